@@ -1,0 +1,106 @@
+/**
+ * API keys over any place that keeps key records: made, recognised, listed, revoked.
+ * Only hashes are stored; comparison takes the same time whether or not the key is right.
+ */
+import { hash, timingSafeEqual } from "node:crypto";
+import type { Principal } from "../../core/domain/account.ts";
+import { type Instant, plusMillis, timestampOf } from "../../core/domain/instant.ts";
+import { notFound, unauthenticated, unavailable } from "../../core/errors.ts";
+import type { ApiKey, ApiKeys, Authenticator } from "../../core/ports/authenticator.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
+import type { KeyRecord, KeyRecords } from "../shared/key-record.ts";
+
+const SECRET_LENGTH = 40;
+const PREFIX_LENGTH = "psk_".length + 8;
+const SHAPE = /^psk_[A-Za-z0-9]{40}$/;
+/** A recognised key is trusted this long before it is looked up again; a revoked one is forgotten at once. */
+const CACHE_MS = 10_000;
+const CACHE_SIZE = 10_000;
+/** `lastUsedAt` is written at most this often a key. */
+const USED_MS = 60_000;
+
+export interface ApiKeyDeps {
+  readonly records: KeyRecords;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const UNKNOWN = unauthenticated("The API key is not valid. Make one with 'portside keys create'.");
+
+const digest = (key: string): string => hash("sha256", key, "hex");
+
+const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
+
+const listed = ({ hash: _hash, ...record }: KeyRecord): ApiKey => record;
+
+const stored = <T>(work: Promise<T>) =>
+  ResultAsync.fromPromise(work, (cause) => unavailable("The store of API keys does not answer; try again.", 5, cause));
+
+interface Recognised {
+  readonly principal: Principal;
+  readonly until: Instant;
+}
+
+export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator => {
+  const recognised = new Map<string, Recognised>();
+  const usedAt = new Map<string, Instant>();
+
+  const noteUse = (id: string): void => {
+    const now = clock.now();
+    const last = usedAt.get(id);
+    if (last !== undefined && plusMillis(last, USED_MS) > now) return;
+    usedAt.set(id, now);
+    records.used(id, timestampOf(now)).catch((cause) => logger.warn("a key's last use was not noted", { id, cause }));
+  };
+
+  const remember = (hashed: string, principal: Principal): void => {
+    if (recognised.size >= CACHE_SIZE) recognised.clear();
+    recognised.set(hashed, { principal, until: plusMillis(clock.now(), CACHE_MS) });
+  };
+
+  return {
+    authenticate: ({ value: key }) => {
+      if (!SHAPE.test(key)) return errAsync(UNKNOWN);
+      const hashed = digest(key);
+      const known = recognised.get(hashed);
+      if (known !== undefined && known.until > clock.now()) {
+        noteUse(known.principal.credentialId);
+        return okAsync(known.principal);
+      }
+      return stored(records.withPrefix(key.slice(0, PREFIX_LENGTH))).andThen((candidates) => {
+        const record = candidates.find((candidate) => sameHash(candidate.hash, hashed));
+        if (record === undefined) return errAsync(UNKNOWN);
+        const principal: Principal = { account: record.account, credentialId: record.id };
+        remember(hashed, principal);
+        noteUse(record.id);
+        return okAsync(principal);
+      });
+    },
+
+    create: (account, label) => {
+      const key = `psk_${ids.secret(SECRET_LENGTH)}`;
+      const record: KeyRecord = {
+        id: ids.id(),
+        account,
+        label,
+        prefix: key.slice(0, PREFIX_LENGTH),
+        hash: digest(key),
+        createdAt: timestampOf(clock.now()),
+        lastUsedAt: null,
+      };
+      return stored(records.insert(record)).map(() => ({ ...listed(record), key }));
+    },
+
+    list: (account) => stored(records.ofAccount(account)).map((own) => own.map(listed)),
+
+    revoke: (account, id) => {
+      recognised.clear();
+      return stored(records.remove(account, id)).andThen((had) => {
+        recognised.clear();
+        return had ? okAsync(undefined) : errAsync(notFound(`Your account has no key '${id}'.`));
+      });
+    },
+  };
+};

@@ -1,0 +1,141 @@
+/**
+ * Built sources on disk, one folder an image, named by content within the account. A folder with its manifest is
+ * whole; one without is a build that did not end, and goes.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { AccountId } from "../../../core/domain/account.ts";
+
+const manifestSchema = z.object({
+  kind: z.enum(["node", "python", "procfile"]),
+  /** A line for `sh -c`, run in the source's folder. */
+  command: z.string(),
+  /** Folders in front of the command's search path. */
+  path: z.array(z.string()),
+  /** Host folders that the command needs to see, at their own paths. */
+  needs: z.array(z.string()),
+});
+
+export type ImageManifest = z.output<typeof manifestSchema>;
+
+export interface Image extends ImageManifest {
+  readonly reference: string;
+  /** The folder with the built source. */
+  readonly app: string;
+}
+
+const KEPT_UNUSED = 10;
+const KEPT_MS = 7 * 86_400_000;
+/** A build that has just ended belongs to a rollout that may not have begun. */
+const FRESH_MS = 60 * 60_000;
+
+/** Raw account ids stay out of paths. */
+export const ownerFolder = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 24);
+
+const SCHEME = "local://";
+
+export class ImageStore {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  reference(owner: AccountId, key: string): string {
+    return `${SCHEME}${ownerFolder(owner)}/${key}`;
+  }
+
+  folder(reference: string): string {
+    return join(this.#root, reference.slice(SCHEME.length));
+  }
+
+  appFolder(reference: string): string {
+    return join(this.folder(reference), "app");
+  }
+
+  /** The image, if it is there and whole. */
+  find(reference: string): Image | undefined {
+    if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
+    const manifest = this.#manifest(reference);
+    if (manifest === undefined) return undefined;
+    utimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
+    return { ...manifest, reference, app: this.appFolder(reference) };
+  }
+
+  /** An empty folder to build in; whatever an earlier build left there is gone. */
+  async begin(reference: string): Promise<string> {
+    await this.discard(reference);
+    await mkdir(this.appFolder(reference), { recursive: true });
+    return this.appFolder(reference);
+  }
+
+  /** Makes the image whole. */
+  async complete(reference: string, manifest: ImageManifest): Promise<void> {
+    const file = await open(join(this.folder(reference), "image.json"), "wx");
+    try {
+      await file.writeFile(JSON.stringify(manifest));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  discard(reference: string): Promise<void> {
+    return rm(this.folder(reference), { recursive: true, force: true });
+  }
+
+  /**
+   * Removes half-built images, and unused ones beyond the newest few of each account.
+   * @param used the references that services run with
+   * @param atStart no build is under way, so a folder without a manifest is left over
+   * @returns the host folders that the remaining images need
+   */
+  async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
+    const needed = new Set<string>();
+    for (const owner of namesIn(this.#root)) {
+      const images = namesIn(join(this.#root, owner)).map((key) => ({
+        reference: `${SCHEME}${owner}/${key}`,
+        usedAt: modifiedAt(join(this.#root, owner, key, "image.json")),
+      }));
+      const spare = images
+        .filter(({ reference, usedAt }) => usedAt !== undefined && !used.has(reference))
+        .sort((a, b) => (b.usedAt ?? 0) - (a.usedAt ?? 0));
+      const now = Date.now();
+      const goes = spare.filter(
+        ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= KEPT_UNUSED || now - usedAt > KEPT_MS),
+      );
+      const half = atStart ? images.filter(({ usedAt }) => usedAt === undefined) : [];
+      for (const { reference } of [...goes, ...half]) await this.discard(reference);
+      for (const { reference } of images) for (const path of this.#manifest(reference)?.needs ?? []) needed.add(path);
+    }
+    return needed;
+  }
+
+  #manifest(reference: string): ImageManifest | undefined {
+    try {
+      return manifestSchema.parse(JSON.parse(readFileSync(join(this.folder(reference), "image.json"), "utf8")));
+    } catch {
+      // Not there, or not whole: the same to the caller.
+      return undefined;
+    }
+  }
+}
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+const modifiedAt = (path: string): number | undefined => {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return undefined;
+  }
+};

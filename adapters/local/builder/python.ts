@@ -1,0 +1,88 @@
+/** Python sources: dependencies into a virtual environment that is cached by what it depends on. */
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ImageManifest } from "./images.ts";
+import { BuildFailed, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
+import { inspectPython, type PythonInterpreter } from "./toolchain.ts";
+
+const fail = (message: string): never => {
+  throw new BuildFailed({ reason: "no_builder", message });
+};
+
+const findInterpreter = (shop: Workshop): PythonInterpreter => {
+  const { python } = shop.toolchain;
+  const found = python === undefined ? undefined : inspectPython(python);
+  return found ?? fail("The source is Python, and this machine has no python3; install it and deploy again.");
+};
+
+/** The files that say what is to be installed; none: nothing is. */
+const requirementFiles = (app: string): string[] =>
+  ["requirements.txt", "pyproject.toml"].filter((name) => existsSync(join(app, name)));
+
+const WHOLE = "whole";
+
+/** Makes the virtual environment at its final place, because its scripts name their own path. */
+const makeVenv = async (
+  shop: Workshop,
+  python: PythonInterpreter,
+  venv: string,
+  requirements: string,
+): Promise<void> => {
+  await rm(venv, { recursive: true, force: true });
+  await mkdir(venv, { recursive: true });
+  const binds = [{ host: venv, inside: venv, writable: true }, ...programBinds([python.prefix])];
+  const env = {
+    PIP_CACHE_DIR: join(insidePaths(shop).cache, "pip"),
+    PIP_DISABLE_PIP_VERSION_CHECK: "1",
+    PIP_NO_INPUT: "1",
+  };
+  shop.say(`Making a virtual environment with Python ${python.version}`);
+  await runCommand(shop, {
+    what: "python3 -m venv (Debian has it in python3-venv)",
+    argv: [python.executable, "-m", "venv", venv],
+    binds,
+    env,
+  });
+  const what = requirements === "requirements.txt" ? ["-r", "requirements.txt"] : ["."];
+  shop.say(`Installing dependencies as in ${requirements}`);
+  await runCommand(shop, { what: "pip install", argv: [join(venv, "bin", "pip"), "install", ...what], binds, env });
+  writeFileSync(join(venv, WHOLE), "");
+};
+
+const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string): Promise<string | undefined> => {
+  const [requirements] = requirementFiles(shop.app);
+  if (requirements === undefined) return undefined;
+  const text = readFileSync(join(shop.app, requirements), "utf8");
+  // A project that installs itself, or names files, depends on the whole source.
+  const whole = requirements === "pyproject.toml" || /^\s*(-[a-z]|\.|\/|file:)/m.test(text) ? shop.app : "";
+  const key = createHash("sha256")
+    .update([text, python.executable, python.version, whole].join("\0"))
+    .digest("hex")
+    .slice(0, 32);
+  const venv = join(venvs, key);
+  if (existsSync(join(venv, WHOLE))) shop.say(`Dependencies as in ${requirements}, installed before`);
+  else await makeVenv(shop, python, venv, requirements);
+  return venv;
+};
+
+const startCommand = (app: string): string => {
+  const file = ["main.py", "app.py"].find((name) => existsSync(join(app, name)));
+  return file === undefined
+    ? fail("The source is Python, and nothing says how to start it: add a Procfile with 'web: COMMAND', or main.py.")
+    : `exec python3 -u ${file}`;
+};
+
+/** @param venvs the account's folder of virtual environments */
+export const buildPython = async (
+  shop: Workshop,
+  venvs: string,
+  command: string | undefined,
+): Promise<ImageManifest> => {
+  const start = command ?? startCommand(shop.app);
+  const python = findInterpreter(shop);
+  const venv = await venvFor(shop, python, venvs);
+  const home = venv ?? python.prefix;
+  return { kind: "python", command: start, path: [join(home, "bin")], needs: [...new Set([python.prefix, home])] };
+};

@@ -1,0 +1,110 @@
+/** Runs the commands of a build in the sandbox, their output passed on line by line. */
+import { join } from "node:path";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
+import type { Toolchain } from "./toolchain.ts";
+
+/** Where the built source is, for commands that run in the sandbox; elsewhere commands see host paths. */
+export const APP = "/app";
+const CACHE = "/cache";
+
+/** A build that cannot go on; thrown inside the builder only, and told as its `failed` event. */
+export class BuildFailed extends Error {
+  readonly failure: DeployFailure;
+  constructor(failure: DeployFailure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export interface Workshop {
+  readonly runner: Runner;
+  readonly toolchain: Toolchain;
+  readonly limits: Limits;
+  readonly network: Readonly<Record<string, string>>;
+  /** The host folder with the source. */
+  readonly app: string;
+  /** The host folder that is kept between builds of the account. */
+  readonly cache: string;
+  readonly say: (message: string) => void;
+  readonly signal: AbortSignal;
+  readonly newId: () => string;
+}
+
+/** A host path as commands see it, for folders that are bound under another name. */
+export const insidePaths = (shop: Pick<Workshop, "runner" | "app" | "cache">) =>
+  shop.runner.mapsPaths ? { app: APP, cache: CACHE } : { app: shop.app, cache: shop.cache };
+
+/** Programs that lie outside what every sandbox has, at their own paths. */
+export const programBinds = (paths: readonly string[]): Bind[] =>
+  [...new Set(paths)]
+    .filter((path) => path !== "/usr" && !path.startsWith("/usr/"))
+    .map((path) => ({ host: path, inside: path, writable: false }));
+
+export interface Command {
+  /** What is being done, for the words of a failure. */
+  readonly what: string;
+  readonly argv: readonly [string, ...string[]];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Folders put in front of the search path. */
+  readonly path?: readonly string[];
+  readonly binds?: readonly Bind[];
+}
+
+const TAIL = 20;
+
+const howItEnded = (exit: Exit): string =>
+  exit.outOfMemory
+    ? "used too much memory"
+    : exit.signal === null
+      ? `ended with exit code ${exit.code}`
+      : `was ended by ${exit.signal}`;
+
+/** Runs a command to its end; throws `BuildFailed` where it fails or the build was ended. */
+export const runCommand = async (shop: Workshop, command: Command): Promise<void> => {
+  const inside = insidePaths(shop);
+  const { toolchain } = shop;
+  const path = [
+    ...(command.path ?? []),
+    toolchain.shims,
+    join(toolchain.node, ".."),
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+  ];
+  const tail: string[] = [];
+  shop.signal.throwIfAborted();
+  const running = shop.runner.start(
+    {
+      id: shop.newId(),
+      argv: command.argv,
+      cwd: inside.app,
+      env: { ...shop.network, PATH: path.join(":"), HOME: inside.cache, CI: "true", LANG: "C.UTF-8", ...command.env },
+      binds: [
+        { host: shop.app, inside: inside.app, writable: true },
+        { host: shop.cache, inside: inside.cache, writable: true },
+        ...programBinds([toolchain.node, toolchain.shims]),
+        ...(command.binds ?? []),
+      ],
+      limits: shop.limits,
+    },
+    (_stream, line) => {
+      tail.push(line);
+      if (tail.length > TAIL) tail.shift();
+      shop.say(line);
+      return undefined;
+    },
+  );
+  const stop = () => running.kill();
+  shop.signal.addEventListener("abort", stop);
+  const exit = await running.exited;
+  shop.signal.removeEventListener("abort", stop);
+  shop.signal.throwIfAborted();
+  if (exit.code === 0 && !exit.outOfMemory) return;
+  throw new BuildFailed({
+    reason: "build_failed",
+    message: `${command.what} ${howItEnded(exit)}.`,
+    ...(exit.code === null ? {} : { exitCode: exit.code }),
+    logTail: tail,
+  });
+};

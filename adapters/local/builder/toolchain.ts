@@ -1,0 +1,98 @@
+/** The programs that builds and services are given: the platform's own Node, the machine's npm and Python. */
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+
+export interface Toolchain {
+  /** The platform's own Node. */
+  readonly node: string;
+  /** npm's program file, run with that Node; undefined where this machine has no npm. */
+  readonly npm: string | undefined;
+  /** A folder with `npm` and `npx` for scripts that call them. */
+  readonly shims: string;
+  /** `python3` as the path has it; undefined where there is none. */
+  readonly python: string | undefined;
+}
+
+const onPath = (program: string, path: string): string | undefined =>
+  path
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find((file) => {
+      try {
+        accessSync(file, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+
+const findNpm = (path: string, running: string | undefined): string | undefined => {
+  const found = onPath("npm", path);
+  const candidates = [running, found === undefined ? undefined : realpathSync(found)];
+  return candidates.find((file) => file?.endsWith("npm-cli.js") && existsSync(file));
+};
+
+const shim = (node: string, script: string): string => `#!/bin/sh\nexec '${node}' '${script}' "$@"\n`;
+
+/**
+ * @param folder where the shims are written
+ * @param environment the server's own
+ */
+export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): Toolchain => {
+  const path = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
+  const node = process.execPath;
+  const npm = findNpm(path, environment["npm_execpath"]);
+  mkdirSync(folder, { recursive: true });
+  if (npm !== undefined) {
+    writeFileSync(join(folder, "npm"), shim(node, npm), { mode: 0o755 });
+    writeFileSync(join(folder, "npx"), shim(node, join(dirname(npm), "npx-cli.js")), { mode: 0o755 });
+  }
+  return { node, npm, shims: folder, python: onPath("python3", path) };
+};
+
+export interface PythonInterpreter {
+  readonly executable: string;
+  /** The installation that the interpreter belongs to. */
+  readonly prefix: string;
+  readonly version: string;
+}
+
+/** Asks an interpreter where it lives; a version manager's shim answers for the real one. */
+export const inspectPython = (python: string): PythonInterpreter | undefined => {
+  const question =
+    "import sys,os,platform;print(os.path.realpath(sys.executable));print(sys.base_prefix);print(platform.python_version())";
+  const asked = spawnSync(python, ["-c", question], { encoding: "utf8", timeout: 20_000 });
+  const [executable, prefix, version] = (asked.stdout ?? "").trim().split("\n");
+  return executable === undefined || prefix === undefined || version === undefined
+    ? undefined
+    : { executable, prefix, version };
+};
+
+/** Settings of the server's environment that builds need to reach registries; nothing that is secret by its nature. */
+const passedOn = [
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "REQUESTS_CA_BUNDLE",
+  "PIP_CERT",
+  "PIP_INDEX_URL",
+  "npm_config_registry",
+  "npm_config_cafile",
+  "NPM_CONFIG_REGISTRY",
+  "NPM_CONFIG_CAFILE",
+];
+
+export const networkEnvironment = (environment: NodeJS.ProcessEnv): Record<string, string> =>
+  Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined || value === "" ? [] : [[name, value]];
+    }),
+  );

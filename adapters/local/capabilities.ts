@@ -1,0 +1,67 @@
+/** What the local engine can do on this machine, said with reasons. */
+import { availableParallelism, totalmem } from "node:os";
+import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
+import { MiB } from "../../core/domain/limits.ts";
+import type { Toolchain } from "./builder/toolchain.ts";
+import type { LocalConfig } from "./config.ts";
+import type { ChosenRunner } from "./runner/choose.ts";
+
+const later = (what: string): Feature => missing(`this version of Portside has no ${what} yet`);
+
+const runnerWords = ({ runner, limits, reason }: ChosenRunner): string => {
+  const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
+  return runner.kind === "bubblewrap"
+    ? `bubblewrap sandboxes, ${held}`
+    : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}`;
+};
+
+const memoryLimit = ({ limits }: ChosenRunner): Feature =>
+  limits === "cgroup" ? offered() : offered("looked at every 100 ms; a service may pass its limit for a moment");
+
+const cpuLimit = ({ limits }: ChosenRunner): Feature =>
+  limits === "cgroup"
+    ? offered()
+    : missing("without control groups (they need root) the machine's CPUs are shared evenly");
+
+/** Any whole number of CPUs up to the larger of 8 and the machine's, and memory up to the machine's. */
+const sizes = (): Capabilities["resources"] => {
+  const most = Math.max(8, availableParallelism());
+  const memory = { min: 128 * MiB, max: Math.floor(totalmem() / MiB) * MiB, step: 1 };
+  return Array.from({ length: most }, (_, index) => ({ cpu: index + 1, memory }));
+};
+
+export const localCapabilities = (config: LocalConfig, chosen: ChosenRunner, toolchain: Toolchain): Capabilities => ({
+  provider: "local",
+  region: "local",
+  runs: offered(),
+  isolation: chosen.runner.kind === "bubblewrap" ? "filesystem" : "none",
+  runner: runnerWords(chosen),
+  resources: sizes(),
+  instances: { preset: config.maxInstances, max: 1000 },
+  scale_to_zero: offered(`after ${config.idleSeconds} s without a request`),
+  concurrency_cap: offered(),
+  request_timeout: offered(),
+  session_affinity: offered("by cookie; an instance that is full or gone is replaced by another"),
+  http2: offered(),
+  memory_limit: memoryLimit(chosen),
+  cpu_limit: cpuLimit(chosen),
+  builders: {
+    node: toolchain.npm === undefined ? offered("without dependencies: this machine has no npm") : offered(),
+    python: toolchain.python === undefined ? missing("this machine has no python3") : offered(),
+    procfile: offered(),
+    dockerfile: missing("this version of the local platform has no container engine"),
+  },
+  names: { remembers_freed: offered() },
+  volumes: { mounts: later("volumes"), store: later("volumes") },
+  source_object: later("volumes, so no source can come from one"),
+  cron: { schedules: later("schedules"), max_seconds: 1800 },
+  logs: {
+    newest: offered(),
+    since: later("log cursors; leave 'since' out to get the newest entries"),
+    query: later("log filters; leave 'query' out to get the newest entries"),
+    settle_seconds: 0,
+    retention_days: config.logRetentionDays,
+  },
+  sql: later("SQL"),
+  subscription: later("billing provider"),
+});

@@ -1,0 +1,38 @@
+/** How the local engine is set up; `docs/configuration.md` and the command line's help are made from it. */
+import { z } from "zod";
+import { accountLimits, GiB } from "../../core/domain/limits.ts";
+
+const port = (preset: number, description: string) => z.int().min(0).max(65_535).default(preset).describe(description);
+const seconds = (preset: number, description: string) => z.number().positive().default(preset).describe(description);
+
+export const localConfigSchema = z.strictObject({
+  dataDir: z.string().min(1).describe("The folder that holds everything; one server at a time."),
+  host: z.string().default("127.0.0.1").describe("The address that services are reached at."),
+  ingressPort: port(8080, "The port that all services share by host name; 0 for any, remembered."),
+  servicePorts: z
+    .record(z.string(), z.int().min(1).max(65_535))
+    .default({})
+    .describe("Ports of services by name, where they should not be any."),
+  domain: z.string().optional().describe("Services answer at NAME.DOMAIN too."),
+  runner: z
+    .enum(["auto", "bubblewrap", "process"])
+    .default("auto")
+    .describe("How instances run; auto takes the best that works."),
+  maxInstances: z.int().min(1).max(1000).default(10).describe("What max_instances 0 means."),
+  instancesPerAccount: z.int().min(1).default(accountLimits.instances).describe("Instances of one account at once."),
+  idleSeconds: seconds(300, "How long an instance is idle before it is stopped."),
+  queue: z.int().min(0).default(100).describe("Requests of one service that may wait for a place."),
+  drainSeconds: seconds(30, "How long requests may go on in a revision that was replaced."),
+  graceSeconds: seconds(10, "Between SIGTERM and SIGKILL."),
+  elsewhereSeconds: seconds(4, "How long a starting service may listen elsewhere than on PORT."),
+  logRetentionDays: z.int().min(1).default(30).describe("How long log entries are kept."),
+  logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Log bytes kept an account."),
+  buildMemory: z
+    .int()
+    .min(64_000_000)
+    .default(4 * GiB)
+    .describe("Bytes of memory for one build."),
+});
+
+export type LocalConfig = z.output<typeof localConfigSchema>;
+export type LocalConfigInput = z.input<typeof localConfigSchema>;

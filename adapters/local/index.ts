@@ -1,0 +1,236 @@
+/**
+ * A whole platform on one machine, with Node alone: builds, runs, routes, scales, logs.
+ *
+ * ```ts
+ * const local = await createLocalProvider({ dataDir: "/var/lib/portside" });
+ * const controlPlane = createControlPlane(local.ports);
+ * await local.close();
+ * ```
+ */
+import { randomUUID } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { JWK } from "jose";
+import type { AccountId } from "../../core/domain/account.ts";
+import { timestampOf } from "../../core/domain/instant.ts";
+import { deployLimits } from "../../core/domain/limits.ts";
+import { deployEntry } from "../../core/domain/log-entry.ts";
+import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { okAsync } from "../../core/result.ts";
+import { createIdentity, generateSigningKey, type JwtIssuer } from "../identity/index.ts";
+import { createDiskSpool } from "../shared/disk-spool.ts";
+import { createSystemClock, randomIds } from "../shared/system.ts";
+import { ImageStore } from "./builder/images.ts";
+import { createLocalBuilder } from "./builder/index.ts";
+import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
+import { localCapabilities } from "./capabilities.ts";
+import { type LocalConfigInput, localConfigSchema } from "./config.ts";
+import { Ingress } from "./ingress/index.ts";
+import { LocalLogs } from "./logs/store.ts";
+import { LocalPlatform } from "./platform.ts";
+import { chooseRunner } from "./runner/choose.ts";
+import type { InstanceDeps } from "./runner/instance.ts";
+import { lockDataDir, openState } from "./state/database.ts";
+import { DeployNotes } from "./state/deploys.ts";
+import { createKeyRows } from "./state/keys.ts";
+import { ServiceRows } from "./state/services.ts";
+import { SettingRows } from "./state/settings.ts";
+
+export interface LocalDeps {
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly logger?: Logger;
+  /** Further issuers of bearer tokens. */
+  readonly issuers?: readonly JwtIssuer[];
+  /** The environment in which programs are looked up, and whose network settings builds get. */
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+export interface LocalProvider {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  /** Everything `createControlPlane` needs. */
+  readonly ports: Ports;
+  /** The port that services share by host name. */
+  readonly ingressPort: number;
+  /** A way to keep a number between runs, such as the API's own port. */
+  remembered(name: string): { get(): string | undefined; set(value: string): void };
+  /** How many API keys there are. */
+  countKeys(): number;
+  /** Stops every instance, within the drain and grace times, and closes everything. */
+  close(): Promise<void>;
+}
+
+const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** Ends what a crash interrupted with `interrupted`, where its owner will look for it. */
+const endInterrupted = (rows: ServiceRows, notes: DeployNotes, logs: LocalLogs, clock: Clock): void => {
+  const now = timestampOf(clock.now());
+  rows.recover(now);
+  for (const deploy of notes.unfinished()) {
+    const news = {
+      status: "ERROR",
+      reason: "interrupted",
+      message: "The server stopped while the deploy ran; deploy again.",
+    } as const;
+    void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, news));
+    const { status, reason } = news;
+    notes.note({ ...deploy, status, reason, finishedAt: now }, rows.get(deploy.name)?.owner === deploy.owner);
+  }
+};
+
+/** Removes virtual environments that no image needs any more. */
+const sweepVenvs = async (cacheDir: string, needed: ReadonlySet<string>): Promise<void> => {
+  const folders = (path: string): string[] => {
+    try {
+      return readdirSync(path).map((name) => join(path, name));
+    } catch {
+      return [];
+    }
+  };
+  for (const account of folders(cacheDir))
+    for (const venv of folders(join(account, "venvs")))
+      if (!needed.has(venv)) await rm(venv, { recursive: true, force: true });
+};
+
+const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
+  JSON.parse(await settings.getOrMake("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
+
+/** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
+export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
+  const config = localConfigSchema.parse(input);
+  const { clock = createSystemClock(), ids = randomIds, logger = silent, environment = process.env } = deps;
+  const dataDir = resolve(config.dataDir);
+  const at = (...parts: string[]) => join(dataDir, ...parts);
+  await using stack = new AsyncDisposableStack();
+
+  const lock = lockDataDir(dataDir);
+  stack.defer(() => lock.release());
+  const db = openState(dataDir);
+  stack.defer(() => db.close());
+  const settings = new SettingRows(db);
+  const scope = (await settings.getOrMake("scope", async () => randomUUID().replaceAll("-", ""))).slice(0, 16);
+  const rows = new ServiceRows(db, () => ids.id());
+  const notes = new DeployNotes(db);
+  const keys = createKeyRows(db);
+
+  const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
+  const logs = new LocalLogs({ folder: at("logs"), clock, logger, retentionDays, maxBytes });
+  stack.defer(() => logs.close());
+  endInterrupted(rows, notes, logs, clock);
+
+  const chosen = await chooseRunner(config.runner, scope, at("sandbox"));
+  await Promise.all([
+    rm(at("run"), { recursive: true, force: true }),
+    rm(at("spool"), { recursive: true, force: true }),
+  ]);
+  await mkdir(at("run"), { recursive: true });
+  const toolchain = findToolchain(at("tools"), environment);
+  const images = new ImageStore(at("images"));
+
+  const instances: InstanceDeps = {
+    runner: chosen.runner,
+    tellsNodeItsMemory: chosen.limits === "watchdog",
+    toolchain,
+    runDir: at("run"),
+    scope,
+    ids,
+    log: (entry) => logs.push(entry),
+    graceMillis: config.graceSeconds * 1000,
+    elsewhereMillis: config.elsewhereSeconds * 1000,
+  };
+  const remembered = (name: string) => ({
+    get: () => settings.get(name),
+    set: (value: string) => settings.set(name, value),
+  });
+  const ingress = new Ingress({
+    ids,
+    log: (entry) => void logs.push(entry),
+    host: config.host,
+    port: config.ingressPort,
+    domain: config.domain,
+    drainMillis: config.drainSeconds * 1000,
+    rememberedSharedPort: remembered("ingress_port"),
+    rememberedPort: (service) => config.servicePorts[service] ?? settings.port(service),
+    rememberPort: (service, port) => settings.setPort(service, port),
+  });
+  stack.defer(() => ingress.close());
+  await ingress.open();
+  const platform = new LocalPlatform({
+    config,
+    rows,
+    notes,
+    ingress,
+    images,
+    instances,
+    clock,
+    logger,
+    listenMillis: deployLimits.listenDeadline,
+  });
+  stack.defer(() => platform.settle());
+  await sweepVenvs(at("cache"), await platform.sweepImages());
+  await platform.open();
+
+  const provider: Provider = {
+    contractVersion: CONTRACT_VERSION,
+    capabilities: localCapabilities(config, chosen, toolchain),
+    services: platform,
+    builder: createLocalBuilder({
+      images,
+      runner: chosen.runner,
+      toolchain,
+      limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
+      network: networkEnvironment(environment),
+      cacheDir: at("cache"),
+      scope,
+      ids,
+      logger,
+    }),
+    logs,
+    spool: createDiskSpool(at("spool"), ids),
+    check: () => okAsync(undefined),
+  };
+  const identity = createIdentity({
+    records: keys,
+    loadSigningKey: keptSigningKey(settings),
+    issuers: deps.issuers ?? [],
+    clock,
+    ids,
+    logger,
+  });
+  const teardown = stack.move();
+  return {
+    provider,
+    identity,
+    ports: { provider, identity, clock, ids, logger },
+    ingressPort: ingress.port,
+    remembered,
+    countKeys: () => keys.count(),
+    close: () => teardown.disposeAsync(),
+  };
+};
+
+export interface FolderIdentity {
+  readonly identity: Identity;
+  /** True where the folder has keys of an account other than this one. */
+  hasOtherAccounts(account: AccountId): boolean;
+  close(): void;
+}
+
+/** The credentials of a data folder without its engine; also while a server runs on it. */
+export const createLocalIdentity = (dataDir: string, logger: Logger = silent): FolderIdentity => {
+  const db = openState(resolve(dataDir));
+  const keys = createKeyRows(db);
+  const identity = createIdentity({
+    records: keys,
+    loadSigningKey: keptSigningKey(new SettingRows(db)),
+    clock: createSystemClock(),
+    ids: randomIds,
+    logger,
+  });
+  return { identity, hasOtherAccounts: (account) => keys.hasOther(account), close: () => db.close() };
+};
+
+export { type LocalConfig, localConfigSchema } from "./config.ts";

@@ -1,0 +1,15 @@
+/** Session affinity by a cookie that names the instance. https://www.rfc-editor.org/rfc/rfc6265 */
+
+const COOKIE = "portside_affinity";
+
+/** The instance that a client's cookie names. */
+export const instanceOfCookie = (header: string | undefined): string | undefined => {
+  if (header === undefined || !header.includes(COOKIE)) return undefined;
+  for (const pair of header.split(";")) {
+    const [name, value] = pair.trim().split("=") as [string, string?];
+    if (name === COOKIE && value !== undefined && /^[a-z0-9]{1,40}$/.test(value)) return value;
+  }
+  return undefined;
+};
+
+export const cookieFor = (instance: string): string => `${COOKIE}=${instance}; Path=/; HttpOnly; SameSite=Lax`;

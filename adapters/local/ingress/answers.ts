@@ -1,0 +1,46 @@
+/** What the ingress itself answers: refusals, time-outs, broken instances. */
+import type { ServerResponse } from "node:http";
+import type { GateRefusal } from "./gate.ts";
+
+export interface OwnAnswer {
+  readonly status: number;
+  readonly detail: string;
+  readonly retryAfter?: number;
+}
+
+export const answerFor = (refusal: GateRefusal): OwnAnswer => {
+  switch (refusal.kind) {
+    case "full":
+      return { status: 503, detail: "Too many requests wait for this service; try again.", retryAfter: 1 };
+    case "waited_too_long":
+      return { status: 503, detail: "No instance of this service had room in time; try again.", retryAfter: 5 };
+    case "did_not_start":
+      // The reason is the owner's to read, in the log; a caller learns that it is down.
+      return { status: 503, detail: `The service does not start (${refusal.failure.reason}).`, retryAfter: 5 };
+    case "nothing_serves":
+      return { status: 503, detail: "No revision of this service serves.", retryAfter: 30 };
+    case "retired":
+    case "client_gone":
+      return { status: 499, detail: "The client went away." };
+  }
+};
+
+export const TIMED_OUT: OwnAnswer = { status: 504, detail: "The service took longer than its timeout." };
+export const BROKEN: OwnAnswer = { status: 502, detail: "The service broke the connection." };
+export const UNKNOWN_HOST: OwnAnswer = { status: 404, detail: "No service has this host name." };
+export const BAD_TARGET: OwnAnswer = { status: 400, detail: "The request's target is not a path." };
+
+export const bodyOf = (answer: OwnAnswer): string => JSON.stringify({ detail: answer.detail });
+
+/** Answers in place of the service and closes the connection where the request's body was not read. */
+export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId: string, close: boolean): void => {
+  const body = bodyOf(answer);
+  res.writeHead(answer.status, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
+    "x-request-id": requestId,
+    ...(answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) }),
+    ...(close ? { connection: "close" } : {}),
+  });
+  res.end(body);
+};

@@ -1,0 +1,143 @@
+/** One HTTP/1.1 request to one instance and its answer back, streamed both ways. */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { Pool as Connections, type Dispatcher } from "undici";
+import { requestHeaders, responseHeaders } from "./headers.ts";
+import type { Member } from "./pool.ts";
+import { hasBody, RelayedBody } from "./relayed-body.ts";
+
+/**
+ * Kept connections are closed before any common server closes them (gunicorn: 2 s), because a request that is
+ * sent into a closing connection is lost, and not every request may be sent twice.
+ */
+const KEEP_ALIVE_MS = 1000;
+
+const connectionsOf = (member: Member): Dispatcher =>
+  member.resource("http1", () => {
+    const pool = new Connections(`http://127.0.0.1:${member.instance.port}`, {
+      connections: null,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      maxHeaderSize: 256 * 1024,
+    });
+    return { pool, close: () => void pool.destroy() };
+  }).pool;
+
+export type ExchangeEnd =
+  | { readonly kind: "done" }
+  /** The answer broke off after its head was out. */
+  | { readonly kind: "cut" }
+  /** The instance gave no answer. `unsent`: it saw nothing of the request, so another may be asked. */
+  | { readonly kind: "broken"; readonly unsent: boolean };
+
+export interface ExchangeOptions {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly member: Member;
+  readonly requestId: string;
+  readonly remoteIp: string;
+  /** Set for the client with the answer. */
+  readonly cookie: string | undefined;
+}
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** The bytes of the answer's body. */
+  responseBytes = 0;
+  readonly #options: ExchangeOptions;
+  readonly #onEnd: (end: ExchangeEnd) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: RelayedBody | null = null;
+  #abortedFor: Error | undefined;
+  #started = false;
+  #wrote = false;
+  #held = false;
+  #ended = false;
+
+  /** @param onEnd called once, when the exchange is over */
+  constructor(options: ExchangeOptions, onEnd: (end: ExchangeEnd) => void) {
+    this.#options = options;
+    this.#onEnd = onEnd;
+  }
+
+  /** True once the head of the answer is on its way to the client. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  begin(): void {
+    const { req, member } = this.#options;
+    this.#body = hasBody(req) ? new RelayedBody(req) : null;
+    const path = req.url as string;
+    const method = req.method as Dispatcher.HttpMethod;
+    try {
+      connectionsOf(member).dispatch(
+        { path, method, headers: requestHeaders(req, this.#options), body: this.#body },
+        this,
+      );
+    } catch {
+      // A head that Node's parser lets pass and undici does not, such as two Host headers.
+      this.#end({ kind: "broken", unsent: false });
+    }
+  }
+
+  /** Breaks off towards the instance; the client is the caller's to answer. */
+  abort(reason: Error): void {
+    this.#abortedFor = reason;
+    this.#controller?.abort(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#abortedFor !== undefined) controller.abort(this.#abortedFor);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    message?: string,
+  ): void {
+    // Early hints and the like are the connection's own business.
+    if (status < 200) return;
+    const { res, requestId, cookie } = this.#options;
+    this.#started = true;
+    res.writeHead(status, message ?? "", responseHeaders(headers, requestId, cookie));
+    res.on("drain", () => {
+      this.#held = false;
+      controller.resume();
+    });
+    // A head whose body does not come with it is sent at once all the same: an event stream may be silent for long.
+    setImmediate(() => {
+      if (!this.#wrote && !this.#ended && !res.destroyed) res.flushHeaders();
+    });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#wrote = true;
+    this.responseBytes += chunk.length;
+    if (this.#options.res.write(chunk) || this.#held) return;
+    this.#held = true;
+    controller.pause();
+  }
+
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    const { res } = this.#options;
+    if (res.chunkedEncoding && trailers !== undefined && Object.keys(trailers).length > 0)
+      res.addTrailers(trailers as Record<string, string>);
+    res.end();
+    this.#end({ kind: "done" });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error & { code?: string }): void {
+    this.#body?.destroy();
+    this.#end(this.#started ? { kind: "cut" } : { kind: "broken", unsent: error.code === "ECONNREFUSED" });
+  }
+
+  #end(end: ExchangeEnd): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#onEnd(end);
+  }
+}

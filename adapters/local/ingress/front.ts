@@ -1,0 +1,156 @@
+/** What happens to a request from its arrival to its log entry: admitted, forwarded, timed out, answered. */
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { saneRequestId } from "../../../core/domain/request-id.ts";
+import type { Ids } from "../../../core/ports/system.ts";
+import { cookieFor, instanceOfCookie } from "./affinity.ts";
+import { answerFor, BAD_TARGET, BROKEN, type OwnAnswer, sendOwnAnswer, TIMED_OUT } from "./answers.ts";
+import { Exchange, type ExchangeEnd } from "./exchange.ts";
+import type { Admission, Gate } from "./gate.ts";
+import { requestEntry } from "./request-log.ts";
+
+export interface FrontDeps {
+  readonly ids: Ids;
+  readonly log: (entry: NewLogEntry) => void;
+}
+
+/** An instance that refuses connections is given up, and another one asked, this often. */
+const TRIES = 3;
+
+class Visit {
+  readonly #deps: FrontDeps;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #gate: Gate;
+  readonly #requestId: string;
+  readonly #remoteIp: string;
+  readonly #begun = performance.now();
+  readonly #affinity: string | undefined;
+  #admission: Admission | undefined;
+  #exchange: Exchange | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #tries = 0;
+  #status = 0;
+  #over = false;
+
+  constructor(deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate) {
+    this.#deps = deps;
+    this.#req = req;
+    this.#res = res;
+    this.#gate = gate;
+    this.#requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
+    this.#remoteIp = req.socket.remoteAddress ?? "";
+    this.#affinity = gate.serving?.template.sessionAffinity === true ? instanceOfCookie(req.headers.cookie) : undefined;
+    res.once("close", () => this.#closed());
+  }
+
+  begin(): void {
+    if (!this.#req.url?.startsWith("/")) return this.#answer(BAD_TARGET);
+    const admission = this.#gate.tryAdmit(this.#affinity);
+    if (admission !== undefined) this.#run(admission);
+    else void this.#wait();
+  }
+
+  async #wait(): Promise<void> {
+    const gone = new AbortController();
+    const abort = () => gone.abort();
+    this.#res.once("close", abort);
+    const outcome = await this.#gate.admit(this.#affinity, gone.signal);
+    this.#res.off("close", abort);
+    if ("lease" in outcome) {
+      if (this.#over) outcome.lease.release();
+      else this.#run(outcome);
+    } else if (!this.#over) this.#answer(answerFor(outcome));
+  }
+
+  #run(admission: Admission): void {
+    const { serving, lease } = admission;
+    const { id } = lease.member.instance;
+    this.#admission = admission;
+    this.#tries++;
+    this.#timer ??= setTimeout(() => this.#timedOut(), serving.template.timeout * 1000);
+    this.#exchange = new Exchange(
+      {
+        req: this.#req,
+        res: this.#res,
+        member: lease.member,
+        requestId: this.#requestId,
+        remoteIp: this.#remoteIp,
+        cookie: serving.template.sessionAffinity && this.#affinity !== id ? cookieFor(id) : undefined,
+      },
+      (end) => this.#exchanged(admission, end),
+    );
+    this.#exchange.begin();
+  }
+
+  #exchanged({ lease }: Admission, end: ExchangeEnd): void {
+    lease.release();
+    if (this.#over) return;
+    switch (end.kind) {
+      case "done":
+        return;
+      case "cut":
+        this.#res.destroy();
+        return;
+      case "broken":
+        if (!end.unsent || this.#tries >= TRIES) return this.#answer(BROKEN);
+        // Nobody listens there any more, whatever the process does.
+        lease.member.leaving = true;
+        void lease.member.instance.stop();
+        void this.#wait();
+    }
+  }
+
+  #timedOut(): void {
+    const late = new Error("the request passed its timeout");
+    const exchange = this.#exchange;
+    if (exchange?.started === true) this.#res.destroy();
+    else this.#answer(TIMED_OUT);
+    exchange?.abort(late);
+  }
+
+  #answer(answer: OwnAnswer): void {
+    if (this.#res.headersSent || this.#res.destroyed) return;
+    const unread = !this.#req.complete;
+    sendOwnAnswer(this.#res, answer, this.#requestId, unread);
+    // What the client still sends is read and dropped, so that it gets to see the answer.
+    if (unread) this.#req.resume();
+  }
+
+  /** The answer is out, or the client is gone. */
+  #closed(): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#status = this.#res.headersSent ? this.#res.statusCode : 499;
+    if (!this.#res.writableFinished) this.#exchange?.abort(new Error("the client went away"));
+    this.#log();
+  }
+
+  #log(): void {
+    const serving = this.#admission?.serving ?? this.#gate.serving;
+    if (serving === undefined) return;
+    const { headers, method = "GET", url = "/", httpVersion } = this.#req;
+    this.#deps.log(
+      requestEntry(serving.template, serving.revision, {
+        method,
+        target: url,
+        host: headers.host ?? this.#gate.name,
+        status: this.#status,
+        responseBytes: this.#exchange?.responseBytes ?? 0,
+        userAgent: headers["user-agent"],
+        remoteIp: this.#remoteIp,
+        protocol: `HTTP/${httpVersion}`,
+        requestId: this.#requestId,
+        traceparent: headers["traceparent"] as string | undefined,
+        millis: performance.now() - this.#begun,
+        instance: this.#admission?.lease.member.instance.id,
+      }),
+    );
+  }
+}
+
+/** Serves one request through a gate. */
+export const serveRequest = (deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate): void =>
+  new Visit(deps, req, res, gate).begin();

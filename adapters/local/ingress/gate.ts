@@ -1,0 +1,62 @@
+/** One service as the ingress sees it: its settings, the pool that takes its requests, the ones that drain. */
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { Lease, Pool, Refusal } from "./pool.ts";
+
+export interface Serving {
+  readonly template: ServiceTemplate;
+  readonly revision: string;
+  readonly pool: Pool;
+}
+
+export type GateRefusal = Refusal | { readonly kind: "nothing_serves" };
+
+export interface Admission {
+  readonly lease: Lease;
+  readonly serving: Serving;
+}
+
+export class Gate {
+  readonly name: string;
+  #serving: Serving | undefined;
+  readonly #draining = new Set<Promise<void>>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get serving(): Serving | undefined {
+    return this.#serving;
+  }
+
+  /** Sends all new requests to another revision, and lets the one before it drain. */
+  switchTo(serving: Serving | undefined, drainMillis: number): void {
+    const before = this.#serving;
+    this.#serving = serving;
+    if (before === undefined) return;
+    const drained = before.pool.retire(drainMillis).finally(() => this.#draining.delete(drained));
+    this.#draining.add(drained);
+  }
+
+  /** Ends everything; resolves when no instance is left. */
+  async close(drainMillis: number): Promise<void> {
+    this.switchTo(undefined, drainMillis);
+    await Promise.all(this.#draining);
+  }
+
+  tryAdmit(affinity: string | undefined): Admission | undefined {
+    const serving = this.#serving;
+    const lease = serving?.pool.tryAcquire(affinity);
+    return serving === undefined || lease === undefined ? undefined : { lease, serving };
+  }
+
+  /** A place in whichever revision serves when there is one. */
+  async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | GateRefusal> {
+    for (;;) {
+      const serving = this.#serving;
+      if (serving === undefined) return { kind: "nothing_serves" };
+      const outcome = await serving.pool.acquire(affinity, signal);
+      if ("release" in outcome) return { lease: outcome, serving };
+      if (outcome.kind !== "retired") return outcome;
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * The way in: every service has a stable loopback port of its own, and all share one port by their host name,
+ * `NAME.localhost` or `NAME.DOMAIN`.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants } from "node:http2";
+import { bodyOf, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
+import { type FrontDeps, serveRequest } from "./front.ts";
+import { Gate, type Serving } from "./gate.ts";
+import { serveOverHttp2, serveStream } from "./http2.ts";
+import { type Handlers, type Listener, listen } from "./listener.ts";
+import { serveUpgrade } from "./upgrade.ts";
+
+export interface IngressConfig extends FrontDeps {
+  readonly host: string;
+  /** The shared port; 0 for any. */
+  readonly port: number;
+  /** Services answer at `NAME.DOMAIN` besides `NAME.localhost`. */
+  readonly domain?: string | undefined;
+  readonly drainMillis: number;
+  /** The shared port that was taken before, for when any will do. */
+  readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
+  /** The port that a service had before, if it is remembered. */
+  readonly rememberedPort: (service: string) => number | undefined;
+  readonly rememberPort: (service: string, port: number) => void;
+}
+
+/** Paths under this belong to the platform, on every host name. */
+const PLATFORM_PATH = "/_portside/";
+
+interface Entrance {
+  readonly gate: Gate;
+  readonly listener: Listener;
+}
+
+export class Ingress {
+  readonly #config: IngressConfig;
+  readonly #entrances = new Map<string, Entrance>();
+  #shared: Listener | undefined;
+
+  constructor(config: IngressConfig) {
+    this.#config = config;
+  }
+
+  /** The shared port, once `open` has resolved. */
+  get port(): number {
+    return this.#shared?.port ?? 0;
+  }
+
+  async open(): Promise<void> {
+    const byHost = (host: string | undefined) => this.#gateOf(host);
+    const { host, port, rememberedSharedPort } = this.#config;
+    const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
+    this.#shared = await listen(host, wanted, this.#handlers(byHost), port !== 0);
+    rememberedSharedPort.set(String(this.#shared.port));
+  }
+
+  /** The service's own port; its listener is opened at the first call. */
+  async enter(service: string): Promise<number> {
+    const present = this.#entrances.get(service);
+    if (present !== undefined) return present.listener.port;
+    const gate = new Gate(service);
+    const remembered = this.#config.rememberedPort(service);
+    const listener = await listen(
+      this.#config.host,
+      remembered ?? 0,
+      this.#handlers(() => gate),
+    );
+    this.#entrances.set(service, { gate, listener });
+    if (listener.port !== remembered) this.#config.rememberPort(service, listener.port);
+    return listener.port;
+  }
+
+  /** Sends a service's new requests to a revision; undefined: nothing serves. */
+  switchTo(service: string, serving: Serving | undefined): void {
+    this.#entrances.get(service)?.gate.switchTo(serving, this.#config.drainMillis);
+  }
+
+  /** The service's own port, where its entrance is open. */
+  portOf(service: string): number | undefined {
+    return this.#entrances.get(service)?.listener.port;
+  }
+
+  gate(service: string): Gate | undefined {
+    return this.#entrances.get(service)?.gate;
+  }
+
+  /** Closes a service's entrance; requests under way have the drain time to end. */
+  async leave(service: string): Promise<void> {
+    const entrance = this.#entrances.get(service);
+    if (entrance === undefined) return;
+    this.#entrances.delete(service);
+    entrance.listener.stop();
+    entrance.gate.switchTo(undefined, this.#config.drainMillis);
+    await entrance.gate.close(this.#config.drainMillis);
+    entrance.listener.close();
+  }
+
+  async close(): Promise<void> {
+    this.#shared?.stop();
+    await Promise.all([...this.#entrances.keys()].map((service) => this.leave(service)));
+    this.#shared?.close();
+  }
+
+  #gateOf(host: string | undefined): Gate | undefined {
+    const name = host?.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "") ?? "";
+    for (const suffix of [".localhost", this.#config.domain === undefined ? undefined : `.${this.#config.domain}`])
+      if (suffix !== undefined && name.endsWith(suffix)) return this.gate(name.slice(0, -suffix.length));
+    return undefined;
+  }
+
+  #handlers(gateOf: (host: string | undefined) => Gate | undefined): Handlers {
+    const deps = this.#config;
+    const refuse = (res: ServerResponse) => sendOwnAnswer(res, UNKNOWN_HOST, deps.ids.id(), true);
+    const find = (host: string | undefined, path: string | undefined) =>
+      path?.startsWith(PLATFORM_PATH) === true ? undefined : gateOf(host);
+    return {
+      request: (req: IncomingMessage, res: ServerResponse) => {
+        const gate = find(req.headers.host, req.url);
+        if (gate === undefined) refuse(res);
+        else if (gate.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, gate);
+        else serveRequest(deps, req, res, gate);
+      },
+      upgrade: (req, socket, head) => {
+        const gate = find(req.headers.host, req.url);
+        if (gate === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        else void serveUpgrade(deps, req, socket, head, gate);
+      },
+      stream: (stream, headers) => {
+        const gate = find(
+          headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,
+          headers[constants.HTTP2_HEADER_PATH] as string | undefined,
+        );
+        const speaksHttp2 = gate?.serving?.template.useHttp2 !== false;
+        if (gate !== undefined && speaksHttp2) return serveStream(deps, stream, headers, gate);
+        stream.respond({ ":status": gate === undefined ? 404 : 505, "content-type": "application/json" });
+        stream.end(bodyOf(gate === undefined ? UNKNOWN_HOST : NOT_HTTP2));
+      },
+    };
+  }
+}
+
+const NOT_HTTP2 = {
+  status: 505,
+  detail: "This service speaks HTTP/1.1; deploy it with use_http2 to reach it over HTTP/2.",
+};

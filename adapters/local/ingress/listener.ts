@@ -1,0 +1,94 @@
+/** A port that takes HTTP/1.1 and cleartext HTTP/2 alike: the first bytes of a connection tell them apart. */
+import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { createServer, type Server, type Socket } from "node:net";
+
+export interface Handlers {
+  request(req: IncomingMessage, res: ServerResponse): void;
+  upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
+  stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
+}
+
+const PREFACE = "PRI * HTTP/2.0";
+const HEADERS_MS = 60_000;
+const KEEP_ALIVE_MS = 75_000;
+const FIRST_BYTES_MS = 60_000;
+
+export interface Listener {
+  readonly port: number;
+  /** Stops taking connections, and closes those that are idle; the others end with their requests. */
+  stop(): void;
+  /** Closes every connection. */
+  close(): void;
+}
+
+/** Passes a fresh connection to the server that speaks its language. */
+const peek = (socket: Socket, http1: Server, http2: Server): void => {
+  socket.setTimeout(FIRST_BYTES_MS, () => socket.destroy());
+  socket.on("error", () => socket.destroy());
+  const onReadable = () => {
+    const head = socket.read() as Buffer | null;
+    if (head === null) return;
+    socket.off("readable", onReadable);
+    socket.setTimeout(0);
+    socket.removeAllListeners("timeout");
+    socket.unshift(head);
+    const text = head.subarray(0, PREFACE.length).toString("latin1");
+    (text === PREFACE.slice(0, text.length) ? http2 : http1).emit("connection", socket);
+  };
+  socket.on("readable", onReadable);
+};
+
+/**
+ * Listens on `host`; on `wanted`, or where that is 0 or taken on any port.
+ * @param strict refuse another port than the wanted one
+ */
+export const listen = async (host: string, wanted: number, handlers: Handlers, strict = false): Promise<Listener> => {
+  const http1 = createHttp1({
+    maxHeaderSize: 64 * 1024,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: 0,
+  });
+  http1.on("request", (req, res) => handlers.request(req, res));
+  http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
+  // Connections are handed to it, so it never listens itself; this starts its watch over slow and idle ones.
+  http1.emit("listening");
+  const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
+  http2.on("stream", (stream, headers) => handlers.stream(stream, headers));
+  http2.on("sessionError", () => undefined);
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+    socket.setNoDelay(true);
+    peek(socket, http1, http2 as unknown as Server);
+  });
+  const tryListen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  try {
+    await tryListen(wanted);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (strict || wanted === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
+    await tryListen(0);
+  }
+  return {
+    port: (server.address() as { port: number }).port,
+    stop: () => {
+      server.close();
+      http1.closeIdleConnections();
+    },
+    close: () => {
+      server.close();
+      http1.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+};

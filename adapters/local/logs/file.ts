@@ -1,0 +1,137 @@
+/**
+ * The log of one account in one SQLite file: rows keyed by (service, nanosecond, ordinal), so that a page is
+ * one index seek. An account's entries are in no other file, which is what keeps accounts apart.
+ */
+import { mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { Instant } from "../../../core/domain/instant.ts";
+import {
+  type HttpRequestLog,
+  type JsonPayload,
+  type LogEntry,
+  type LogName,
+  type Severity,
+  severities,
+  severityNames,
+} from "../../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+import { transaction } from "../state/database.ts";
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS entries (
+    service TEXT NOT NULL,
+    ns INTEGER NOT NULL,
+    ord INTEGER NOT NULL,
+    severity INTEGER NOT NULL,
+    log TEXT NOT NULL,
+    revision TEXT,
+    instance TEXT,
+    text TEXT,
+    json TEXT,
+    http TEXT,
+    PRIMARY KEY (service, ns, ord)
+  ) STRICT, WITHOUT ROWID;
+  PRAGMA user_version = 1;
+`;
+
+interface Row {
+  service: string;
+  ns: bigint;
+  ord: bigint;
+  severity: bigint;
+  log: string;
+  revision: string | null;
+  instance: string | null;
+  text: string | null;
+  json: string | null;
+  http: string | null;
+}
+
+const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
+
+const entryOf = (owner: AccountId, row: Row): LogEntry => ({
+  owner,
+  service: row.service as DeploymentName,
+  instant: row.ns as Instant,
+  ordinal: Number(row.ord),
+  severity: severityOf(Number(row.severity)),
+  logName: row.log as LogName,
+  ...(row.revision === null ? {} : { revision: row.revision }),
+  ...(row.instance === null ? {} : { instance: row.instance }),
+  ...(row.text === null ? {} : { text: row.text }),
+  ...(row.json === null ? {} : { json: JSON.parse(row.json) as JsonPayload }),
+  ...(row.http === null ? {} : { http: JSON.parse(row.http) as HttpRequestLog }),
+});
+
+const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, instance, text, json, http)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+export class LogFile {
+  readonly #owner: AccountId;
+  readonly #db: DatabaseSync;
+  readonly #insert: StatementSync;
+  readonly #newest: StatementSync;
+
+  constructor(path: string, owner: AccountId) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    this.#owner = owner;
+    this.#db = new DatabaseSync(path, { timeout: 5000 });
+    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
+    this.#insert = this.#db.prepare(INSERT);
+    this.#newest = this.#db.prepare("SELECT * FROM entries WHERE service = ? ORDER BY ns DESC, ord DESC LIMIT ?");
+    this.#newest.setReadBigInts(true);
+  }
+
+  write(entries: readonly LogEntry[]): void {
+    transaction(this.#db, () => {
+      for (const entry of entries)
+        this.#insert.run(
+          entry.service,
+          entry.instant,
+          entry.ordinal,
+          severities[entry.severity],
+          entry.logName,
+          entry.revision ?? null,
+          entry.instance ?? null,
+          entry.text ?? null,
+          entry.json === undefined ? null : JSON.stringify(entry.json),
+          entry.http === undefined ? null : JSON.stringify(entry.http),
+        );
+    });
+  }
+
+  /** The newest entries of a service, oldest first. */
+  newest(service: DeploymentName, limit: number): LogEntry[] {
+    return (this.#newest.all(service, limit) as unknown as Row[]).map((row) => entryOf(this.#owner, row)).reverse();
+  }
+
+  /** Removes what is older than `before`, and the oldest entries of each service while the file is over `maxBytes`. */
+  retain(before: Instant, maxBytes: number): void {
+    const services = this.#db.prepare("SELECT DISTINCT service FROM entries").all() as { service: string }[];
+    const cut = this.#db.prepare("DELETE FROM entries WHERE service = ? AND ns < ?");
+    for (const { service } of services) cut.run(service, before);
+    for (let round = 0; round < 20 && this.#bytes() > maxBytes; round++)
+      this.#dropTenth(services.map(({ service }) => service));
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** Bytes of the pages in use; freed pages are used again before the file grows. */
+  #bytes(): number {
+    const value = (name: string) =>
+      Object.values(this.#db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0] as number;
+    return (value("page_count") - value("freelist_count")) * value("page_size");
+  }
+
+  #dropTenth(services: readonly string[]): void {
+    const count = this.#db.prepare("SELECT count(*) AS n FROM entries WHERE service = ?");
+    const cut = this.#db.prepare(
+      "DELETE FROM entries WHERE (service, ns, ord) IN (SELECT service, ns, ord FROM entries WHERE service = ? ORDER BY ns, ord LIMIT ?)",
+    );
+    for (const service of services) cut.run(service, Math.ceil((count.get(service) as { n: number }).n / 10));
+  }
+}

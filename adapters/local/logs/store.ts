@@ -1,0 +1,151 @@
+/**
+ * The engine's log: entries get their place the moment the platform reads them, are kept in memory for a
+ * fifth of a second at most, and are written in batches. Reading writes what is waiting first, so nothing is
+ * ever invisible; there is no settle window.
+ */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { AccountId } from "../../../core/domain/account.ts";
+import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
+import type { LogEntry, LogPosition, NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { unavailable } from "../../../core/errors.ts";
+import type { LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { okAsync, ResultAsync } from "../../../core/result.ts";
+import { LogFile } from "./file.ts";
+
+const FLUSH_MS = 200;
+/** One write blocks the loop for a few milliseconds at most. */
+const BATCH = 1000;
+/** Writers are held back while this many entries wait. */
+const FULL = 20_000;
+const RETAIN_MS = 10 * 60_000;
+
+export interface LogConfig {
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly retentionDays: number;
+  /** Bytes an account. */
+  readonly maxBytes: number;
+}
+
+interface AccountLog {
+  readonly file: LogFile;
+  readonly last: Map<string, LogPosition>;
+  waiting: LogEntry[];
+}
+
+/** Raw account ids stay out of file names. */
+const fileName = (owner: AccountId): string =>
+  `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}.sqlite`;
+
+export class LocalLogs implements LogStore {
+  readonly #config: LogConfig;
+  readonly #accounts = new Map<AccountId, AccountLog>();
+  readonly #retention: NodeJS.Timeout;
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #room: Promise<void> | undefined;
+  #makeRoom: (() => void) | undefined;
+
+  constructor(config: LogConfig) {
+    this.#config = config;
+    this.#retention = setInterval(() => this.#retain(), RETAIN_MS).unref();
+  }
+
+  /**
+   * Takes an entry. The promise, where there is one, resolves when there is room for more: a writer that waits for
+   * it is slowed to what the disk takes, and nothing is lost.
+   */
+  push(entry: NewLogEntry): Promise<void> | undefined {
+    const account = this.#account(entry.owner);
+    const now = this.#config.clock.now();
+    const last = account.last.get(entry.service) ?? account.file.newest(entry.service, 1)[0];
+    const instant = last !== undefined && last.instant > now ? last.instant : now;
+    const ordinal = last !== undefined && last.instant === instant ? last.ordinal + 1 : 0;
+    account.last.set(entry.service, { instant, ordinal });
+    account.waiting.push({ ...entry, instant, ordinal });
+    this.#waiting++;
+    this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
+    if (this.#waiting < FULL) return undefined;
+    this.#room ??= new Promise((resolve) => {
+      this.#makeRoom = resolve;
+    });
+    return this.#room;
+  }
+
+  append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
+    for (const entry of entries) void this.push(entry);
+    return okAsync(undefined);
+  }
+
+  newest({ owner, service }: LogScope, limit: number): ReturnType<LogStore["newest"]> {
+    const read = async (): Promise<LogEntry[]> => {
+      if (!this.#accounts.has(owner) && !existsSync(join(this.#config.folder, fileName(owner)))) return [];
+      const account = this.#account(owner);
+      this.#write(account, account.waiting.length);
+      return account.file.newest(service, limit);
+    };
+    return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
+  }
+
+  /** Writes everything that waits. */
+  flush(): void {
+    for (const account of this.#accounts.values()) this.#write(account, account.waiting.length);
+  }
+
+  close(): void {
+    clearInterval(this.#retention);
+    clearTimeout(this.#timer);
+    this.flush();
+    for (const { file } of this.#accounts.values()) file.close();
+    this.#accounts.clear();
+  }
+
+  #account(owner: AccountId): AccountLog {
+    const known = this.#accounts.get(owner);
+    if (known !== undefined) return known;
+    const made = { file: new LogFile(join(this.#config.folder, fileName(owner)), owner), last: new Map(), waiting: [] };
+    this.#accounts.set(owner, made);
+    return made;
+  }
+
+  /** Writes a batch of each account and lets the loop turn before the next. */
+  #flushSome(): void {
+    for (const account of this.#accounts.values()) this.#write(account, BATCH);
+    this.#timer = undefined;
+    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#flushSome(), 0);
+    if (this.#waiting >= FULL / 2) return;
+    this.#makeRoom?.();
+    this.#room = undefined;
+    this.#makeRoom = undefined;
+  }
+
+  #write(account: AccountLog, most: number): void {
+    if (account.waiting.length === 0) return;
+    const batch = account.waiting.slice(0, most);
+    try {
+      account.file.write(batch);
+    } catch (cause) {
+      // A full disk must not stop the services; what could not be written is dropped, and that is said.
+      this.#config.logger.error("log entries were lost: the log could not be written", {
+        entries: batch.length,
+        cause,
+      });
+    }
+    account.waiting = account.waiting.slice(batch.length);
+    this.#waiting -= batch.length;
+  }
+
+  #retain(): void {
+    const { folder, clock, retentionDays, maxBytes, logger } = this.#config;
+    const before = plusMillis(clock.now(), -retentionDays * 86_400_000) as Instant;
+    try {
+      for (const { file } of this.#accounts.values()) file.retain(before, maxBytes);
+    } catch (cause) {
+      logger.warn("old log entries could not be removed", { folder, cause });
+    }
+  }
+}

@@ -1,0 +1,282 @@
+/** The local ServicePlatform: rows say what should be, pools and gates make it so. */
+import type { AccountId } from "../../core/domain/account.ts";
+import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
+import { freedNameDays } from "../../core/domain/limits.ts";
+import type { NewLogEntry, Severity } from "../../core/domain/log-entry.ts";
+import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
+import { conflict, notFound, unavailable } from "../../core/errors.ts";
+import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { Clock, Logger } from "../../core/ports/system.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
+import { narrate } from "../shared/channel.ts";
+import type { ImageStore } from "./builder/images.ts";
+import type { LocalConfig } from "./config.ts";
+import type { Ingress } from "./ingress/index.ts";
+import { Pool } from "./ingress/pool.ts";
+import { describeExit } from "./runner/exit.ts";
+import { type InstanceDeps, startInstance } from "./runner/instance.ts";
+import { accepts } from "./runner/ready.ts";
+import type { DeployNotes } from "./state/deploys.ts";
+import type { ServiceRows, StoredService } from "./state/services.ts";
+
+export interface PlatformDeps {
+  readonly config: LocalConfig;
+  readonly rows: ServiceRows;
+  readonly notes: DeployNotes;
+  readonly ingress: Ingress;
+  readonly images: ImageStore;
+  readonly instances: InstanceDeps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly listenMillis: number;
+}
+
+const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
+
+export class LocalPlatform implements ServicePlatform {
+  readonly #deps: PlatformDeps;
+  readonly #budget = new Map<AccountId, number>();
+  readonly #background = new Set<Promise<unknown>>();
+
+  constructor(deps: PlatformDeps) {
+    this.#deps = deps;
+  }
+
+  /** Opens the entrances of everything that is deployed; services start when they are first called. */
+  async open(): Promise<void> {
+    const { rows, ingress } = this.#deps;
+    for (const stored of rows.all()) {
+      await ingress.enter(stored.name);
+      if (stored.serving === null) continue;
+      const { id, template } = stored.serving;
+      ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
+    }
+  }
+
+  /** Resolves when what goes on behind answers that were given (drains, sweeps) is done. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#background);
+  }
+
+  find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
+    return this.#guarded(() => {
+      const { rows, clock } = this.#deps;
+      const stored = rows.get(name);
+      if (stored !== undefined) return { kind: "held", owner: stored.owner, service: this.#service(stored) };
+      return rows.present(name, timestampOf(clock.now())) as NameState;
+    });
+  }
+
+  list(owner: AccountId): ReturnType<ServicePlatform["list"]> {
+    return this.#guarded(() => this.#deps.rows.ofOwner(owner).map((stored) => this.#service(stored)));
+  }
+
+  rollout(request: RolloutRequest, { signal = new AbortController().signal } = {}): AsyncIterable<RolloutEvent> {
+    return narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+      try {
+        return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
+      } catch (cause) {
+        this.#deps.logger.error("a rollout failed for a reason of the platform's own", {
+          name: request.template.name,
+          cause,
+        });
+        return failed({ reason: "internal", message: "The platform could not roll out the revision." });
+      }
+    });
+  }
+
+  remove(...[name, expected]: Parameters<ServicePlatform["remove"]>): ReturnType<ServicePlatform["remove"]> {
+    const { rows, notes, ingress, clock } = this.#deps;
+    const stored = rows.get(name);
+    if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
+    if (stored.owner !== expected.owner || stored.etag !== expected.etag)
+      return errAsync(conflict(`'${name}' was changed meanwhile; try again.`));
+    return this.#guarded(() => {
+      rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
+      notes.forget(stored.owner, name);
+      this.#behind(ingress.leave(name));
+      return undefined;
+    });
+  }
+
+  noteDeploy(
+    ...[{ name, owner }, outcome]: Parameters<ServicePlatform["noteDeploy"]>
+  ): ReturnType<ServicePlatform["noteDeploy"]> {
+    return this.#guarded(() => {
+      const exists = this.#deps.rows.get(name)?.owner === owner;
+      this.#deps.notes.note({ ...outcome, name, owner }, exists);
+      return undefined;
+    });
+  }
+
+  async #rollout(
+    { template, expected, listenDeadline }: RolloutRequest,
+    signal: AbortSignal,
+    say: (message: string) => void,
+  ): Promise<RolloutEvent> {
+    const { rows, images, ingress, instances, clock } = this.#deps;
+    const { name, owner } = template;
+    const now = () => timestampOf(clock.now());
+    const image = images.find(template.image);
+    if (image === undefined)
+      return failed({
+        reason: "image_not_found",
+        message: "The image of this deploy is gone; deploy the source again.",
+      });
+    const rolling = rows.begin(template, expected, now());
+    if ("reason" in rolling) return failed(rolling);
+    const giveUp = (failure: DeployFailure) => {
+      rows.abandon(name, rolling.id, now());
+      return failed(failure);
+    };
+    try {
+      say(`Starting revision ${rolling.id} (${instances.runner.kind})`);
+      const port = await ingress.enter(name);
+      if (!this.#takeBudget(owner))
+        return giveUp({
+          reason: "quota_exceeded",
+          message: `Your account runs its ${this.#deps.config.instancesPerAccount} instances already.`,
+        });
+      const begun = Date.now();
+      const spec = { template, revision: rolling.id, image };
+      const instance = await startInstance(instances, spec, { listenMillis: listenDeadline, signal, say });
+      if ("reason" in instance) {
+        this.#giveBudget(owner);
+        return giveUp(instance);
+      }
+      say(`It listens, ${Date.now() - begun} ms after its start`);
+      if (signal.aborted || !rows.commit(name, rolling.id, now())) {
+        await instance.stop();
+        this.#giveBudget(owner);
+        return signal.aborted
+          ? giveUp(INTERRUPTED)
+          : failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
+      }
+      const pool = this.#pool(template, rolling.id);
+      pool.adopt(instance);
+      ingress.switchTo(name, { template, revision: rolling.id, pool });
+      this.#behind(images.sweep(this.#usedImages(), false));
+      if (!(await accepts(port))) throw new Error(`the entrance of ${name} does not accept connections`);
+      return { kind: "ready", revision: rolling.id, url: this.#url(name, port) };
+    } catch (error) {
+      rows.abandon(name, rolling.id, now());
+      throw error;
+    }
+  }
+
+  /** The images that must stay: of what serves, and of what is being rolled out. */
+  #usedImages(): Set<string> {
+    return new Set(
+      this.#deps.rows
+        .all()
+        .flatMap(({ serving, rolling, attempted }) => [
+          serving?.template.image,
+          rolling?.template.image,
+          attempted.image,
+        ])
+        .filter((image) => image !== undefined),
+    );
+  }
+
+  async sweepImages(): Promise<ReadonlySet<string>> {
+    return this.#deps.images.sweep(this.#usedImages(), true);
+  }
+
+  #pool(template: ServiceTemplate, revision: string): Pool {
+    const { config, images, instances, listenMillis } = this.#deps;
+    const { owner } = template;
+    const log = (severity: Severity, instance: string, json: Record<string, unknown>) =>
+      this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
+    return new Pool({
+      concurrency: template.concurrency,
+      maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      idleMillis: config.idleSeconds * 1000,
+      queueLimit: config.queue,
+      waitMillis: template.timeout * 1000,
+      takeBudget: () => this.#takeBudget(owner),
+      giveBudget: () => this.#giveBudget(owner),
+      start: async (signal) => {
+        const image = images.find(template.image);
+        if (image === undefined) return { reason: "image_not_found", message: "The image of this revision is gone." };
+        const outcome = await startInstance(
+          instances,
+          { template, revision, image },
+          { listenMillis, signal, say: () => undefined },
+        );
+        if ("reason" in outcome && outcome.reason !== "interrupted")
+          log("ERROR", "", {
+            event: "start_failed",
+            message: outcome.message,
+            reason: outcome.reason,
+            exit_code: outcome.exitCode,
+          });
+        return outcome;
+      },
+      onStarted: (instance, millis) =>
+        log("INFO", instance.id, {
+          event: "started",
+          message: `An instance started in ${millis} ms`,
+          cold_start_ms: millis,
+        }),
+      onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "An idle instance is stopped" }),
+      onCrashed: (instance, exit) => {
+        const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
+        log("CRITICAL", instance.id, { event: "crashed", message, reason, exit_code: exitCode });
+      },
+    });
+  }
+
+  #service(stored: StoredService): Service {
+    return {
+      name: stored.name,
+      owner: stored.owner,
+      etag: stored.etag,
+      serving: stored.serving === null ? [] : [stored.serving],
+      rollingOut: stored.rolling?.template ?? null,
+      attempted: stored.attempted,
+      url: this.#url(stored.name, this.#deps.ingress.portOf(stored.name)),
+      region: "local",
+      createdAt: stored.createdAt,
+      updatedAt: stored.updatedAt,
+      lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
+    };
+  }
+
+  #url(name: string, port: number | undefined): string {
+    const { domain } = this.#deps.config;
+    if (domain !== undefined) return `http://${name}.${domain}:${this.#deps.ingress.port}`;
+    return `http://127.0.0.1:${port ?? 0}`;
+  }
+
+  #takeBudget(owner: AccountId): boolean {
+    const taken = this.#budget.get(owner) ?? 0;
+    if (taken >= this.#deps.config.instancesPerAccount) return false;
+    this.#budget.set(owner, taken + 1);
+    return true;
+  }
+
+  #giveBudget(owner: AccountId): void {
+    this.#budget.set(owner, (this.#budget.get(owner) ?? 1) - 1);
+  }
+
+  #log(entry: NewLogEntry): void {
+    void this.#deps.instances.log(entry);
+  }
+
+  #behind(work: Promise<unknown>): void {
+    const noted = work
+      .catch((cause) => this.#deps.logger.error("work in the background failed", { cause }))
+      .finally(() => this.#background.delete(noted));
+    this.#background.add(noted);
+  }
+
+  #guarded<T>(read: () => T): ResultAsync<T, ReturnType<typeof unavailable>> {
+    try {
+      return okAsync(read());
+    } catch (cause) {
+      return errAsync(unavailable("The platform's state does not answer; try again.", 5, cause));
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Commands in a sandbox of their own by bubblewrap: own mount, pid, ipc and uts namespaces, an empty
+ * read-only root with the host's /usr in it, no capabilities. The network is the host's.
+ * https://github.com/containers/bubblewrap
+ */
+import { spawnSync } from "node:child_process";
+import { lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ControlGroups } from "./cgroup.ts";
+import { launch, MARKER } from "./launch.ts";
+import type { Job, Runner } from "./runner.ts";
+import { joinGroup, limitResources } from "./shell.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+const NOBODY = "65534";
+
+const readableEtc = [
+  "ssl",
+  "pki",
+  "resolv.conf",
+  "nsswitch.conf",
+  "hosts",
+  "ld.so.cache",
+  "alternatives",
+  "localtime",
+  "ca-certificates",
+];
+
+/** /bin, /lib and their like are links into /usr on most systems, folders on the others. */
+const rootFolders = (): string[] =>
+  ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].flatMap((path) => {
+    try {
+      return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
+    } catch {
+      return [];
+    }
+  });
+
+/** Users and groups as the sandbox sees them: nobody but nobody. */
+const accountFiles = (folder: string): string[] => {
+  mkdirSync(folder, { recursive: true });
+  const files = {
+    passwd: `root:x:0:0:root:/:/bin/sh\nnobody:x:${NOBODY}:${NOBODY}:nobody:/tmp:/bin/sh\n`,
+    group: `root:x:0:\nnogroup:x:${NOBODY}:\n`,
+  };
+  return Object.entries(files).flatMap(([name, text]) => {
+    writeFileSync(join(folder, name), text);
+    return ["--ro-bind", join(folder, name), `/etc/${name}`];
+  });
+};
+
+const namespaces = (): string[] => [
+  "--unshare-user",
+  ...(process.getuid?.() === 0 ? ["--uid", NOBODY, "--gid", NOBODY] : []),
+  "--unshare-pid",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--unshare-cgroup-try",
+  "--die-with-parent",
+  "--new-session",
+  "--hostname",
+  "portside",
+  "--cap-drop",
+  "ALL",
+];
+
+/** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
+export const sandboxArguments = (
+  job: Pick<Job, "binds" | "cwd" | "env" | "limits" | "id">,
+  base: readonly string[],
+): string[] => [
+  ...base,
+  "--size",
+  String(job.limits.memory),
+  "--tmpfs",
+  "/tmp",
+  ...job.binds.flatMap(({ host, inside, writable }) => [writable ? "--bind" : "--ro-bind", host, inside]),
+  "--remount-ro",
+  "/",
+  "--clearenv",
+  ...Object.entries({ ...job.env, [MARKER]: job.id }).flatMap(([name, value]) => ["--setenv", name, value]),
+  "--chdir",
+  job.cwd,
+];
+
+const baseArguments = (folder: string): string[] => [
+  ...namespaces(),
+  "--ro-bind",
+  "/usr",
+  "/usr",
+  ...rootFolders(),
+  ...readableEtc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+  ...accountFiles(folder),
+  "--proc",
+  "/proc",
+  "--dev",
+  "/dev",
+  "--dir",
+  "/run",
+  "--dir",
+  "/var",
+];
+
+/** The sandbox's own process gets just enough to be found; what it inherits is readable from inside. */
+const helperEnvironment = { PATH: "/usr/bin:/bin" };
+
+/**
+ * The runner, or in words why this machine cannot have it.
+ * @param folder where the sandbox's own few files are written
+ */
+export const createBubblewrapRunner = (
+  folder: string,
+  groups: ControlGroups | undefined,
+  watchdog: Watchdog,
+): Runner | string => {
+  const base = baseArguments(folder);
+  const trial = sandboxArguments(
+    { id: "trial", binds: [], cwd: "/", env: {}, limits: { memory: 1 << 20, cpu: 1, processes: 64 } },
+    base,
+  );
+  const tried = spawnSync("bwrap", [...trial, "--", "/bin/sh", "-c", "exit 0"], { timeout: 10_000, encoding: "utf8" });
+  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
+  if (tried.status !== 0)
+    return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
+  return {
+    kind: "bubblewrap",
+    mapsPaths: true,
+    start: (job, onLine) => {
+      const group = groups?.create(job.id, job.limits);
+      const inner = group === undefined ? limitResources(job.limits, job.argv, true) : job.argv;
+      const wrapped = ["bwrap", "--args", "3", "--", ...inner];
+      return launch(
+        {
+          job,
+          argv: group === undefined ? wrapped : joinGroup(group, wrapped),
+          env: helperEnvironment,
+          cwd: "/",
+          secretInput: sandboxArguments(job, base)
+            .map((argument) => `${argument}\0`)
+            .join(""),
+          helper: "bwrap",
+          group,
+          watchdog,
+        },
+        onLine,
+      );
+    },
+  };
+};

@@ -1,0 +1,170 @@
+/**
+ * Limits by control groups, where this process may make them (as root): version 1 and 2.
+ * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { signalProcess } from "./proc.ts";
+import type { Limits } from "./runner.ts";
+
+export interface ControlGroup {
+  /** The `cgroup.procs` files into which a process writes itself. */
+  readonly joinFiles: readonly string[];
+  processes(): number[];
+  /** True once the kernel ended a process of the group for its memory. */
+  outOfMemory(): boolean;
+  kill(): void;
+  /** Removes the group; its processes must be gone or going. */
+  remove(): Promise<void>;
+}
+
+export interface ControlGroups {
+  readonly version: 1 | 2;
+  create(id: string, limits: Limits): ControlGroup;
+  /** Ends and removes every group that an earlier server of this scope left. */
+  sweep(): Promise<void>;
+}
+
+const PERIOD = 100_000;
+
+const write = (path: string, value: string): void => writeFileSync(path, value);
+
+const writeWhereThere = (path: string, value: string): void => {
+  if (existsSync(path)) write(path, value);
+};
+
+const readNumbers = (path: string): number[] => {
+  try {
+    return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+};
+
+const oomKills = (path: string): number => {
+  try {
+    return Number(/^oom_kill (\d+)/m.exec(readFileSync(path, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+};
+
+/** A group that is still losing its last process refuses to go for a moment (EBUSY). */
+const removeFolder = async (path: string): Promise<void> => {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      return rmdirSync(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      for (const pid of readNumbers(join(path, "cgroup.procs"))) signalProcess(pid, "SIGKILL");
+      await sleep(20);
+    }
+  }
+};
+
+const subfolders = (path: string): string[] => {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(path, entry.name)] : [],
+    );
+  } catch {
+    return [];
+  }
+};
+
+const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
+  const processes = () => [...new Set(folders.flatMap((folder) => readNumbers(join(folder, "cgroup.procs"))))];
+  return {
+    joinFiles: folders.map((folder) => join(folder, "cgroup.procs")),
+    processes,
+    outOfMemory: () => oomKills(oomFile) > 0,
+    kill: () => {
+      for (const pid of processes()) signalProcess(pid, "SIGKILL");
+    },
+    remove: async () => {
+      for (const folder of folders) await removeFolder(folder);
+    },
+  };
+};
+
+const sweepFolders = async (roots: readonly string[]): Promise<void> => {
+  for (const root of roots) for (const folder of subfolders(root)) await removeFolder(folder);
+  for (const root of roots) await removeFolder(root);
+};
+
+const CONTROLLERS = ["memory", "cpu", "pids"] as const;
+
+const version1 = (mount: string, scope: string): ControlGroups => {
+  const roots = CONTROLLERS.map((controller) => join(mount, controller, scope));
+  return {
+    version: 1,
+    create: (id, limits) => {
+      const [memory, cpu, pids] = roots.map((root) => join(root, id)) as [string, string, string];
+      for (const folder of [memory, cpu, pids]) mkdirSync(folder, { recursive: true });
+      write(join(memory, "memory.limit_in_bytes"), String(limits.memory));
+      writeWhereThere(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
+      write(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
+      write(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
+      write(join(pids, "pids.max"), String(limits.processes));
+      return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
+    },
+    sweep: () => sweepFolders(roots),
+  };
+};
+
+const version2 = (mount: string, scope: string): ControlGroups => {
+  const root = join(mount, scope);
+  const controllers = CONTROLLERS.map((name) => `+${name}`).join(" ");
+  return {
+    version: 2,
+    create: (id, limits) => {
+      mkdirSync(root, { recursive: true });
+      write(join(root, "cgroup.subtree_control"), controllers);
+      const folder = join(root, id);
+      mkdirSync(folder, { recursive: true });
+      write(join(folder, "memory.max"), String(limits.memory));
+      writeWhereThere(join(folder, "memory.swap.max"), "0");
+      write(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
+      write(join(folder, "pids.max"), String(limits.processes));
+      return groupAt([folder], join(folder, "memory.events"));
+    },
+    sweep: () => sweepFolders([root]),
+  };
+};
+
+const writable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * The control groups that this process may use, or undefined.
+ * @param scope a folder name that no other server uses
+ * @param mount where the groups are mounted
+ */
+export const findControlGroups = (scope: string, mount = "/sys/fs/cgroup"): ControlGroups | undefined => {
+  if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
+  try {
+    const offered = readFileSync(join(mount, "cgroup.controllers"), "utf8").trim().split(/\s+/);
+    if (!CONTROLLERS.every((name) => offered.includes(name)) || !writable(join(mount, "cgroup.subtree_control")))
+      return undefined;
+    write(join(mount, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
+    return version2(mount, scope);
+  } catch {
+    return undefined;
+  }
+};

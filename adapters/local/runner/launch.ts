@@ -1,0 +1,178 @@
+/**
+ * Starts a command and answers for all of its processes until none is left: what both runners share.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ControlGroup } from "./cgroup.ts";
+import { readLines } from "./lines.ts";
+import {
+  allProcesses,
+  environmentOf,
+  type ProcessInfo,
+  processInfo,
+  programOf,
+  signalProcess,
+  treeOf,
+} from "./proc.ts";
+import type { Exit, Job, OnLine, Running } from "./runner.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface Launch {
+  readonly job: Job;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** The host folder to start in. */
+  readonly cwd: string;
+  /** Written to file descriptor 3 of the command. */
+  readonly secretInput?: string;
+  /** The sandbox's own program, whose processes are not the command's. */
+  readonly helper?: string;
+  readonly group: ControlGroup | undefined;
+  readonly watchdog: Watchdog;
+}
+
+const signalNames: Readonly<Record<number, string>> = {
+  4: "SIGILL",
+  5: "SIGTRAP",
+  6: "SIGABRT",
+  7: "SIGBUS",
+  8: "SIGFPE",
+  9: "SIGKILL",
+  11: "SIGSEGV",
+  13: "SIGPIPE",
+  15: "SIGTERM",
+};
+
+/** The marker by which a job's processes are found, whatever becomes of their parents. */
+export const MARKER = "PORTSIDE_INSTANCE";
+
+const isMarked = (pid: number, id: string): boolean => environmentOf(pid).includes(`${MARKER}=${id}`);
+
+/** Ends every process that carries the marker; a bounded fight against one that keeps forking. */
+export const killMarked = async (id: string): Promise<void> => {
+  for (let round = 0; round < 50; round++) {
+    const marked = allProcesses().filter(({ pid }) => isMarked(pid, id));
+    if (marked.length === 0) return;
+    for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+    await sleep(10);
+  }
+};
+
+/** A shell reports a signal that ended its command as 128 + its number, and so does the sandbox. */
+const exitOf = (code: number | null, signal: string | null): Exit => {
+  const hidden = code !== null && code > 128 ? signalNames[code - 128] : undefined;
+  return hidden === undefined
+    ? { code, signal, outOfMemory: false }
+    : { code: null, signal: hidden, outOfMemory: false };
+};
+
+/**
+ * A start script's shell waits for its command; ended with it, it would take the command's time to finish away
+ * (in a sandbox the first process's end is everybody's).
+ */
+const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
+
+class Launched implements Running {
+  readonly id: string;
+  readonly startedAt = Date.now();
+  readonly exited: Promise<Exit>;
+  readonly #launch: Launch;
+  readonly #child: ChildProcess;
+  #exceeded: "memory" | "processes" | undefined;
+
+  constructor(launch: Launch, onLine: OnLine) {
+    this.#launch = launch;
+    this.id = launch.job.id;
+    const [file, ...args] = launch.argv as [string, ...string[]];
+    this.#child = spawn(file, args, {
+      cwd: launch.cwd,
+      env: { ...launch.env, [MARKER]: launch.job.id },
+      stdio: ["ignore", "pipe", "pipe", launch.secretInput === undefined ? "ignore" : "pipe"],
+      detached: true,
+    });
+    const input = this.#child.stdio[3] as Writable | null | undefined;
+    // The command may end before it has read all of it.
+    input?.on("error", () => undefined);
+    input?.end(launch.secretInput);
+    this.exited = this.#follow(onLine);
+  }
+
+  processes(): number[] {
+    return this.#members(allProcesses());
+  }
+
+  terminate(): void {
+    const table = allProcesses();
+    const waits = (pid: number) => isShell(pid) && table.some((one) => one.parent === pid);
+    for (const pid of this.#members(table)) if (!waits(pid)) signalProcess(pid, "SIGTERM");
+  }
+
+  kill(): void {
+    for (const pid of this.processes()) signalProcess(pid, "SIGKILL");
+    if (this.#child.pid !== undefined && this.#child.exitCode === null) signalProcess(this.#child.pid, "SIGKILL");
+  }
+
+  #members(table: readonly ProcessInfo[]): number[] {
+    const { group, helper } = this.#launch;
+    const root = this.#child.pid;
+    if (root === undefined) return [];
+    const pids = group?.processes() ?? [
+      ...new Set([...treeOf(root, table), ...table.filter((one) => one.session === root).map((one) => one.pid)]),
+    ];
+    return helper === undefined ? pids : pids.filter((pid) => programOf(pid) !== helper);
+  }
+
+  async #follow(onLine: OnLine): Promise<Exit> {
+    const { group, watchdog, job } = this.#launch;
+    const child = this.#child;
+    const unwatch =
+      group !== undefined
+        ? undefined
+        : watchdog.watch({
+            limits: job.limits,
+            processesIn: (table) => this.#members(table),
+            onExceeded: (what) => {
+              this.#exceeded ??= what;
+              this.kill();
+            },
+          });
+    const output = Promise.all([
+      readLines(child.stdout as Readable, (line) => onLine("stdout", line)),
+      readLines(child.stderr as Readable, (line) => onLine("stderr", line)),
+    ]);
+    const ended = await new Promise<Exit>((resolve) => {
+      child.once("error", () => resolve({ code: 127, signal: null, outOfMemory: false }));
+      child.once("exit", (code, signal) => resolve(exitOf(code, signal)));
+    });
+    unwatch?.();
+    await this.#leaveNothing();
+    await Promise.race([output, sleep(2000, undefined, { ref: false })]);
+    const outOfMemory = this.#exceeded === "memory" || group?.outOfMemory() === true;
+    await group?.remove();
+    return { ...ended, outOfMemory };
+  }
+
+  async #leaveNothing(): Promise<void> {
+    const { group, job, helper } = this.#launch;
+    if (group !== undefined) return group.kill();
+    // A pid namespace takes its processes with it; without one they have to be looked for.
+    if (helper === undefined) await killMarked(job.id);
+  }
+}
+
+export const launch = (what: Launch, onLine: OnLine): Running => new Launched(what, onLine);
+
+/** True for a process that was started before this one, so that a live server's own are never taken for orphans. */
+export const startedBeforeUs = (pid: number): boolean => {
+  const [other, own] = [processInfo(pid), processInfo(process.pid)];
+  return other !== undefined && own !== undefined && other.startTicks < own.startTicks;
+};
+
+/** Ends the processes that an earlier server of the scope left, found by their marker. */
+export const killOrphans = async (scope: string): Promise<void> => {
+  const orphans = allProcesses().filter(
+    ({ pid }) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)) && startedBeforeUs(pid),
+  );
+  for (const { pid } of orphans) signalProcess(pid, "SIGKILL");
+};

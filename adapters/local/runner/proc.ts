@@ -1,0 +1,91 @@
+/** Processes of this machine, read from /proc (proc(5)). On a machine without it every answer is empty. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+
+export interface ProcessInfo {
+  readonly pid: number;
+  readonly parent: number;
+  readonly session: number;
+  /** Clock ticks after boot; with the pid it names a process for good. */
+  readonly startTicks: number;
+  readonly threads: number;
+}
+
+const read = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // It ended meanwhile, or belongs to somebody else.
+    return undefined;
+  }
+};
+
+/** One process; undefined where it is gone or only waits to be reaped. */
+export const processInfo = (pid: number): ProcessInfo | undefined => {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The command stands in parentheses and may hold anything, so count from the last one.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z" || fields[0] === "X") return undefined;
+  const [parent, session, threads, startTicks] = [1, 3, 17, 19].map((at) => Number(fields[at])) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { pid, parent, session, startTicks, threads };
+};
+
+export const allProcesses = (): ProcessInfo[] => {
+  let names: string[];
+  try {
+    names = readdirSync("/proc");
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => (/^\d+$/.test(name) ? (processInfo(Number(name)) ?? []) : []));
+};
+
+/** A process and all that came from it, the root first. */
+export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
+  const children = Map.groupBy(table, (one) => one.parent);
+  const tree = table.some((one) => one.pid === root) ? [root] : [];
+  for (let at = 0; at < tree.length; at++)
+    for (const child of children.get(tree[at] as number) ?? []) if (!tree.includes(child.pid)) tree.push(child.pid);
+  return tree;
+};
+
+/** Bytes of memory that belong to the process alone: anonymous and shared memory, without mapped files. */
+export const memoryOf = (pid: number): number => {
+  const status = read(`/proc/${pid}/status`) ?? "";
+  const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
+  return (kib("RssAnon") + kib("RssShmem")) * 1024;
+};
+
+/** How many threads this user has now, which is what RLIMIT_NPROC counts. */
+export const threadsOfUser = (): number =>
+  allProcesses()
+    .filter(({ pid }) => ownerOf(pid) === process.getuid?.())
+    .reduce((sum, { threads }) => sum + threads, 0);
+
+const ownerOf = (pid: number): number | undefined => {
+  try {
+    return statSync(`/proc/${pid}`).uid;
+  } catch {
+    return undefined;
+  }
+};
+
+/** The name of a process's program, cut to 15 characters by the kernel. */
+export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
+
+/** The environment that a process was started with, one `NAME=value` each. */
+export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
+
+/** Sends a signal; a process that is gone is no error. */
+export const signalProcess = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Gone already.
+  }
+};

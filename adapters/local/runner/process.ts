@@ -1,0 +1,16 @@
+/** Commands as plain processes of this user: works everywhere, isolates nothing. */
+import type { ControlGroups } from "./cgroup.ts";
+import { launch } from "./launch.ts";
+import type { Job, Runner } from "./runner.ts";
+import { joinGroup, limitResources } from "./shell.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export const createProcessRunner = (groups: ControlGroups | undefined, watchdog: Watchdog): Runner => ({
+  kind: "process",
+  mapsPaths: false,
+  start: (job: Job, onLine) => {
+    const group = groups?.create(job.id, job.limits);
+    const argv = group === undefined ? limitResources(job.limits, job.argv, false) : joinGroup(group, job.argv);
+    return launch({ job, argv, env: job.env, cwd: job.cwd, group, watchdog }, onLine);
+  },
+});

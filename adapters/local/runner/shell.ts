@@ -1,0 +1,30 @@
+/** The few lines of shell that stand in front of a command. */
+import type { ControlGroup } from "./cgroup.ts";
+import { threadsOfUser } from "./proc.ts";
+import type { Limits } from "./runner.ts";
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** Beyond its memory limit a process may reserve this much; the watchdog sees what it really uses. */
+const DATA_SLACK = 1024 ** 3;
+
+/** Puts the command, and so all that comes from it, into its control group before it begins. */
+export const joinGroup = (group: ControlGroup, argv: readonly string[]): string[] => {
+  const joins = group.joinFiles.map((file) => `echo 0 > ${quote(file)}`).join(" && ");
+  return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
+};
+
+/**
+ * Backstops where there are no control groups: setrlimit(2) for data and processes.
+ * @param ownNamespace inside a user namespace of its own the count begins at zero; else it is the user's
+ */
+export const limitResources = (limits: Limits, argv: readonly string[], ownNamespace: boolean): string[] => {
+  const dataKib = Math.ceil((limits.memory + DATA_SLACK) / 1024);
+  const processes = limits.processes + (ownNamespace ? 0 : threadsOfUser());
+  // bash calls the process limit -u, dash -p.
+  const lines = [
+    `ulimit -d ${dataKib} 2>/dev/null`,
+    `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
+  ];
+  return ["sh", "-c", `${lines.join("; ")}; exec "$@"`, "sh", ...argv];
+};

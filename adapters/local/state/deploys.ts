@@ -1,0 +1,85 @@
+/** How the deploys of this machine stand: the last one of each service, and those that have not ended. */
+import type { DatabaseSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy-events.ts";
+import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+
+export interface NotedDeploy extends DeployOutcome {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+}
+
+interface Row {
+  deploy_id: string;
+  name: string;
+  owner: string;
+  status: string;
+  reason: string | null;
+  finished_at: string | null;
+}
+
+const key = (owner: string, name: string): string => `${owner}\n${name}`;
+
+const outcomeOf = (row: Row): NotedDeploy => ({
+  deployId: row.deploy_id,
+  name: row.name as DeploymentName,
+  owner: row.owner as AccountId,
+  status: row.status as DeployStatus,
+  reason: row.reason as DeployReason | null,
+  finishedAt: row.finished_at,
+});
+
+export class DeployNotes {
+  readonly #db: DatabaseSync;
+  readonly #last = new Map<string, DeployOutcome>();
+  #noted = 0;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    for (const row of db.prepare("SELECT * FROM deploys ORDER BY noted").all() as unknown as (Row & {
+      noted: number;
+    })[]) {
+      this.#last.set(key(row.owner, row.name), outcomeOf(row));
+      this.#noted = row.noted;
+    }
+  }
+
+  /** The outcome of the service's deploys that was noted last. */
+  last(owner: AccountId, name: DeploymentName): DeployOutcome | null {
+    const found = this.#last.get(key(owner, name));
+    return found === undefined
+      ? null
+      : { deployId: found.deployId, status: found.status, reason: found.reason, finishedAt: found.finishedAt };
+  }
+
+  /** @param exists whether there is such a service; of one that is not there only unfinished deploys are kept */
+  note(deploy: NotedDeploy, exists: boolean): void {
+    const { deployId, name, owner, status, reason, finishedAt } = deploy;
+    if (finishedAt !== null)
+      this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
+    if (finishedAt !== null && !exists) {
+      this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
+      this.#last.delete(key(owner, name));
+      return;
+    }
+    this.#db
+      .prepare(
+        "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+      )
+      .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
+    this.#last.set(key(owner, name), deploy);
+  }
+
+  /** Deploys that had begun and not ended: of a server that starts, those that a crash interrupted. */
+  unfinished(): NotedDeploy[] {
+    return (
+      this.#db.prepare("SELECT * FROM deploys WHERE finished_at IS NULL ORDER BY noted").all() as unknown as Row[]
+    ).map(outcomeOf);
+  }
+
+  forget(owner: AccountId, name: DeploymentName): void {
+    this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
+    this.#last.delete(key(owner, name));
+  }
+}

@@ -1,0 +1,37 @@
+/** What the engine remembers about itself: its ports, its signing key, its id. */
+import type { DatabaseSync } from "node:sqlite";
+
+export class SettingRows {
+  readonly #db: DatabaseSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  get(name: string): string | undefined {
+    return (this.#db.prepare("SELECT value FROM settings WHERE name = ?").get(name) as { value: string } | undefined)
+      ?.value;
+  }
+
+  set(name: string, value: string): void {
+    this.#db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)").run(name, value);
+  }
+
+  /** The value of a setting, made and kept at its first use; of two processes that make one, both get the first. */
+  async getOrMake(name: string, make: () => Promise<string>): Promise<string> {
+    const present = this.get(name);
+    if (present !== undefined) return present;
+    this.#db.prepare("INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)").run(name, await make());
+    return this.get(name) as string;
+  }
+
+  /** The loopback port of each service. */
+  port(service: string): number | undefined {
+    return (this.#db.prepare("SELECT port FROM ports WHERE name = ?").get(service) as { port: number } | undefined)
+      ?.port;
+  }
+
+  setPort(service: string, port: number): void {
+    this.#db.prepare("INSERT OR REPLACE INTO ports (name, port) VALUES (?, ?)").run(service, port);
+  }
+}

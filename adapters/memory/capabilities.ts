@@ -1,0 +1,47 @@
+/** What the memory provider can do: a simulation with Cloud Run's sizes, so that every rule can be tested anywhere. */
+import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
+import { GiB, MiB } from "../../core/domain/limits.ts";
+import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+
+/** https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits */
+export const cloudRunSizes: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
+  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
+  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
+  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
+  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
+];
+
+const simulated = missing("the memory provider simulates services; nothing runs");
+const later = (what: string) => missing(`this version of Portside has no ${what} yet`);
+
+export const memoryCapabilities: Capabilities = {
+  provider: "memory",
+  region: "memory",
+  runs: simulated,
+  isolation: "full",
+  runner: "none: services are simulated",
+  resources: [...cloudRunSizes],
+  instances: { preset: 100, max: 1000 },
+  scale_to_zero: offered(),
+  concurrency_cap: offered(),
+  request_timeout: offered(),
+  session_affinity: offered(),
+  http2: offered(),
+  memory_limit: offered(),
+  cpu_limit: offered(),
+  builders: { node: offered(), python: offered(), procfile: offered(), dockerfile: offered() },
+  names: { remembers_freed: offered() },
+  volumes: { mounts: later("volumes"), store: later("volumes") },
+  source_object: later("volumes, so no source can come from one"),
+  cron: { schedules: later("schedules"), max_seconds: 1800 },
+  logs: {
+    newest: offered(),
+    since: later("log cursors; leave 'since' out to get the newest entries"),
+    query: later("log filters; leave 'query' out to get the newest entries"),
+    settle_seconds: 0,
+    retention_days: 30,
+  },
+  sql: later("SQL"),
+  subscription: later("billing provider"),
+};

@@ -1,0 +1,74 @@
+/**
+ * A whole provider in memory: the oracle of Portside's own tests, and the double that embedders test with.
+ *
+ * ```ts
+ * const memory = createMemoryProvider();
+ * const controlPlane = createControlPlane(memory.ports);
+ * ```
+ */
+import type { Capabilities } from "../../core/domain/capabilities.ts";
+import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { okAsync } from "../../core/result.ts";
+import { createIdentity, generateSigningKey } from "../identity/index.ts";
+import { createSystemClock, randomIds } from "../shared/system.ts";
+import { createMemoryBuilder, createMemorySpool } from "./build.ts";
+import { memoryCapabilities } from "./capabilities.ts";
+import { createMemoryKeys } from "./keys.ts";
+import { createMemoryLogs } from "./log-store.ts";
+import { createMemoryPlatform } from "./service-platform.ts";
+import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
+
+export interface MemoryConfig {
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly logger?: Logger;
+  /** Replaces parts of the capability record, to test how rules react to them. */
+  readonly capabilities?: Partial<Capabilities>;
+}
+
+export interface MemoryProvider {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  /** Everything `createControlPlane` needs. */
+  readonly ports: Ports;
+  /** Forgets everything. */
+  reset(): void;
+  /** A copy of everything it holds. */
+  snapshot(): World;
+}
+
+const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider => {
+  const { clock = createSystemClock(), ids = randomIds, logger = silent } = config;
+  const world = createWorld();
+  const provider: Provider = {
+    contractVersion: CONTRACT_VERSION,
+    capabilities: { ...memoryCapabilities, ...config.capabilities },
+    services: createMemoryPlatform(world, clock),
+    builder: createMemoryBuilder(world),
+    logs: createMemoryLogs(world, clock),
+    spool: createMemorySpool(),
+    check: () => okAsync(undefined),
+  };
+  const identity = createIdentity({
+    records: createMemoryKeys(world),
+    loadSigningKey: generateSigningKey,
+    clock,
+    ids,
+    logger,
+  });
+  return {
+    provider,
+    identity,
+    ports: { provider, identity, clock, ids, logger },
+    reset: () => resetWorld(world),
+    snapshot: () => snapshotWorld(world),
+  };
+};
+
+export { delayed, type Fault, faulty, type PortCall } from "../shared/faulty.ts";
+export { cloudRunSizes } from "./capabilities.ts";
+export { createManualClock, type ManualClock } from "./manual-clock.ts";
+export type { World } from "./world.ts";

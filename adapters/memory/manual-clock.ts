@@ -1,0 +1,51 @@
+/** A clock that stands still until it is told to move, so that tests of hours take milliseconds. */
+import { type Instant, parseInstant, plusMillis } from "../../core/domain/instant.ts";
+import type { Clock } from "../../core/ports/system.ts";
+
+export interface ManualClock extends Clock {
+  /** Moves time forward, waking sleepers in the order in which they are due. */
+  advance(millis: number): Promise<void>;
+}
+
+interface Sleeper {
+  readonly due: Instant;
+  readonly wake: () => void;
+}
+
+/** Lets everything that is ready run, so that whoever was woken may go back to sleep. */
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+export const createManualClock = (start = "2026-01-01T00:00:00Z"): ManualClock => {
+  let now = parseInstant(start) as Instant;
+  const sleepers = new Set<Sleeper>();
+  const next = (until: Instant): Sleeper | undefined =>
+    [...sleepers].filter((sleeper) => sleeper.due <= until).sort((a, b) => (a.due < b.due ? -1 : 1))[0];
+  return {
+    now: () => now,
+    sleep: (millis, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted === true || millis <= 0) return resolve();
+        const sleeper: Sleeper = {
+          due: plusMillis(now, millis),
+          wake: () => {
+            sleepers.delete(sleeper);
+            signal?.removeEventListener("abort", sleeper.wake);
+            resolve();
+          },
+        };
+        sleepers.add(sleeper);
+        signal?.addEventListener("abort", sleeper.wake);
+      }),
+    advance: async (millis) => {
+      const until = plusMillis(now, millis);
+      await settle();
+      for (let sleeper = next(until); sleeper !== undefined; sleeper = next(until)) {
+        now = sleeper.due;
+        sleeper.wake();
+        await settle();
+      }
+      now = until;
+      await settle();
+    },
+  };
+};

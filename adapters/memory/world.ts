@@ -1,0 +1,60 @@
+/** The single in-memory cloud behind the memory provider's ports: plain data, copied in and out. */
+import type { AccountId } from "../../core/domain/account.ts";
+import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
+import type { Instant, Timestamp } from "../../core/domain/instant.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import type { KeyRecord } from "../shared/key-record.ts";
+import type { ServiceDocument } from "../shared/service-document.ts";
+
+export interface StoredRevision {
+  readonly id: string;
+  readonly document: ServiceDocument;
+}
+
+export interface StoredService {
+  readonly owner: AccountId;
+  readonly createdAt: Timestamp;
+  updatedAt: Timestamp;
+  etag: string;
+  revisions: number;
+  serving: StoredRevision | null;
+  rollingOut: ServiceDocument | null;
+  attempted: ServiceDocument;
+}
+
+export interface World {
+  readonly services: Map<string, StoredService>;
+  /** Freed names: who had them, until when they are kept. */
+  readonly freed: Map<string, { readonly owner: AccountId; readonly until: Instant }>;
+  /** The last outcome noted, by account and name. */
+  readonly outcomes: Map<string, DeployOutcome>;
+  /** Images by reference. */
+  readonly images: Set<string>;
+  /** Entries in order, by account and name. */
+  readonly logs: Map<string, LogEntry[]>;
+  readonly keys: Map<string, KeyRecord>;
+  /** Grows with every write, for etags. */
+  writes: number;
+}
+
+export const createWorld = (): World => ({
+  services: new Map(),
+  freed: new Map(),
+  outcomes: new Map(),
+  images: new Set(),
+  logs: new Map(),
+  keys: new Map(),
+  writes: 0,
+});
+
+/** One key for what belongs to a deployment of an account. */
+export const scopeKey = (owner: string, name: string): string => `${owner}\n${name}`;
+
+/** Empties the world in place, so that ports made over it see it empty. */
+export const resetWorld = (world: World): void => {
+  for (const part of Object.values(world)) if (part instanceof Map || part instanceof Set) part.clear();
+  world.writes = 0;
+};
+
+/** A copy of everything in the world, for assertions; changing it changes nothing. */
+export const snapshotWorld = (world: World): World => structuredClone(world);

@@ -1,0 +1,125 @@
+/**
+ * The control plane: one method an endpoint, over whatever ports it is given.
+ *
+ * ```ts
+ * const provider = createMemoryProvider();
+ * const controlPlane = createControlPlane(provider.ports);
+ * const principal = { account, credentialId: "test" };
+ * const deployments = await controlPlane.listDeployments(principal);
+ * ```
+ */
+import type { z } from "zod";
+import type { Principal } from "./domain/account.ts";
+import type { capabilitiesAnswerSchema } from "./domain/answers.ts";
+import type { Deployment } from "./domain/deployment.ts";
+import type { LogPage } from "./domain/log-entry.ts";
+import { type Bucket, takeToken } from "./domain/rate.ts";
+import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
+import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
+import type { ReceivedSource } from "./ports/source-spool.ts";
+import type { CallOptions } from "./ports/system.ts";
+import { err, ok, type Result, type ResultAsync } from "./result.ts";
+import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/context.ts";
+import * as credentials from "./use-cases/credentials.ts";
+import { type DeployRequest, deploy } from "./use-cases/deploy.ts";
+import { cancelDeploy, type PlanAnswer, plan, resumeDeploy } from "./use-cases/deploy-control.ts";
+import type { DeployRun } from "./use-cases/deploy-run.ts";
+import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deployments.ts";
+import { readLogs } from "./use-cases/logs.ts";
+import type { Raw } from "./use-cases/raw.ts";
+import { receiveSource } from "./use-cases/sources.ts";
+
+type Answer<T> = ResultAsync<T, ControlPlaneError>;
+export type CapabilitiesAnswer = z.output<typeof capabilitiesAnswerSchema>;
+
+export interface ControlPlane {
+  readonly settings: Settings;
+  /** What the provider can and cannot do, and the account's limits. */
+  capabilities(): CapabilitiesAnswer;
+  /** Ok where the backing services answer. */
+  check(options?: CallOptions): Answer<void>;
+  authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Answer<Principal>;
+  /** Takes one of the account's requests of this minute. */
+  countRequest(principal: Principal): Result<void, RateLimited>;
+
+  checkName(principal: Principal, request: Raw, options?: CallOptions): Answer<NameCheck>;
+  receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Answer<ReceivedSource>;
+  plan(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<PlanAnswer>;
+  deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<DeployRun>;
+  resumeDeploy(principal: Principal, request: Raw): Result<{ run: DeployRun; after: number }, ControlPlaneError>;
+  cancelDeploy(principal: Principal, request: Raw): Answer<{ detail: string }>;
+  listDeployments(principal: Principal, options?: CallOptions): Answer<readonly Deployment[]>;
+  deleteDeployment(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
+  readLogs(principal: Principal, request: Raw, options?: CallOptions): Answer<LogPage>;
+
+  createKey(principal: Principal, request: Raw, options?: CallOptions): Answer<credentials.NewKey>;
+  listKeys(principal: Principal, options?: CallOptions): Answer<readonly credentials.ListedKey[]>;
+  revokeKey(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
+  issueToken(principal: Principal, options?: CallOptions): Answer<credentials.Token>;
+
+  /** Ends every deploy that runs here with `interrupted` and waits until nothing of them is left. */
+  close(): Promise<void>;
+}
+
+const answerCapabilities = ({ ports, settings }: Context): CapabilitiesAnswer => {
+  const { accountLimits: limits } = settings;
+  return {
+    ...ports.provider.capabilities,
+    limits: {
+      deployments: limits.deployments,
+      instances: limits.instances,
+      volumes: limits.volumes,
+      builds_at_once: limits.buildsAtOnce,
+      uploads_at_once: limits.uploadsAtOnce,
+      sql_at_once: limits.sqlAtOnce,
+      requests_per_minute: limits.requestsPerMinute,
+    },
+  };
+};
+
+const requestCounter = ({ ports, settings }: Context) => {
+  const buckets = new Map<string, Bucket>();
+  return ({ account }: Principal): Result<void, RateLimited> => {
+    const perMinute = settings.accountLimits.requestsPerMinute;
+    const { bucket, retryAfterSeconds } = takeToken(buckets.get(account), perMinute, ports.clock.now());
+    buckets.set(account, bucket);
+    return retryAfterSeconds === undefined
+      ? ok(undefined)
+      : err(rateLimited(`Your account may make ${perMinute} requests a minute.`, retryAfterSeconds));
+  };
+};
+
+/** Puts the use cases on top of the ports. Throws where the provider was made for another version of them. */
+export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
+  const made = ports.provider.contractVersion;
+  if (made !== CONTRACT_VERSION)
+    throw new TypeError(
+      `The provider was made for version ${made} of Portside's ports; this is version ${CONTRACT_VERSION}.`,
+    );
+  const context = createContext(ports, input);
+  const capabilities = answerCapabilities(context);
+  const countRequest = requestCounter(context);
+  return Object.freeze<ControlPlane>({
+    settings: context.settings,
+    capabilities: () => capabilities,
+    check: (options) => ports.provider.check(options),
+    authenticate: (headers, options) => credentials.authenticate(context, headers, options),
+    countRequest,
+    checkName: (principal, request, options) => checkName(context, principal, request, options),
+    receiveSource: (principal, bytes, options) => receiveSource(context, principal, bytes, options),
+    plan: (principal, request, options) => plan(context, principal, request, options),
+    deploy: (principal, request, options) => deploy(context, principal, request, options),
+    resumeDeploy: (principal, request) => resumeDeploy(context, principal, request),
+    cancelDeploy: (principal, request) => cancelDeploy(context, principal, request),
+    listDeployments: (principal, options) => listDeployments(context, principal, options),
+    deleteDeployment: (principal, request, options) => deleteDeployment(context, principal, request, options),
+    readLogs: (principal, request, options) => readLogs(context, principal, request, options),
+    createKey: (principal, request, options) => credentials.createKey(context, principal, request, options),
+    listKeys: (principal, options) => credentials.listKeys(context, principal, options),
+    revokeKey: (principal, request, options) => credentials.revokeKey(context, principal, request, options),
+    issueToken: (principal, options) => credentials.issueToken(context, principal, options),
+    close: () => context.runs.endAll("interrupted"),
+  });
+};
+
+export type { DeployRequest, DeployRun, PlanAnswer, ReceivedSource };

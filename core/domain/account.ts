@@ -1,0 +1,34 @@
+/** Who calls, and the one rule about what they may touch. */
+
+declare const accountBrand: unique symbol;
+/** An account, as the authenticator names it: `acme` for key accounts, `ISSUER-ALIAS:CLAIM` for tokens. */
+export type AccountId = string & { readonly [accountBrand]: true };
+
+export interface Principal {
+  readonly account: AccountId;
+  /** The id of the key or the token, for logs. Never the secret. */
+  readonly credentialId: string;
+}
+
+const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
+
+/** Reads an account name: 1 to 255 printable characters without spaces, starting with a letter or digit. */
+export const parseAccount = (text: string): AccountId | undefined =>
+  SHAPE.test(text) ? (text as AccountId) : undefined;
+
+/**
+ * Accounts made by hand (`portside keys create`) have no colon, so that no identity provider's user,
+ * whose account is `ISSUER-ALIAS:CLAIM`, can take one (contract section 2).
+ */
+export const isKeyAccount = (account: AccountId): boolean => !account.includes(":");
+
+/** What stands under a deployment name, as far as ownership is concerned. */
+export type NameHolder =
+  | { readonly kind: "free" }
+  | { readonly kind: "held"; readonly owner: AccountId }
+  /** Freed lately; only the former owner may take it again. */
+  | { readonly kind: "reserved"; readonly owner: AccountId };
+
+/** May this account deploy under the name, read it, remove it? 403 where not (contract section 2). */
+export const mayUse = (account: AccountId, holder: NameHolder): boolean =>
+  holder.kind === "free" || holder.owner === account;

@@ -1,0 +1,61 @@
+/** The small answers of the API, as schemas; the larger ones stand with their subject. */
+import { z } from "zod";
+import { capabilitiesSchema } from "./capabilities.ts";
+
+const time = z.string().meta({ format: "date-time" });
+
+export const detailSchema = z.object({ detail: z.string() }).readonly();
+
+export const nameCheckSchema = z
+  .object({
+    available: z.boolean(),
+    reason: z.string().meta({ description: "Why not, in words; empty when available." }),
+  })
+  .readonly();
+
+export const apiKeySchema = z
+  .object({ id: z.string(), prefix: z.string(), label: z.string(), created_at: time, last_used_at: time.nullable() })
+  .readonly();
+
+export const newKeySchema = z
+  .object({ id: z.string(), prefix: z.string(), key: z.string().meta({ description: "Shown this once." }) })
+  .readonly();
+
+export const tokenSchema = z.object({ access_token: z.string(), expires_at: time }).readonly();
+
+export const planSchema = z
+  .object({
+    action: z.enum(["create", "update"]),
+    name: z.string(),
+    summary: z.array(z.string()).meta({ description: "The plan in sentences." }),
+    changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
+    adjustments: z.array(
+      z.object({ field: z.enum(["cpu", "memory"]), from: z.string(), to: z.string(), message: z.string() }),
+    ),
+    volumes: z.object({ create: z.array(z.string()), detach: z.array(z.string()) }),
+    schedule: z.object({
+      action: z.enum(["put", "remove", "none"]),
+      cron: z.string().nullable(),
+      timezone: z.string().nullable(),
+      max_seconds: z.int().meta({ description: "The longest run of a fire." }),
+    }),
+    not_enforced: z.array(z.string()),
+  })
+  .readonly();
+
+export const limitsSchema = z.object({
+  deployments: z.int(),
+  instances: z.int(),
+  volumes: z.int(),
+  builds_at_once: z.int(),
+  uploads_at_once: z.int(),
+  sql_at_once: z.int(),
+  requests_per_minute: z.int(),
+});
+
+export const capabilitiesAnswerSchema = z
+  .object({
+    ...capabilitiesSchema.unwrap().shape,
+    limits: limitsSchema.meta({ description: "What your account may hold or do." }),
+  })
+  .readonly();

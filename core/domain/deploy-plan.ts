@@ -1,0 +1,155 @@
+/**
+ * Decide, then do: what a declaration would change, as a pure function.
+ *
+ * The same plan serves the deploy itself, `POST /v1/deploy/plan`, `portside deploy --plan`, embedders
+ * and the property tests.
+ */
+import type { AccountId } from "./account.ts";
+import type { Capabilities, Feature } from "./capabilities.ts";
+import type { DeployDeclaration } from "./deploy-declaration.ts";
+import { renderMounts } from "./mounts.ts";
+import { type Adjustment, explainFit, fitResources, formatMemory } from "./resources.ts";
+import { type Service, type ServiceSpec, shownTemplate } from "./service-template.ts";
+
+/** The version of the service that a conditional write relies on. */
+export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
+
+/** One field that would be replaced; values as the wire writes them, secrets left out. */
+export interface Change {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+export type ScheduleStep = "put" | "remove" | "none";
+
+export interface DeployPlan {
+  readonly action: "create" | "update";
+  readonly spec: ServiceSpec;
+  readonly expected: Expected;
+  /** Volumes that are named but not there, each once, by name. */
+  readonly volumesToCreate: readonly string[];
+  /** Volumes that the present service mounts and the new one does not. Their data stays. */
+  readonly volumesDetached: readonly string[];
+  readonly schedule: ScheduleStep;
+  readonly changes: readonly Change[];
+  readonly adjustments: readonly Adjustment[];
+  /** What was declared and this provider does not enforce, in words. */
+  readonly notEnforced: readonly string[];
+}
+
+const wireView = (spec: ServiceSpec): Readonly<Record<string, unknown>> => ({
+  port: spec.port,
+  memory: formatMemory(spec.memory),
+  cpu: spec.cpu,
+  timeout: spec.timeout,
+  concurrency: spec.concurrency,
+  max_instances: spec.maxInstances,
+  session_affinity: spec.sessionAffinity,
+  use_http2: spec.useHttp2,
+  volumes: renderMounts(spec.mounts),
+  schedule: spec.schedule,
+});
+
+const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] => {
+  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((name) => from[name] !== to[name]);
+  return names.length === 0 ? [] : [{ field: "env", from: Object.keys(from).sort(), to: Object.keys(to).sort() }];
+};
+
+const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => {
+  const before = wireView(from);
+  const after = wireView(to);
+  const fields = Object.keys(after).filter((field) => !sameValue(before[field], after[field]));
+  return [
+    ...fields.map((field) => ({ field, from: before[field], to: after[field] })),
+    ...changedEnv(from.env, to.env),
+  ];
+};
+
+const volumesOf = (spec: ServiceSpec | undefined): string[] =>
+  [...new Set((spec?.mounts ?? []).map((mount) => mount.volume as string))].sort();
+
+const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] => {
+  const limits: [boolean, string, Feature][] = [
+    [true, "memory", capabilities.memory_limit],
+    [true, "cpu", capabilities.cpu_limit],
+    [true, "concurrency", capabilities.concurrency_cap],
+    [true, "timeout", capabilities.request_timeout],
+    [spec.sessionAffinity, "session_affinity", capabilities.session_affinity],
+  ];
+  return limits.flatMap(([wanted, field, one]) =>
+    wanted && !one.supported ? [`${field} is not enforced: ${one.reason}`] : [],
+  );
+};
+
+const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): ScheduleStep =>
+  spec.schedule !== null ? "put" : current !== undefined && current.schedule !== null ? "remove" : "none";
+
+/**
+ * What deploying `declaration` would do.
+ * @param owner the account that deploys; ownership of `current` was checked before
+ * @param current the service under the name, or null
+ * @param volumes the names of the volumes that the account has
+ */
+export const planDeploy = (
+  owner: AccountId,
+  declaration: DeployDeclaration,
+  current: Service | null,
+  capabilities: Capabilities,
+  volumes: readonly string[],
+): DeployPlan => {
+  const wanted = { cpu: declaration.cpu, memory: declaration.memory };
+  // A declaration is only made where the provider has a size for it, so the fallback never runs.
+  const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
+  const present = current === null ? undefined : shownTemplate(current);
+  const spec: ServiceSpec = {
+    name: declaration.name,
+    owner,
+    port: declaration.port,
+    ...fitted,
+    timeout: declaration.timeout,
+    concurrency: declaration.concurrency,
+    maxInstances: declaration.maxInstances,
+    sessionAffinity: declaration.sessionAffinity,
+    useHttp2: declaration.useHttp2,
+    mounts: declaration.mounts,
+    schedule: declaration.schedule,
+    env: declaration.env ?? present?.env ?? {},
+  };
+  const mounted = volumesOf(spec);
+  return {
+    action: current === null ? "create" : "update",
+    spec,
+    expected: current === null ? "absent" : { etag: current.etag, owner: current.owner },
+    volumesToCreate: mounted.filter((name) => !volumes.includes(name)),
+    volumesDetached: volumesOf(present).filter((name) => !mounted.includes(name)),
+    schedule: scheduleStep(present, spec),
+    changes: present === undefined ? [] : changesBetween(present, spec),
+    adjustments: explainFit(wanted, fitted, capabilities.resources),
+    notEnforced: notEnforced(spec, capabilities),
+  };
+};
+
+/** The plan in sentences, in the order in which the deploy would act. */
+export const planInWords = (plan: DeployPlan): string[] => {
+  const { name } = plan.spec;
+  const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  return [
+    plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
+    ...plan.adjustments.map((one) => one.message),
+    ...plan.changes.map((one) => `Replace ${one.field}: ${said(one.from)} → ${said(one.to)}`),
+    ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
+    ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
+    ...scheduleInWords(plan),
+    ...plan.notEnforced,
+  ];
+};
+
+/** What the stream announces about the schedule. */
+export const scheduleInWords = (plan: DeployPlan): string[] => {
+  if (plan.schedule === "remove") return ["Schedule removed"];
+  const { schedule } = plan.spec;
+  return plan.schedule === "put" && schedule !== null ? [`Scheduled: ${schedule.cron} (${schedule.timezone})`] : [];
+};

@@ -1,0 +1,76 @@
+/** A deployment as clients see it: one row of `GET /v1/deployment/list` (contract 4.3). */
+import { z } from "zod";
+import { deployReasonSchema } from "./deploy-reason.ts";
+import { renderMounts } from "./mounts.ts";
+import { formatMemory } from "./resources.ts";
+import { type Service, shownTemplate, statusOf } from "./service-template.ts";
+
+const time = z.string().meta({ format: "date-time" });
+
+export const deploymentSchema = z
+  .object({
+    name: z.string(),
+    function_name: z.string(),
+    url: z.string(),
+    region: z.string(),
+    status: z.enum(["READY", "DEPLOYING", "FAILED"]),
+    revision: z.string().nullable().meta({ description: "The revision that serves, if any." }),
+    created_at: time,
+    updated_at: time,
+    port: z.int(),
+    memory: z.string(),
+    cpu: z.int().meta({ description: "What runs, after any raise." }),
+    timeout: z.int(),
+    concurrency: z.int(),
+    max_instances: z.int(),
+    session_affinity: z.boolean(),
+    use_http2: z.boolean(),
+    volumes: z.record(
+      z.string(),
+      z.object({ name: z.string(), read_only: z.boolean(), sub_path: z.string().optional() }),
+    ),
+    schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
+    env: z.array(z.string()).meta({ description: "Names only; values are never shown." }),
+    last_deploy: z
+      .object({
+        deploy_id: z.string(),
+        status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
+        reason: deployReasonSchema.nullable(),
+        finished_at: time.nullable(),
+      })
+      .nullable(),
+  })
+  .readonly();
+
+export type Deployment = z.output<typeof deploymentSchema>;
+
+/** What a client is shown of a service: its serving revision's fields, else those of the last attempt. */
+export const deploymentOf = (service: Service): Deployment => {
+  const template = shownTemplate(service);
+  const last = service.lastDeploy;
+  return {
+    name: service.name,
+    function_name: service.name,
+    url: service.url,
+    region: service.region,
+    status: statusOf(service),
+    revision: service.serving[0]?.id ?? null,
+    created_at: service.createdAt,
+    updated_at: service.updatedAt,
+    port: template.port,
+    memory: formatMemory(template.memory),
+    cpu: template.cpu,
+    timeout: template.timeout,
+    concurrency: template.concurrency,
+    max_instances: template.maxInstances,
+    session_affinity: template.sessionAffinity,
+    use_http2: template.useHttp2,
+    volumes: renderMounts(template.mounts),
+    schedule: template.schedule,
+    env: Object.keys(template.env).sort(),
+    last_deploy:
+      last === null
+        ? null
+        : { deploy_id: last.deployId, status: last.status, reason: last.reason, finished_at: last.finishedAt },
+  };
+};

@@ -1,0 +1,99 @@
+/**
+ * Schemas of single request fields, lenient about form text and exact about everything else.
+ *
+ * A field takes the text of a form or the value of a JSON document; `"8080"` and `8080` are the same
+ * port, `"8080.5"` is an error and not a guess. JSON Schema is derived from the `meta` of each.
+ */
+import { z } from "zod";
+import { custom, type Issue, type IssueType, issuesOf, unknownField } from "./issue.ts";
+import { parseStrictJson } from "./strict-json.ts";
+
+const shown = (value: unknown): string => {
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 40 ? `${text.slice(0, 37)}...` : text;
+};
+
+/** An integer field within bounds, the default being what an absent field means. */
+export const integerField = (bounds: { min: number; max?: number; default: number }, description: string) => {
+  const range =
+    bounds.max === undefined
+      ? `an integer of at least ${bounds.min}`
+      : `an integer from ${bounds.min} to ${bounds.max}`;
+  const wrong = (input: unknown) => `must be ${range}; got ${shown(input)}`;
+  const coerce = (value: unknown) =>
+    typeof value === "string" && /^[+-]?\d{1,15}$/.test(value) ? Number(value) : value;
+  const error = ({ input }: { input?: unknown }) => wrong(input);
+  const inner = z.int({ error }).min(bounds.min, { error });
+  return z
+    .preprocess(coerce, bounds.max === undefined ? inner : inner.max(bounds.max, { error }))
+    .default(bounds.default)
+    .meta({ description });
+};
+
+/** A boolean field: `true`, `false`, `1` and `0`, in any case where they are text. */
+export const booleanField = (preset: boolean, description: string) => {
+  const words: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
+  const coerce = (value: unknown) => (typeof value === "string" ? (words[value.toLowerCase()] ?? value) : value);
+  const error = ({ input }: { input?: unknown }) => `must be true or false; got ${shown(input)}`;
+  return z.preprocess(coerce, z.boolean({ error })).default(preset).meta({ description });
+};
+
+/** A text field that a reader turns into a value, or into the reason why not. */
+export const readField = <T>(
+  read: (text: string) => { readonly value: T } | { readonly problem: string; readonly type: IssueType },
+  description: string,
+  examples: readonly string[],
+) =>
+  z
+    .string({ error: ({ input }) => (input === undefined ? "is required" : `must be a text; got ${shown(input)}`) })
+    .transform((text, ctx): T => {
+      const outcome = read(text);
+      if ("value" in outcome) return outcome.value;
+      ctx.addIssue(custom(outcome.problem, outcome.type));
+      return z.NEVER;
+    })
+    .meta({ description, examples: [...examples] });
+
+/** A field whose text is JSON; a JSON document may also give the value itself. */
+export const jsonField = <T>(
+  read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
+  meta: { readonly description: string; readonly [keyword: string]: unknown },
+) =>
+  z
+    .unknown()
+    .transform((raw, ctx): T => {
+      const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
+      if (!json.ok) {
+        ctx.addIssue(custom(json.message, "json_invalid"));
+        return z.NEVER;
+      }
+      const { value, issues } = read(json.value);
+      for (const one of issues) ctx.addIssue(custom(one.message, one.type, [...one.path]));
+      return value;
+    })
+    .meta(meta);
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+type Values<S extends Shape> = { [K in keyof S]?: z.output<S[K]> };
+
+/**
+ * Reads every field of a request on its own, so that one bad field hides no other (contract section 3).
+ * `values` has the fields that passed; `issues` has everything that is wrong, unknown fields included.
+ */
+export const parseFields = <S extends Shape>(
+  shape: S,
+  raw: Readonly<Record<string, unknown>>,
+): { readonly values: Values<S>; readonly issues: readonly Issue[] } => {
+  const known = Object.keys(shape);
+  const issues: Issue[] = Object.keys(raw)
+    .filter((name) => !known.includes(name))
+    .map((name) => unknownField([], name, known));
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(shape)) {
+    const input = Object.hasOwn(raw, name) ? raw[name] : undefined;
+    const parsed = z.safeParse(schema, input, { reportInput: true });
+    if (parsed.success) values[name] = parsed.data;
+    else issues.push(...issuesOf(parsed.error).map((one) => ({ ...one, path: [name, ...one.path] })));
+  }
+  return { values: values as Values<S>, issues };
+};

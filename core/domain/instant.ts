@@ -1,0 +1,114 @@
+/**
+ * Moments in time: nanoseconds inside, RFC 3339 text outside.
+ *
+ * `Date` is not used: it holds milliseconds, and log positions need nanoseconds.
+ * Text: https://www.rfc-editor.org/rfc/rfc3339
+ */
+
+declare const instantBrand: unique symbol;
+/** Nanoseconds since 1970-01-01T00:00:00Z; years 0001 to 9999. */
+export type Instant = bigint & { readonly [instantBrand]: true };
+
+declare const timestampBrand: unique symbol;
+/** RFC 3339 text in UTC, written with `+00:00` and 0, 3, 6 or 9 fraction digits. */
+export type Timestamp = string & { readonly [timestampBrand]: true };
+
+const NANOS = 1_000_000_000n;
+const DAY_SECONDS = 86_400n;
+
+export const instantOfMillis = (millis: number): Instant => (BigInt(Math.round(millis * 1000)) * 1000n) as Instant;
+export const millisOf = (instant: Instant): number => Number(instant / 1_000_000n);
+export const plusMillis = (instant: Instant, millis: number): Instant =>
+  (instant + BigInt(Math.round(millis)) * 1_000_000n) as Instant;
+
+/** Days since 1970-01-01 of a proleptic Gregorian date: http://howardhinnant.github.io/date_algorithms.html */
+const daysFromCivil = (year: number, month: number, day: number): number => {
+  const y = month <= 2 ? year - 1 : year;
+  const era = Math.floor(y / 400);
+  const yearOfEra = y - era * 400;
+  const dayOfYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1;
+  return (
+    era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
+  );
+};
+
+const civilFromDays = (days: number): { year: number; month: number; day: number } => {
+  const z = days + 719_468;
+  const era = Math.floor(z / 146_097);
+  const dayOfEra = z - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const shifted = Math.floor((5 * dayOfYear + 2) / 153);
+  const month = shifted + (shifted < 10 ? 3 : -9);
+  return {
+    year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0),
+    month,
+    day: dayOfYear - Math.floor((153 * shifted + 2) / 5) + 1,
+  };
+};
+
+export const daysInMonth = (year: number, month: number): number =>
+  month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+    ? 29
+    : ([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] as number);
+
+const pad = (value: number | bigint, width: number): string => String(value).padStart(width, "0");
+
+/** The whole seconds of an instant as `YYYY-MM-DDTHH:MM:SS`, and the nanoseconds that are left. */
+export const splitInstant = (instant: Instant): { seconds: string; nanos: bigint } => {
+  const nanos = ((instant % NANOS) + NANOS) % NANOS;
+  const total = (instant - nanos) / NANOS;
+  const inDay = ((total % DAY_SECONDS) + DAY_SECONDS) % DAY_SECONDS;
+  const { year, month, day } = civilFromDays(Number((total - inDay) / DAY_SECONDS));
+  const clock = `${pad(inDay / 3600n, 2)}:${pad((inDay / 60n) % 60n, 2)}:${pad(inDay % 60n, 2)}`;
+  return { seconds: `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${clock}`, nanos };
+};
+
+/** The shortest of 0, 3, 6 or 9 fraction digits that says the instant exactly. */
+export const timestampOf = (instant: Instant): Timestamp => {
+  const { seconds, nanos } = splitInstant(instant);
+  const digits = pad(nanos, 9);
+  const kept =
+    nanos === 0n
+      ? ""
+      : nanos % 1_000_000n === 0n
+        ? digits.slice(0, 3)
+        : nanos % 1000n === 0n
+          ? digits.slice(0, 6)
+          : digits;
+  return `${seconds}${kept && `.${kept}`}+00:00` as Timestamp;
+};
+
+const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,64}))?([Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * Reads an RFC 3339 date-time; the fraction may have any number of digits.
+ * Undefined where the text is not one, or lacks an offset (contract section 3).
+ */
+export const parseDateTime = (text: string): { instant: Instant; fraction: string } | undefined => {
+  const match = SHAPE.exec(text);
+  if (match === null) return undefined;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const fraction = match[7] ?? "";
+  const zone = match[8] as string;
+  if (year < 1 || month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const [zoneHours, zoneMinutes] =
+    zone.length === 1 ? [0, 0] : (zone.slice(1).split(":").map(Number) as [number, number]);
+  if (zoneHours > 23 || zoneMinutes > 59) return undefined;
+  const offset = (zoneHours * 3600 + zoneMinutes * 60) * (zone.startsWith("-") ? -1 : 1);
+  const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset;
+  const nanos = BigInt(fraction.slice(0, 9).padEnd(9, "0"));
+  return { instant: (BigInt(seconds) * NANOS + nanos) as Instant, fraction };
+};
+
+export const parseInstant = (text: string): Instant | undefined => parseDateTime(text)?.instant;

@@ -1,0 +1,108 @@
+/**
+ * One broken rule of a request: where, what is wrong and what would be right.
+ *
+ * `path` names the field from the request's root; the HTTP host puts `body`, `query` or `header`
+ * in front of it and calls it `loc`, as FastAPI does.
+ */
+import type { z } from "zod";
+import { closest } from "./closest.ts";
+
+/** The stable machine words of contract section 3. A client may switch on them. */
+export const issueTypes = [
+  "missing",
+  "extra_forbidden",
+  "string_type",
+  "string_too_short",
+  "string_too_long",
+  "string_pattern_mismatch",
+  "int_parsing",
+  "bool_parsing",
+  "datetime_parsing",
+  "dict_type",
+  "greater_than_equal",
+  "less_than_equal",
+  "json_invalid",
+  "value_error",
+  "too_large",
+  "archive_invalid",
+  "quota_exceeded",
+  "unsupported",
+] as const;
+
+export type IssueType = (typeof issueTypes)[number];
+
+export interface Issue {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly type: IssueType;
+}
+
+export const issue = (path: readonly (string | number)[], message: string, type: IssueType): Issue => ({
+  path,
+  message,
+  type,
+});
+
+/** Puts issues of a part under the part's own name. */
+export const under = (path: readonly (string | number)[], issues: readonly Issue[]): Issue[] =>
+  issues.map((one) => ({ ...one, path: [...path, ...one.path] }));
+
+/** The issue for a field that the schema does not know, with the known name that it resembles. */
+export const unknownField = (path: readonly (string | number)[], name: string, known: readonly string[]): Issue => {
+  const near = closest(name, known);
+  const hint = near === undefined ? `the fields are ${known.join(", ")}` : `did you mean '${near}'?`;
+  return issue([...path, name], `unknown field '${name}'; ${hint}`, "extra_forbidden");
+};
+
+/** How our own zod checks attach the machine word: `ctx.addIssue(custom(message, type))`. */
+export const custom = (message: string, type: IssueType, path: (string | number)[] = []) => ({
+  code: "custom" as const,
+  message,
+  path,
+  params: { type },
+});
+
+const sizeWord = (origin: string, small: boolean): IssueType =>
+  origin === "string"
+    ? small
+      ? "string_too_short"
+      : "string_too_long"
+    : small
+      ? "greater_than_equal"
+      : "less_than_equal";
+
+const typeWords: Readonly<Record<string, IssueType>> = {
+  int: "int_parsing",
+  number: "int_parsing",
+  boolean: "bool_parsing",
+  object: "dict_type",
+  record: "dict_type",
+};
+
+const wordOf = (raw: z.core.$ZodIssue): IssueType => {
+  switch (raw.code) {
+    case "invalid_type":
+      return raw.input === undefined ? "missing" : (typeWords[raw.expected] ?? "string_type");
+    case "too_small":
+      return sizeWord(raw.origin, true);
+    case "too_big":
+      return sizeWord(raw.origin, false);
+    case "invalid_format":
+      return "string_pattern_mismatch";
+    case "unrecognized_keys":
+      return "extra_forbidden";
+    case "custom":
+      return (raw.params?.["type"] as IssueType | undefined) ?? "value_error";
+    default:
+      return "value_error";
+  }
+};
+
+/** zod's issues in our words. Parse with `reportInput: true`, else an absent field cannot be told from a wrong one. */
+export const issuesOf = (error: z.core.$ZodError, known: readonly string[] = []): Issue[] =>
+  error.issues.flatMap((raw) => {
+    const path = raw.path.map((part) => (typeof part === "symbol" ? String(part) : part));
+    if (raw.code === "unrecognized_keys") return raw.keys.map((key) => unknownField(path, key, known));
+    const missing = raw.code === "invalid_type" && raw.input === undefined;
+    return [issue(path, missing ? "is required" : raw.message, wordOf(raw))];
+  });

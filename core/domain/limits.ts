@@ -1,0 +1,65 @@
+/** Every bound of the contract as data; schemas, help texts, docs and generators read it from here. */
+
+export const KiB = 1024;
+export const MiB = 1024 * KiB;
+export const GiB = 1024 * MiB;
+
+/** Bounds of the deploy fields (contract 4.1): inclusive, with the default where the field has one. */
+export const fieldLimits = {
+  port: { min: 1, max: 65_535, default: 8080 },
+  timeout: { min: 1, max: 3600, default: 600 },
+  cpu: { min: 1, default: 1 },
+  concurrency: { min: 1, max: 1000, default: 80 },
+  max_instances: { min: 0, max: 1000, default: 0 },
+  memory: { minBytes: 128 * MiB, default: "1Gi" },
+  env: { maxBytes: 32 * KiB },
+  mounts: { max: 10 },
+  logs: { min: 1, max: 1000, default: 100 },
+} as const;
+
+/** Bounds of an uploaded source archive (contract 4.1), checked while it is received. */
+export const archiveLimits = {
+  fileBytes: 100 * MiB,
+  entries: 50_000,
+  unpackedBytes: 2 * GiB,
+  entryBytes: 512 * MiB,
+  depth: 64,
+  pathBytes: 1024,
+} as const;
+
+export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
+
+/** What one account may hold or do (contract section 3); a setting, these are the defaults. */
+export const accountLimits = {
+  deployments: 50,
+  instances: 200,
+  volumes: 100,
+  buildsAtOnce: 2,
+  uploadsAtOnce: 2,
+  sqlAtOnce: 1,
+  requestsPerMinute: 3000,
+} as const;
+
+export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number };
+
+/** Bounds of a deploy's run. Times are milliseconds. */
+export const deployLimits = {
+  buildDeadline: 15 * 60_000,
+  listenDeadline: 60_000,
+  rolloutDeadline: 5 * 60_000,
+  /** A silent step repeats its status at least this often (contract 4.1). */
+  heartbeat: 15_000,
+  /** How long a finished run can be resumed by its id. */
+  kept: 60 * 60_000,
+  queuedPerName: 5,
+  /** Build output beyond this many bytes is left out of the stream, with a record that says so. */
+  outputBytes: 4 * MiB,
+  /** A single line of build output is cut here. */
+  lineBytes: 8 * KiB,
+  logTailLines: 20,
+} as const;
+
+export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
+
+/** A freed deployment name stays with its account for this long, where the provider can remember it. */
+export const freedNameDays = 7;

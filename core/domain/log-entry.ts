@@ -1,0 +1,129 @@
+/** One line of a service's record, and its place in the total order of its deployment's log. */
+import { z } from "zod";
+import type { AccountId } from "./account.ts";
+import type { DeployNews } from "./deploy-events.ts";
+import { type Instant, splitInstant, timestampOf } from "./instant.ts";
+import type { DeploymentName } from "./names.ts";
+
+/** Severities by rank: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#LogSeverity */
+export const severities = {
+  DEFAULT: 0,
+  DEBUG: 100,
+  INFO: 200,
+  NOTICE: 300,
+  WARNING: 400,
+  ERROR: 500,
+  CRITICAL: 600,
+  ALERT: 700,
+  EMERGENCY: 800,
+} as const;
+
+export type Severity = keyof typeof severities;
+export const severityNames = Object.keys(severities) as [Severity, ...Severity[]];
+
+/** Where an entry came from. */
+export type LogName = "stdout" | "stderr" | "requests" | "platform";
+
+/** A served request: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#HttpRequest */
+export interface HttpRequestLog {
+  readonly requestMethod: string;
+  readonly requestUrl: string;
+  readonly status: number;
+  readonly requestSize?: number;
+  readonly responseSize?: number;
+  readonly userAgent?: string;
+  readonly remoteIp?: string;
+  readonly protocol?: string;
+  /** Seconds with an `s` behind, as protobuf durations are written. */
+  readonly latency: string;
+}
+
+export type JsonPayload = Readonly<Record<string, unknown>>;
+
+/** An entry before the store gave it its place. */
+export interface NewLogEntry {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+  readonly severity: Severity;
+  readonly logName: LogName;
+  readonly revision?: string;
+  readonly instance?: string;
+  /** The line; absent where the entry is structured. */
+  readonly text?: string;
+  readonly json?: JsonPayload;
+  readonly http?: HttpRequestLog;
+}
+
+/** A place in the total order: nanosecond, then the store's own ordinal within it. */
+export interface LogPosition {
+  readonly instant: Instant;
+  readonly ordinal: number;
+}
+
+export interface LogEntry extends NewLogEntry, LogPosition {}
+
+export const comparePositions = (a: LogPosition, b: LogPosition): number =>
+  a.instant < b.instant ? -1 : a.instant > b.instant ? 1 : a.ordinal - b.ordinal;
+
+/** How a deploy appears in its deployment's own log: when it begins and when it ends, however it ends. */
+export const deployEntry = (
+  owner: AccountId,
+  service: DeploymentName,
+  deployId: string,
+  news: DeployNews,
+): NewLogEntry => ({
+  owner,
+  service,
+  severity: news.status === "ERROR" ? "ERROR" : "INFO",
+  logName: "platform",
+  json: {
+    event: "deploy",
+    message: news.message,
+    deploy_id: deployId,
+    status: news.status,
+    ...(news.reason === undefined ? {} : { reason: news.reason }),
+    ...(news.exit_code === undefined ? {} : { exit_code: news.exit_code }),
+  },
+});
+
+const ORDINAL_DIGITS = 10;
+
+/**
+ * A position as an RFC 3339 date-time: nine digits are nanoseconds, those past them the ordinal at a
+ * fixed width, so that texts of one deployment sort as positions do (contract 4.6).
+ */
+export const cursorOf = ({ instant, ordinal }: LogPosition): string => {
+  const { seconds, nanos } = splitInstant(instant);
+  return `${seconds}.${String(nanos).padStart(9, "0")}${String(ordinal).padStart(ORDINAL_DIGITS, "0")}+00:00`;
+};
+
+/** What a client reads: the line, or the compact JSON text of a structured entry. */
+export const messageOf = ({ text, json, http }: NewLogEntry): string =>
+  text ?? JSON.stringify(http === undefined ? (json ?? {}) : { httpRequest: http, ...json });
+
+export const logRowSchema = z
+  .object({
+    timestamp: z.string().meta({ format: "date-time" }),
+    severity: z.enum(severityNames),
+    message: z.string(),
+  })
+  .readonly();
+
+export const logPageSchema = z
+  .object({
+    logs: z.array(logRowSchema),
+    cursor: z.string().meta({ format: "date-time", description: "Pass it on verbatim as the next `since`." }),
+  })
+  .readonly();
+
+export type LogPage = z.output<typeof logPageSchema>;
+
+/** A page of entries, oldest first, as clients read it; `now` is the cursor of an empty store. */
+export const logPageOf = (entries: readonly LogEntry[], now: Instant): LogPage => ({
+  logs: entries.map((entry) => ({
+    timestamp: timestampOf(entry.instant),
+    severity: entry.severity,
+    message: messageOf(entry),
+  })),
+  cursor: cursorOf(entries.at(-1) ?? { instant: now, ordinal: 0 }),
+});

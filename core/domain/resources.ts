@@ -1,0 +1,104 @@
+/**
+ * CPU and memory: reading Kubernetes quantities, and fitting a request to what a provider sells.
+ *
+ * Quantities: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+ */
+import { GiB, KiB, MiB } from "./limits.ts";
+
+const units: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: KiB,
+  Mi: MiB,
+  Gi: GiB,
+  Ti: 1024 * GiB,
+};
+
+/** Bytes of a memory quantity such as `512Mi`, `1.5Gi`, `2G` or `1e9`; undefined where it is none. */
+export const parseMemory = (text: string): number | undefined => {
+  const match = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/.exec(text);
+  if (match === null) return undefined;
+  const factor = match[3] === undefined ? units[match[2] ?? ""] : 10 ** Number(match[3]);
+  const bytes = Math.ceil(Number(match[1]) * (factor as number));
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+};
+
+/** The shortest exact quantity: binary units where they divide, else decimal ones, else bytes. */
+export const formatMemory = (bytes: number): string => {
+  for (const unit of ["Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k"]) {
+    const size = units[unit] as number;
+    if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`;
+  }
+  return String(bytes);
+};
+
+/** One size that a provider sells: this many CPUs with memory from `min` to `max` bytes in steps of `step`. */
+export interface ResourceSize {
+  readonly cpu: number;
+  readonly memory: { readonly min: number; readonly max: number; readonly step: number };
+}
+
+/** All sizes of a provider, by rising CPU; more CPU never offers less memory at most. */
+export type ResourceCatalogue = readonly ResourceSize[];
+
+export interface Resources {
+  readonly cpu: number;
+  /** Bytes. */
+  readonly memory: number;
+}
+
+/** A value that was raised to fit the provider, in words and data. */
+export interface Adjustment {
+  readonly field: "cpu" | "memory";
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+}
+
+export const maxCpu = (catalogue: ResourceCatalogue): number => Math.max(...catalogue.map((size) => size.cpu));
+export const maxMemory = (catalogue: ResourceCatalogue): number =>
+  Math.max(...catalogue.map((size) => size.memory.max));
+
+const memoryWithin = (size: ResourceSize, wanted: number): number | undefined => {
+  const { min, max, step } = size.memory;
+  const raised = wanted <= min ? min : min + Math.ceil((wanted - min) / step) * step;
+  return raised <= max ? raised : undefined;
+};
+
+/**
+ * The smallest size of the catalogue that gives at least what was asked: least CPU first, then least memory.
+ * Undefined where the provider has none; it never lowers either value.
+ */
+export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): Resources | undefined => {
+  for (const size of catalogue) {
+    if (size.cpu < wanted.cpu) continue;
+    const memory = memoryWithin(size, wanted.memory);
+    if (memory !== undefined) return { cpu: size.cpu, memory };
+  }
+  return undefined;
+};
+
+/** Says in words what `fitResources` raised, and why. Nothing raised: an empty list. */
+export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
+  const adjustments: Adjustment[] = [];
+  const asked = formatMemory(wanted.memory);
+  if (fitted.cpu !== wanted.cpu) {
+    const nextCpu = catalogue.find((size) => size.cpu >= wanted.cpu)?.cpu;
+    const why = nextCpu === fitted.cpu ? `this provider has no ${wanted.cpu}` : `${asked} of memory needs it`;
+    const [from, to] = [String(wanted.cpu), String(fitted.cpu)];
+    adjustments.push({ field: "cpu", from, to, message: `CPU raised from ${from} to ${to}: ${why}` });
+  }
+  if (fitted.memory !== wanted.memory) {
+    const size = catalogue.find((one) => one.cpu === fitted.cpu);
+    const to = formatMemory(fitted.memory);
+    const why =
+      size !== undefined && wanted.memory < size.memory.min
+        ? `${fitted.cpu} CPU needs at least ${formatMemory(size.memory.min)}`
+        : `this provider has no ${asked}`;
+    adjustments.push({ field: "memory", from: asked, to, message: `Memory raised from ${asked} to ${to}: ${why}` });
+  }
+  return adjustments;
+};

@@ -1,0 +1,72 @@
+/**
+ * What a deployed service is, independent of any provider. Every adapter renders a template into its
+ * own document and parses it back; the two are inverse, because the templates of running services are
+ * the only record of who owns what and which volumes are mounted.
+ */
+import type { AccountId } from "./account.ts";
+import type { DeployOutcome } from "./deploy-events.ts";
+import type { Environment } from "./environment.ts";
+import type { Timestamp } from "./instant.ts";
+import type { Mount } from "./mounts.ts";
+import type { DeploymentName } from "./names.ts";
+import type { Schedule } from "./schedule.ts";
+
+/** The declared part: what a deploy asks for, after every raise. */
+export interface ServiceSpec {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+  readonly port: number;
+  /** Bytes. */
+  readonly memory: number;
+  readonly cpu: number;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly concurrency: number;
+  /** 0: the platform's own limit. */
+  readonly maxInstances: number;
+  readonly sessionAffinity: boolean;
+  readonly useHttp2: boolean;
+  readonly mounts: readonly Mount[];
+  readonly schedule: Schedule | null;
+  readonly env: Environment;
+}
+
+export interface ServiceTemplate extends ServiceSpec {
+  /** The image reference that the builder returned. */
+  readonly image: string;
+  /** The deploy that made it. */
+  readonly deployId: string;
+}
+
+/** A template that was rolled out. */
+export interface Revision {
+  readonly id: string;
+  readonly template: ServiceTemplate;
+}
+
+/** One deployment as its platform knows it. */
+export interface Service {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+  /** Changes with every write; a conditional write names the one it saw. */
+  readonly etag: string;
+  /** Revisions that get traffic, newest first; empty where nothing serves. */
+  readonly serving: readonly Revision[];
+  /** The template that is being rolled out, if any. */
+  readonly rollingOut: ServiceTemplate | null;
+  /** The template of the last attempt, shown where nothing serves. */
+  readonly attempted: ServiceTemplate;
+  readonly url: string;
+  readonly region: string;
+  readonly createdAt: Timestamp;
+  readonly updatedAt: Timestamp;
+  readonly lastDeploy: DeployOutcome | null;
+}
+
+export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";
+
+export const statusOf = (service: Service): ServiceStatus =>
+  service.rollingOut !== null ? "DEPLOYING" : service.serving.length > 0 ? "READY" : "FAILED";
+
+/** The template that a client is shown: what serves, else the last attempt. */
+export const shownTemplate = (service: Service): ServiceTemplate => service.serving[0]?.template ?? service.attempted;

@@ -1,0 +1,71 @@
+/**
+ * JSON as a declaration: a repeated key is an error, not a silent last-one-wins (contract section 3).
+ *
+ * `JSON.parse` decides what is JSON; this walks the same text once more for what it hides.
+ */
+
+export type StrictJson =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly message: string };
+
+const MAX_DEPTH = 64;
+
+/** Within text that `JSON.parse` accepted: the end of the string literal that opens at `start`. */
+const stringEnd = (text: string, start: number): number => {
+  let at = start + 1;
+  while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at + 1;
+};
+
+interface Level {
+  /** The keys seen so far; undefined inside an array. */
+  readonly keys: Set<string> | undefined;
+  expectsKey: boolean;
+}
+
+/** Notes a key of the innermost object; what is wrong with it, in words. */
+const seeString = (level: Level | undefined, literal: string): string | undefined => {
+  if (level?.keys === undefined || !level.expectsKey) return undefined;
+  level.expectsKey = false;
+  const key = JSON.parse(literal) as string;
+  if (level.keys.has(key)) return `the key ${JSON.stringify(key)} is given twice; keep one`;
+  level.keys.add(key);
+  return undefined;
+};
+
+const seeMark = (levels: Level[], mark: string): void => {
+  const level = levels.at(-1);
+  if (mark === "{") levels.push({ keys: new Set(), expectsKey: true });
+  else if (mark === "[") levels.push({ keys: undefined, expectsKey: false });
+  else if (mark === "}" || mark === "]") levels.pop();
+  else if (mark === "," && level !== undefined) level.expectsKey = level.keys !== undefined;
+};
+
+const hiddenProblem = (text: string): string | undefined => {
+  const levels: Level[] = [];
+  for (let at = 0; at < text.length; ) {
+    const char = text[at] as string;
+    const end = char === '"' ? stringEnd(text, at) : at + 1;
+    if (char !== '"') seeMark(levels, char);
+    else {
+      const problem = seeString(levels.at(-1), text.slice(at, end));
+      if (problem !== undefined) return problem;
+    }
+    if (levels.length > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH}`;
+    at = end;
+  }
+  return undefined;
+};
+
+/** Parses JSON text; refuses repeated keys and nesting over 64 levels. */
+export const parseStrictJson = (text: string): StrictJson => {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message.replace(/, (?:\.\.\.)?"[\s\S]*/, "") : "malformed";
+    return { ok: false, message: `is not valid JSON: ${detail}` };
+  }
+  const problem = hiddenProblem(text);
+  return problem === undefined ? { ok: true, value } : { ok: false, message: problem };
+};

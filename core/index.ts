@@ -1,0 +1,110 @@
+/** The public surface of `portside`: the control plane, its pure rules, and every type and schema of the contract. */
+export {
+  type CapabilitiesAnswer,
+  type ControlPlane,
+  createControlPlane,
+  type DeployRequest,
+  type DeployRun,
+  type PlanAnswer,
+} from "./control-plane.ts";
+export {
+  type AccountId,
+  isKeyAccount,
+  mayUse,
+  type NameHolder,
+  type Principal,
+  parseAccount,
+} from "./domain/account.ts";
+export { type ArchiveEntry, type ArchiveUse, admitEntry, emptyArchive } from "./domain/archive.ts";
+export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/capabilities.ts";
+export {
+  type DeclareContext,
+  type DeployDeclaration,
+  declareDeploy,
+  type SourceReference,
+} from "./domain/deploy-declaration.ts";
+export {
+  advance,
+  type DeployEvent,
+  type DeployOutcome,
+  type DeployPhase,
+  type DeployStatus,
+  deployEventSchema,
+  isFinal,
+} from "./domain/deploy-events.ts";
+export {
+  type Change,
+  type DeployPlan,
+  type Expected,
+  planDeploy,
+  planInWords,
+  type ScheduleStep,
+} from "./domain/deploy-plan.ts";
+export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy-reason.ts";
+export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deployment.ts";
+export { type Environment, readEnvironment } from "./domain/environment.ts";
+export {
+  type Instant,
+  instantOfMillis,
+  millisOf,
+  parseDateTime,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "./domain/instant.ts";
+export { type Issue, type IssueType, issueTypes } from "./domain/issue.ts";
+export {
+  type AccountLimits,
+  accountLimits,
+  archiveLimits,
+  type DeployLimits,
+  deployLimits,
+  fieldLimits,
+} from "./domain/limits.ts";
+export {
+  comparePositions,
+  cursorOf,
+  type LogEntry,
+  type LogPage,
+  type LogPosition,
+  messageOf,
+  type NewLogEntry,
+  type Severity,
+  severities,
+} from "./domain/log-entry.ts";
+export { readLine } from "./domain/log-line.ts";
+export { type Mount, type MountDeclaration, mountPathProblem, readMounts, renderMounts } from "./domain/mounts.ts";
+export {
+  type DeploymentName,
+  deploymentNameProblem,
+  normalizeDeploymentName,
+  parseDeploymentName,
+  parseVolumeName,
+  reservedNames,
+  type VolumeName,
+  volumeNameProblem,
+} from "./domain/names.ts";
+export { PROJECT_FILE, type Project, readProject } from "./domain/project-file.ts";
+export {
+  type Adjustment,
+  explainFit,
+  fitResources,
+  formatMemory,
+  parseMemory,
+  type ResourceCatalogue,
+  type ResourceSize,
+  type Resources,
+} from "./domain/resources.ts";
+export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedule.ts";
+export {
+  type Revision,
+  type Service,
+  type ServiceSpec,
+  type ServiceStatus,
+  type ServiceTemplate,
+  statusOf,
+} from "./domain/service-template.ts";
+export { parseStrictJson, type StrictJson } from "./domain/strict-json.ts";
+export { writeConflict } from "./domain/write-condition.ts";
+export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
+export type { Settings, SettingsInput } from "./use-cases/context.ts";

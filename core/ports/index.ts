@@ -1,0 +1,41 @@
+/** What the author of an adapter sees: the ports, the domain types that they mention, and the errors. */
+export type { AccountId, Principal } from "../domain/account.ts";
+export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "../domain/capabilities.ts";
+export type { DeployOutcome, DeployStatus } from "../domain/deploy-events.ts";
+export type { Expected } from "../domain/deploy-plan.ts";
+export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy-reason.ts";
+export type { Environment } from "../domain/environment.ts";
+export {
+  type Instant,
+  instantOfMillis,
+  millisOf,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "../domain/instant.ts";
+export { type Issue, type IssueType, issue } from "../domain/issue.ts";
+export type { HttpRequestLog, LogEntry, LogName, LogPosition, NewLogEntry, Severity } from "../domain/log-entry.ts";
+export type { Mount } from "../domain/mounts.ts";
+export type { DeploymentName, VolumeName } from "../domain/names.ts";
+export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
+export type { Schedule } from "../domain/schedule.ts";
+export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
+export { type Present, writeConflict } from "../domain/write-condition.ts";
+export {
+  type ControlPlaneError,
+  conflict,
+  type ErrorKind,
+  internal,
+  notFound,
+  unauthenticated,
+  unavailable,
+  unsupported,
+} from "../errors.ts";
+export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
+export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
+export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
+export type { LogScope, LogStore } from "./log-store.ts";
+export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
+export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
+export type { ReceivedSource, Source, SourceSpool } from "./source-spool.ts";
+export type { CallOptions, Clock, Ids, Logger } from "./system.ts";

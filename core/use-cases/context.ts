@@ -1,0 +1,40 @@
+/** What every use case works with: the ports, the settings, and the deploys of this replica. */
+import { type AccountLimits, accountLimits, type DeployLimits, deployLimits } from "../domain/limits.ts";
+import { reservedNames } from "../domain/names.ts";
+import type { Ports } from "../ports/provider.ts";
+import { DeployRuns } from "./deploy-runs.ts";
+import { Lanes } from "./lanes.ts";
+
+export interface Settings {
+  readonly accountLimits: AccountLimits;
+  readonly deployLimits: DeployLimits;
+  readonly reservedNames: readonly string[];
+}
+
+export interface Context {
+  readonly ports: Ports;
+  readonly settings: Settings;
+  readonly runs: DeployRuns;
+  /** Uploads that are being received, by account. */
+  readonly uploads: Lanes;
+}
+
+export interface SettingsInput {
+  readonly accountLimits?: Partial<AccountLimits>;
+  readonly deployLimits?: Partial<DeployLimits>;
+  readonly reservedNames?: readonly string[];
+}
+
+export const createContext = (ports: Ports, input: SettingsInput): Context => {
+  const settings: Settings = {
+    accountLimits: { ...accountLimits, ...input.accountLimits },
+    deployLimits: { ...deployLimits, ...input.deployLimits },
+    reservedNames: input.reservedNames ?? reservedNames,
+  };
+  return {
+    ports,
+    settings,
+    runs: new DeployRuns(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
+    uploads: new Lanes(settings.accountLimits.uploadsAtOnce),
+  };
+};

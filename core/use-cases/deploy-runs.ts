@@ -1,0 +1,80 @@
+/** The deploys that this replica runs, and those that ended within the hour. */
+import type { AccountId } from "../domain/account.ts";
+import { plusMillis } from "../domain/instant.ts";
+import type { DeployLimits } from "../domain/limits.ts";
+import type { DeploymentName } from "../domain/names.ts";
+import type { Clock } from "../ports/system.ts";
+import { type EndReason, Run } from "./deploy-run.ts";
+import { Lanes } from "./lanes.ts";
+
+/** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+
+export class DeployRuns {
+  /** One deploy of a name at a time, in the order of arrival. */
+  readonly names = new Lanes(1);
+  /** So many builds of an account at once. */
+  readonly builds: Lanes;
+  readonly #runs = new Map<string, Run>();
+  readonly #clock: Clock;
+  readonly #limits: DeployLimits;
+
+  constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.builds = new Lanes(buildsAtOnce);
+  }
+
+  begin(identity: { deployId: string; owner: AccountId; name: DeploymentName }): Run {
+    this.#forgetOld();
+    const run = new Run(this.#clock, identity);
+    this.#runs.set(run.deployId, run);
+    void this.#keepAlive(run);
+    return run;
+  }
+
+  find(deployId: string): Run | undefined {
+    this.#forgetOld();
+    return this.#runs.get(deployId);
+  }
+
+  /** The account's deploys of a name that have not ended. */
+  active(owner: AccountId, name: DeploymentName): Run[] {
+    return this.#active().filter((run) => run.owner === owner && run.name === name);
+  }
+
+  /** Ends every deploy that runs or waits, and waits until nothing of them is left. */
+  async endAll(reason: EndReason): Promise<void> {
+    const runs = this.#active();
+    for (const run of runs) run.end(reason);
+    await Promise.all(runs.map((run) => run.settled));
+  }
+
+  #active(): Run[] {
+    return [...this.#runs.values()].filter((run) => run.endedAt === undefined);
+  }
+
+  async #keepAlive(run: Run): Promise<void> {
+    const settled = new AbortController();
+    void run.settled.then(() => settled.abort());
+    while (!settled.signal.aborted) {
+      const due = plusMillis(run.lastAt, this.#limits.heartbeat);
+      const wait = Number((due - this.#clock.now()) / 1_000_000n);
+      if (wait > 0) await this.#clock.sleep(wait, settled.signal);
+      else run.repeat();
+      if (run.phase === "ended") return;
+    }
+  }
+
+  #forgetOld(): void {
+    const ended = [...this.#runs.values()].filter((run) => run.endedAt !== undefined);
+    const now = this.#clock.now();
+    let bytes = ended.reduce((sum, run) => sum + run.bytes, 0);
+    for (const run of ended) {
+      const old = run.endedAt !== undefined && plusMillis(run.endedAt, this.#limits.kept) <= now;
+      if (!old && bytes <= KEPT_BYTES) continue;
+      bytes -= run.bytes;
+      this.#runs.delete(run.deployId);
+    }
+  }
+}

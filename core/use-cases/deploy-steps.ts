@@ -1,0 +1,109 @@
+/** The two long steps of a deploy, build and rollout, narrated into its run. */
+import { building, deploying } from "../domain/deploy-events.ts";
+import { type DeployPlan, scheduleInWords } from "../domain/deploy-plan.ts";
+import type { DeployFailure } from "../domain/deploy-reason.ts";
+import type { DeployLimits } from "../domain/limits.ts";
+import type { BuildEvent } from "../ports/image-builder.ts";
+import type { Ports } from "../ports/provider.ts";
+import type { RolloutEvent } from "../ports/service-platform.ts";
+import type { Source } from "../ports/source-spool.ts";
+import type { Run } from "./deploy-run.ts";
+import { type Watched, watchPort } from "./watch-port.ts";
+
+export type Step<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: DeployFailure };
+
+const fail = (failure: DeployFailure): Step<never> => ({ ok: false, failure });
+
+const endWords = {
+  interrupted: "The deploy was cancelled before traffic moved.",
+  deleted: "The deployment was deleted while this deploy ran.",
+} as const;
+
+export const endedEarly = (run: Run): DeployFailure => ({ reason: run.endReason, message: endWords[run.endReason] });
+
+const minutes = (millis: number): string => (millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`);
+
+/** What a step that did not end well is called: the deadline, the client's wish, or the port's own reason. */
+const failureOf = (
+  watched: Watched<{ kind: "failed"; failure: DeployFailure }>,
+  run: Run,
+  late: Omit<DeployFailure, "logTail">,
+  tail: readonly string[],
+): DeployFailure => {
+  const said = watched.end?.failure;
+  const interrupted = said === undefined || said.reason === "interrupted";
+  if (watched.timedOut && interrupted) return { ...late, logTail: said?.logTail ?? tail };
+  if (run.signal.aborted && interrupted) return endedEarly(run);
+  return said ?? { reason: "internal", message: "The provider ended the step without saying how." };
+};
+
+/** Passes build output on until it is too much; keeps the last lines for a failure's tail. */
+const outputTo = (run: Run, limits: DeployLimits) => {
+  const tail: string[] = [];
+  let bytes = 0;
+  let full = false;
+  const onProgress = (message: string): void => {
+    const line = message.length > limits.lineBytes ? `${message.slice(0, limits.lineBytes)}…` : message;
+    tail.push(line);
+    if (tail.length > limits.logTailLines) tail.shift();
+    bytes += line.length + 1;
+    if (bytes <= limits.outputBytes) run.emit(building(line));
+    else if (!full) {
+      full = true;
+      run.emit(building("The build's output is long; the rest is left out here."));
+    }
+  };
+  return { tail, onProgress };
+};
+
+export const buildStep = async (
+  ports: Ports,
+  limits: DeployLimits,
+  run: Run,
+  source: Source,
+): Promise<Step<string>> => {
+  const { tail, onProgress } = outputTo(run, limits);
+  const { owner, name, deployId } = run;
+  const watched = await watchPort<BuildEvent>(
+    (signal) => ports.provider.builder.build({ owner, name, deployId, source }, { signal }),
+    { clock: ports.clock, signal: run.signal, deadline: limits.buildDeadline },
+    onProgress,
+  );
+  if (watched.end?.kind === "built")
+    return run.signal.aborted ? fail(endedEarly(run)) : { ok: true, value: watched.end.image };
+  const message = `The build took longer than ${minutes(limits.buildDeadline)} and was ended.`;
+  return fail(failureOf({ ...watched, end: watched.end }, run, { reason: "build_timeout", message }, tail));
+};
+
+/** Says what was adjusted, then rolls out; the value is the service's URL. */
+export const rolloutStep = async (
+  ports: Ports,
+  limits: DeployLimits,
+  run: Run,
+  plan: DeployPlan,
+  image: string,
+): Promise<Step<{ url: string; revision: string }>> => {
+  run.emit(deploying(plan.action === "create" ? `Creating '${run.name}'` : `Updating '${run.name}'`));
+  for (const { message } of plan.adjustments) run.emit(deploying(message));
+  for (const message of plan.notEnforced) run.emit(deploying(message));
+  const template = { ...plan.spec, image, deployId: run.deployId };
+  const watched = await watchPort<RolloutEvent>(
+    (signal) =>
+      ports.provider.services.rollout(
+        { template, expected: plan.expected, listenDeadline: limits.listenDeadline },
+        { signal },
+      ),
+    { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadline },
+    (message) => run.emit(deploying(message)),
+  );
+  if (watched.end?.kind === "ready") return { ok: true, value: watched.end };
+  const message = `The rollout took longer than ${minutes(limits.rolloutDeadline)} and was ended; what served before serves still.`;
+  return fail(failureOf({ ...watched, end: watched.end }, run, { reason: "rollout_timeout", message }, []));
+};
+
+/** What follows the rollout in the stream. */
+export const announceSchedule = (run: Run, plan: DeployPlan): void => {
+  for (const message of scheduleInWords(plan)) run.emit(deploying(message));
+};

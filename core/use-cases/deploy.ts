@@ -1,0 +1,199 @@
+/**
+ * Deploy: check, plan, and then run without the client: build, roll out, narrate.
+ *
+ * Everything that can be decided before the stream is; from then on every outcome is a record.
+ */
+import { mayUse, type Principal } from "../domain/account.ts";
+import { type DeployDeclaration, declareDeploy } from "../domain/deploy-declaration.ts";
+import { building, type DeployNews, type DeployOutcome, done, failed, isFinal } from "../domain/deploy-events.ts";
+import { type DeployPlan, planDeploy } from "../domain/deploy-plan.ts";
+import type { DeployFailure } from "../domain/deploy-reason.ts";
+import { timestampOf } from "../domain/instant.ts";
+import { type Issue, issue } from "../domain/issue.ts";
+import { deployEntry } from "../domain/log-entry.ts";
+import type { DeploymentName } from "../domain/names.ts";
+import { type ControlPlaneError, forbidden, invalidInput, unavailable } from "../errors.ts";
+import type { ReceivedSource, Source } from "../ports/source-spool.ts";
+import type { CallOptions } from "../ports/system.ts";
+import { err, ok, type Result, type ResultAsync } from "../result.ts";
+import { attempt } from "./attempt.ts";
+import type { Context } from "./context.ts";
+import type { DeployRun, Run } from "./deploy-run.ts";
+import { announceSchedule, buildStep, endedEarly, rolloutStep } from "./deploy-steps.ts";
+
+export interface DeployRequest {
+  /** The form's fields by their wire names, as text or as JSON values. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** What `receiveSource` returned for the archive; absent where none was sent. */
+  readonly archive?: ReceivedSource | undefined;
+  /** What the host found wrong with the request itself; reported together with everything else. */
+  readonly issues?: readonly Issue[];
+}
+
+/** Reads the request; every broken rule comes back at once. */
+export const readDeclaration = (
+  context: Context,
+  request: DeployRequest,
+  sourceOptional = false,
+): Result<DeployDeclaration, ControlPlaneError> => {
+  const { archive, issues = [] } = request;
+  const declared = declareDeploy(request.fields, {
+    capabilities: context.ports.provider.capabilities,
+    limits: context.settings.accountLimits,
+    reserved: context.settings.reservedNames,
+    archive: archive === undefined ? undefined : { issues: archive.kind === "refused" ? archive.issues : [] },
+    sourceOptional,
+  });
+  if (declared.isOk() && issues.length === 0) return ok(declared.value);
+  return err(invalidInput([...issues, ...(declared.isErr() ? declared.error : [])]));
+};
+
+/** Reads what stands under the name now, checks owner and quota, and plans. Nothing is done. */
+export const preparePlan = async (
+  context: Context,
+  principal: Principal,
+  declaration: DeployDeclaration,
+  options: CallOptions = {},
+): Promise<Result<DeployPlan, ControlPlaneError>> => {
+  const { services, capabilities } = context.ports.provider;
+  const { account } = principal;
+  const found = await services.find(declaration.name, options);
+  if (found.isErr()) return err(found.error);
+  if (!mayUse(account, found.value)) return err(forbidden(`'${declaration.name}' belongs to another account.`));
+  const current = found.value.kind === "held" ? found.value.service : null;
+  if (current === null) {
+    const own = await services.list(account, options);
+    if (own.isErr()) return err(own.error);
+    const most = context.settings.accountLimits.deployments;
+    if (own.value.length >= most)
+      return err(
+        invalidInput([
+          issue(["function_name"], `your account has its ${most} deployments; remove one first`, "quota_exceeded"),
+        ]),
+      );
+  }
+  return ok(planDeploy(account, declaration, current, capabilities, []));
+};
+
+/** An error that comes up once the stream has begun, as the stream says it. */
+const failureOfError = (error: ControlPlaneError): DeployFailure => {
+  switch (error.kind) {
+    case "forbidden":
+      return { reason: "name_taken", message: error.message };
+    case "invalid_input":
+      return { reason: "quota_exceeded", message: error.message };
+    case "unavailable":
+      return { reason: "provider_unavailable", message: error.message };
+    default:
+      return { reason: "internal", message: "The control plane met a bug of its own." };
+  }
+};
+
+/** The deploy from its turn to its last record but one; the value is what DONE says. */
+const perform = async (
+  context: Context,
+  run: Run,
+  principal: Principal,
+  declaration: DeployDeclaration,
+  source: Source,
+): Promise<{ url: string; revision: string } | DeployFailure> => {
+  const { ports, settings, runs } = context;
+  const place = runs.builds.enter(run.owner);
+  if (!place.admitted) run.emit(building("Waiting: your account builds as many sources at once as it may"));
+  try {
+    await Promise.race([place.turn, aborted(run.signal)]);
+    if (run.signal.aborted) return endedEarly(run);
+    const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
+    if (plan.isErr()) return failureOfError(plan.error);
+    const built = await buildStep(ports, settings.deployLimits, run, source);
+    if (!built.ok) return built.failure;
+    place.leave();
+    const rolled = await rolloutStep(ports, settings.deployLimits, run, plan.value, built.value);
+    if (!rolled.ok) return rolled.failure;
+    announceSchedule(run, plan.value);
+    return rolled.value;
+  } finally {
+    place.leave();
+  }
+};
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
+/** Puts how the deploy stands where it outlives the run: the platform's `lastDeploy` and the deployment's log. */
+const remember = async (context: Context, run: Run, news: DeployNews): Promise<void> => {
+  const { provider, logger, clock } = context.ports;
+  const { status, reason } = news;
+  const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
+  const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
+  const noted = await provider.services.noteDeploy({ name: run.name, owner: run.owner }, outcome);
+  if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
+  const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, news)]);
+  if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
+};
+
+/** Remembered before it is said, so that a client that saw the last record finds it in the list. */
+const conclude = async (context: Context, run: Run, news: DeployNews): Promise<void> => {
+  await remember(context, run, news);
+  run.emit(news);
+};
+
+const execute = async (
+  context: Context,
+  run: Run,
+  principal: Principal,
+  declaration: DeployDeclaration,
+  source: Source,
+): Promise<void> => {
+  const { runs, ports } = context;
+  const lane = runs.names.enter(run.name);
+  try {
+    run.emit(building(`Deploying as '${run.name}'`));
+    if (!lane.admitted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
+    await remember(context, run, building("A deploy began"));
+    await Promise.race([lane.turn, aborted(run.signal)]);
+    const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, source);
+    const served = "url" in outcome ? done(outcome.url, `Revision ${outcome.revision} serves all traffic`) : undefined;
+    await conclude(context, run, served ?? failed(outcome as DeployFailure));
+  } catch (cause) {
+    ports.logger.error("a deploy met a bug", { deployId: run.deployId, cause });
+    if (run.phase !== "ended")
+      run.emit(failed({ reason: "internal", message: "The control plane met a bug of its own." }));
+  } finally {
+    lane.leave();
+  }
+  await source.discard();
+};
+
+/** Starts a deploy. The result is decided before the stream; the run's records are the rest. */
+export const deploy = (
+  context: Context,
+  principal: Principal,
+  request: DeployRequest,
+  options: CallOptions = {},
+): ResultAsync<DeployRun, ControlPlaneError> => {
+  const source = request.archive?.kind === "kept" ? request.archive.source : undefined;
+  return attempt<DeployRun, ControlPlaneError>(async () => {
+    const declaration = readDeclaration(context, request);
+    if (declaration.isErr()) return err(declaration.error);
+    const plan = await preparePlan(context, principal, declaration.value, options);
+    if (plan.isErr()) return err(plan.error);
+    const { name } = declaration.value;
+    const full = tooManyWaiting(context, name);
+    if (full !== undefined) return err(full);
+    // Declared with an archive, so there is one: `source_object` is refused until there is a volume store.
+    const run = context.runs.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
+    void execute(context, run, principal, declaration.value, source as Source).then(() => run.settle());
+    return ok(run);
+  }).orTee(() => void source?.discard());
+};
+
+const tooManyWaiting = (context: Context, name: DeploymentName): ControlPlaneError | undefined => {
+  const most = context.settings.deployLimits.queuedPerName;
+  return context.runs.names.waiting(name) >= most
+    ? unavailable(`${most} deploys of '${name}' wait already; try again when they are done.`, 10)
+    : undefined;
+};

@@ -1,0 +1,107 @@
+/** Names and deployments: is a name free, what runs, remove it. */
+import { mayUse, type Principal } from "../domain/account.ts";
+import { type Deployment, deploymentOf } from "../domain/deployment.ts";
+import { parseFields } from "../domain/fields.ts";
+import { type DeploymentName, deploymentNameProblem } from "../domain/names.ts";
+import { checkNameFields, deleteFields } from "../domain/requests.ts";
+import type { Service } from "../domain/service-template.ts";
+import { type ControlPlaneError, forbidden, invalidInput, notFound } from "../errors.ts";
+import type { CallOptions } from "../ports/system.ts";
+import { err, ok, type Result, type ResultAsync } from "../result.ts";
+import { attempt } from "./attempt.ts";
+import type { Context } from "./context.ts";
+import type { Raw } from "./raw.ts";
+
+export interface NameCheck {
+  readonly available: boolean;
+  readonly reason: string;
+}
+
+/** May the caller deploy under the name? A bad or taken name is an answer with a reason, not an error. */
+export const checkName = (
+  context: Context,
+  principal: Principal,
+  raw: Raw,
+  options: CallOptions = {},
+): ResultAsync<NameCheck, ControlPlaneError> =>
+  attempt<NameCheck, ControlPlaneError>(async () => {
+    const { values, issues } = parseFields(checkNameFields, raw);
+    if (issues.length > 0) return err(invalidInput(issues));
+    const name = values.name as DeploymentName;
+    const problem = deploymentNameProblem(name, context.settings.reservedNames);
+    if (problem !== undefined) return ok({ available: false, reason: problem });
+    const found = await context.ports.provider.services.find(name, options);
+    return found.map((state) =>
+      mayUse(principal.account, state)
+        ? { available: true, reason: "" }
+        : { available: false, reason: "the name is taken; choose another" },
+    );
+  });
+
+/** The caller's deployments, by name. */
+export const listDeployments = (
+  context: Context,
+  principal: Principal,
+  options: CallOptions = {},
+): ResultAsync<readonly Deployment[], ControlPlaneError> =>
+  context.ports.provider.services.list(principal.account, options).map((services) => services.map(deploymentOf));
+
+/**
+ * Stops and removes a deployment; ends its running and waiting deploys first. Volumes and logs stay.
+ */
+export const deleteDeployment = (
+  context: Context,
+  principal: Principal,
+  raw: Raw,
+  options: CallOptions = {},
+): ResultAsync<{ detail: string }, ControlPlaneError> =>
+  attempt<{ detail: string }, ControlPlaneError>(async () => {
+    const { values, issues } = parseFields(deleteFields, raw);
+    if (issues.length > 0) return err(invalidInput(issues));
+    const name = values.name as DeploymentName;
+    const active = context.runs.active(principal.account, name);
+    const present = await ownService(context, principal, name, options);
+    if (present.isErr() && !(present.error.kind === "not_found" && active.length > 0)) return err(present.error);
+    for (const run of active) run.end("deleted");
+    const lane = context.runs.names.enter(name);
+    try {
+      await lane.turn;
+      const removed = await removeService(context, principal, name, options);
+      if (removed.isErr() && removed.error.kind === "not_found" && active.length > 0)
+        return ok({ detail: `The deploy of '${name}' was ended before it made anything.` });
+      return removed;
+    } finally {
+      lane.leave();
+    }
+  });
+
+const ownService = async (
+  context: Context,
+  principal: Principal,
+  name: DeploymentName,
+  options: CallOptions,
+): Promise<Result<Service, ControlPlaneError>> => {
+  const found = await context.ports.provider.services.find(name, options);
+  if (found.isErr()) return err(found.error);
+  const state = found.value;
+  if (!mayUse(principal.account, state)) return err(forbidden(`'${name}' belongs to another account.`));
+  return state.kind === "held" ? ok(state.service) : err(notFound(`There is no deployment '${name}'.`));
+};
+
+const removeService = async (
+  context: Context,
+  principal: Principal,
+  name: DeploymentName,
+  options: CallOptions,
+): Promise<Result<{ detail: string }, ControlPlaneError>> => {
+  const { services, logs } = context.ports.provider;
+  const present = await ownService(context, principal, name, options);
+  if (present.isErr()) return err(present.error);
+  const { etag, owner } = present.value;
+  const removed = await services.remove(name, { etag, owner }, options);
+  if (removed.isErr()) return err(removed.error);
+  const json = { event: "delete", message: "The deployment was deleted" };
+  const logged = await logs.append([{ owner, service: name, severity: "NOTICE", logName: "platform", json }]);
+  if (logged.isErr()) context.ports.logger.warn("a delete was not logged", { name });
+  return ok({ detail: `'${name}' was removed. Its volumes and logs stay.` });
+};

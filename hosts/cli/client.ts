@@ -1,0 +1,108 @@
+/** The API as commands call it: JSON in and out, refusals in words. */
+import type { Account } from "./account.ts";
+import { CommandError } from "./io.ts";
+
+interface Issue {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+}
+
+/** A refusal by the platform, with its status for those who care. */
+export class Refused extends CommandError {
+  readonly status: number;
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+const issueWords = ({ loc, msg }: Issue): string => {
+  const field = loc.slice(1).join(".");
+  return field === "" ? `  ${msg}` : `  ${field}: ${msg}`;
+};
+
+const nextStep: Readonly<Record<number, string>> = {
+  401: "Check PORTSIDE_API_KEY, or log in again with 'portside login'.",
+  429: "Wait a little and try again.",
+  503: "Try again in a moment.",
+};
+
+/** The words of a refusal's body. */
+export const refusalWords = (status: number, body: unknown): string => {
+  const detail = (body as { detail?: unknown } | null)?.detail;
+  const said = Array.isArray(detail)
+    ? ["The platform refused the request:", ...(detail as Issue[]).map(issueWords)].join("\n")
+    : typeof detail === "string"
+      ? detail
+      : `The platform answered ${status}.`;
+  return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
+};
+
+const failedWords = (url: string, error: unknown): string => {
+  const cause = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).message;
+  return `${url} does not answer (${cause}). Is the platform running? Start one with 'portside serve'.`;
+};
+
+export interface CallInit {
+  readonly method?: "GET" | "POST";
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly body?: { readonly type: string; readonly length: number; readonly stream: AsyncIterable<Uint8Array> };
+  readonly signal?: AbortSignal;
+}
+
+export class Client {
+  readonly #account: Account;
+
+  constructor(account: Account) {
+    this.#account = account;
+  }
+
+  /** The response, whatever it is, once its head is here. */
+  async open(path: string, init: CallInit = {}): Promise<Response> {
+    const headers: Record<string, string> = { "x-api-key": this.#account.apiKey };
+    if (init.json !== undefined) headers["content-type"] = "application/json";
+    if (init.body !== undefined) {
+      headers["content-type"] = init.body.type;
+      headers["content-length"] = String(init.body.length);
+    }
+    const body =
+      init.body === undefined ? (init.json === undefined ? undefined : JSON.stringify(init.json)) : init.body.stream;
+    const options = {
+      method: init.method ?? (body === undefined ? "GET" : "POST"),
+      headers,
+      ...(body === undefined ? {} : { body, duplex: "half" }),
+      ...(init.signal === undefined ? {} : { signal: init.signal }),
+    };
+    try {
+      return await fetch(this.#account.url + path, options as RequestInit);
+    } catch (error) {
+      if (init.signal?.aborted === true) throw error;
+      throw new CommandError(failedWords(this.#account.url, error));
+    }
+  }
+
+  /** The JSON of a good answer; throws `Refused` with the platform's words otherwise. */
+  async call<T>(path: string, init: CallInit = {}): Promise<T> {
+    return (await (await this.expectOk(path, init)).json()) as T;
+  }
+
+  /** A response that is not a refusal. */
+  async expectOk(path: string, init: CallInit = {}): Promise<Response> {
+    const response = await this.open(path, init);
+    if (response.ok) return response;
+    throw new Refused(response.status, refusalWords(response.status, await response.json().catch(() => null)));
+  }
+}
+
+/** The JSON values of a stream of lines, as they come. */
+export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
+  let rest = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    const lines = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as T;
+  }
+}

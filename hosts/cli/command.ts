@@ -1,0 +1,102 @@
+/** What a command is, and how its words are read. */
+import { parseArgs } from "node:util";
+import { closest } from "../../core/domain/closest.ts";
+import { type Io, paint, UsageError } from "./io.ts";
+
+export interface Option {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** The word for the value in the help. */
+  readonly value?: string;
+  readonly description: string;
+}
+
+export interface Input {
+  readonly positionals: readonly string[];
+  text(name: string): string | undefined;
+  texts(name: string): readonly string[];
+  flag(name: string): boolean;
+}
+
+export interface Command {
+  /** What stands behind `portside NAME` in the help. */
+  readonly usage: string;
+  readonly options: Readonly<Record<string, Option>>;
+  readonly positionals: { readonly min: number; readonly max: number };
+  /** Further lines of help. */
+  readonly notes?: readonly string[];
+  /** Resolves to the exit code. */
+  run(input: Input, io: Io): Promise<number>;
+}
+
+const common: Readonly<Record<string, Option>> = {
+  help: { type: "boolean", short: "h", description: "Show this help." },
+  debug: { type: "boolean", description: "Show where an error came from." },
+};
+
+export const jsonOption: Readonly<Record<string, Option>> = { json: { type: "boolean", description: "Print JSON." } };
+
+export const clientOptions: Readonly<Record<string, Option>> = {
+  ...jsonOption,
+  url: { type: "string", value: "URL", description: "The platform's address (PORTSIDE_URL)." },
+};
+
+const parseConfig = (options: Readonly<Record<string, Option>>) =>
+  Object.fromEntries(
+    Object.entries(options).map(([name, { type, short, multiple }]) => [
+      name,
+      { type, ...(short === undefined ? {} : { short }), ...(multiple === undefined ? {} : { multiple }) },
+    ]),
+  );
+
+/** Reads a command's words; throws `UsageError` where they are not its own. */
+export const readInput = (command: Command, args: readonly string[]): Input & { readonly wantsHelp: boolean } => {
+  const options = { ...command.options, ...common };
+  let parsed: ReturnType<typeof parseArgs>;
+  try {
+    parsed = parseArgs({ args: [...args], options: parseConfig(options), allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new UsageError(usageWords((error as Error).message, Object.keys(options)));
+  }
+  const { values, positionals } = parsed;
+  const wantsHelp = values["help"] === true;
+  const { min, max } = command.positionals;
+  if (!wantsHelp && positionals.length < min) throw new UsageError(`Something is missing: portside ${command.usage}`);
+  if (!wantsHelp && positionals.length > max)
+    throw new UsageError(`'${positionals[max]}' is too much: portside ${command.usage}`);
+  return {
+    wantsHelp,
+    positionals,
+    text: (name) => values[name] as string | undefined,
+    texts: (name) => (values[name] as string[] | undefined) ?? [],
+    flag: (name) => values[name] === true,
+  };
+};
+
+const usageWords = (message: string, known: readonly string[]): string => {
+  const unknown = /Unknown option '--?([^']+)'/.exec(message)?.[1];
+  if (unknown === undefined) return message.split(". ")[0] ?? message;
+  const near = closest(unknown, known);
+  return `There is no option '--${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
+};
+
+const optionLine = ([name, option]: [string, Option]): [string, string] => {
+  const short = option.short === undefined ? "    " : `-${option.short}, `;
+  return [`${short}--${name}${option.type === "string" ? ` ${option.value ?? "VALUE"}` : ""}`, option.description];
+};
+
+export const columns = (rows: readonly (readonly [string, string])[]): string => {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+};
+
+export const commandHelp = (io: Io, command: Command, summary: string): string =>
+  [
+    `${paint(io.stdout, "bold", "Usage:")} portside ${command.usage}`,
+    "",
+    summary,
+    "",
+    columns(Object.entries({ ...command.options, ...common }).map(optionLine)),
+    ...(command.notes === undefined ? [] : ["", ...command.notes]),
+  ].join("\n");

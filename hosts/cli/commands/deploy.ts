@@ -1,0 +1,132 @@
+/** `portside deploy` */
+
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlanAnswer } from "../../../core/control-plane.ts";
+import { type DeployEvent, isFinal } from "../../../core/domain/deploy-events.ts";
+import type { Deployment } from "../../../core/domain/deployment.ts";
+import { normalizeDeploymentName } from "../../../core/domain/names.ts";
+import { findAccount } from "../account.ts";
+import { Client, jsonLines } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { CommandError, type Io, print, printJson, say } from "../io.ts";
+import { mebibytes, packFolder } from "../pack.ts";
+import { printRecord, Spinner } from "../progress.ts";
+import { type Deployable, formFields, readDeployable } from "../project.ts";
+import { formBody } from "../upload.ts";
+
+/** A deploy is a whole declaration: without a file it would take away what the running one has. */
+const checkUndeclared = async (io: Io, client: Client, { name }: Deployable): Promise<void> => {
+  const running = (await client.call<Deployment[]>("/v1/deployment/list")).find(
+    (one) => one.name === normalizeDeploymentName(name),
+  );
+  const mounts = Object.keys(running?.volumes ?? {}).length > 0;
+  if (mounts || (running !== undefined && running.schedule !== null))
+    throw new CommandError(
+      `'${name}' runs with ${mounts ? "mounts" : "a schedule"}, and there is no portside.json here to keep ${mounts ? "them" : "it"}. Write one, or choose another --name.`,
+    );
+  say(io, `No portside.json here: deploying as '${name}', without storage.`);
+};
+
+const showPlan = async (io: Io, client: Client, deployable: Deployable, json: boolean): Promise<number> => {
+  const body = formBody(formFields(deployable), undefined, () => undefined);
+  const plan = await client.call<PlanAnswer>("/v1/deploy/plan", { body });
+  if (json) printJson(io, plan);
+  else for (const line of plan.summary) print(io, line);
+  return 0;
+};
+
+const RECONNECTS = 5;
+
+/** The records of a deploy; where the connection breaks they are taken up again from the last one seen. */
+async function* records(client: Client, first: Response, signal: AbortSignal): AsyncGenerator<DeployEvent> {
+  let last: DeployEvent | undefined;
+  let response = first;
+  for (let tries = 0; ; tries++) {
+    try {
+      for await (const record of jsonLines<DeployEvent>(response)) {
+        last = record;
+        yield record;
+        if (isFinal(record.status)) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+    }
+    if (last === undefined || tries === RECONNECTS) break;
+    await sleep(500 * (tries + 1));
+    response = await client.expectOk(`/v1/deploy/${last.deploy_id}?after=${last.seq}`, { signal });
+  }
+  throw new CommandError("The connection broke off before the deploy ended; it goes on. See 'portside list'.");
+}
+
+const follow = async (io: Io, client: Client, response: Response, json: boolean): Promise<number> => {
+  const spinner = new Spinner(io);
+  let final: DeployEvent | undefined;
+  try {
+    for await (const record of records(client, response, io.signal)) {
+      spinner.begin(record.message);
+      if (json) printJson(io, record);
+      else printRecord(io, record);
+      final = record;
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    throw new CommandError("You left; the deploy goes on without you. See 'portside list'.");
+  } finally {
+    spinner.end();
+  }
+  if (final?.status !== "DONE") return 1;
+  if (!json) print(io, `\n${final.url}`);
+  return 0;
+};
+
+const send = async (io: Io, client: Client, deployable: Deployable): Promise<Response> => {
+  const spinner = new Spinner(io);
+  spinner.begin("Packing");
+  const packed = await packFolder(deployable.folder).finally(() => spinner.end());
+  const total = mebibytes(packed.bytes);
+  try {
+    spinner.begin(`Sending ${packed.files} files, ${total}`);
+    const body = formBody(formFields(deployable), packed, () => undefined);
+    return await client.expectOk("/v1/deploy", { body, signal: io.signal });
+  } finally {
+    spinner.end();
+    await packed.remove();
+  }
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
+  const envFile = input.text("env-file");
+  const deployable = readDeployable(folder, {
+    name: input.text("name"),
+    env: input.texts("env"),
+    envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+  });
+  const client = new Client(findAccount(io, input.text("url")));
+  const json = input.flag("json");
+  if (!deployable.declared) await checkUndeclared(io, client, deployable);
+  if (input.flag("plan")) return showPlan(io, client, deployable, json);
+  const response = await send(io, client, deployable);
+  return follow(io, client, response, json);
+};
+
+export const deploy: Command = {
+  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
+  options: {
+    ...clientOptions,
+    name: { type: "string", value: "NAME", description: "Deploy under this name, whatever portside.json says." },
+    env: {
+      type: "string",
+      short: "e",
+      multiple: true,
+      value: "K=V",
+      description: "A variable for the service; may be given again.",
+    },
+    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
+    plan: { type: "boolean", description: "Show what would be done, and do nothing." },
+  },
+  positionals: { min: 0, max: 1 },
+  notes: ["Flags go before portside.json. Files that .gitignore or .portsideignore name stay here."],
+  run,
+};

@@ -1,0 +1,37 @@
+/** `portside list` */
+import type { Deployment } from "../../../core/domain/deployment.ts";
+import { findAccount } from "../account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions } from "../command.ts";
+import { paint, printJson, say } from "../io.ts";
+import { ago, printTable } from "../table.ts";
+
+const colours = { READY: "green", DEPLOYING: "yellow", FAILED: "red" } as const;
+
+export const list: Command = {
+  usage: "list [--json]",
+  options: clientOptions,
+  positionals: { min: 0, max: 0 },
+  run: async (input, io) => {
+    const client = new Client(findAccount(io, input.text("url")));
+    const deployments = await client.call<Deployment[]>("/v1/deployment/list");
+    if (input.flag("json")) {
+      printJson(io, deployments);
+      return 0;
+    }
+    if (deployments.length === 0) {
+      say(io, "No deployments yet. Make one with 'portside init my-app', then 'portside deploy my-app'.");
+      return 0;
+    }
+    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at }) => [
+      name,
+      paint(io.stdout, colours[status], status),
+      url,
+      revision ?? "-",
+      `${cpu} × ${memory}`,
+      ago(updated_at),
+    ]);
+    await printTable(io, ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED"], rows);
+    return 0;
+  },
+};

@@ -1,0 +1,162 @@
+/** `portside run`: the local engine in this process, around one folder. */
+import { mkdirSync, watch, writeFileSync } from "node:fs";
+import { readdir, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
+import type { Command, Input } from "../command.ts";
+import { CommandError, type Io, paint, print, say, UsageError } from "../io.ts";
+import { LogTail } from "../log-tail.ts";
+import { packFolder } from "../pack.ts";
+import { printRecord } from "../progress.ts";
+import { type Deployable, readDeployable } from "../project.ts";
+import { printRow } from "./logs.ts";
+
+const SETTLE_MS = 300;
+const TAIL_MS = 250;
+const STATE = ".portside";
+
+const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
+
+/** Packs and deploys the folder as it is now; what ran before goes on where that fails. */
+const deployOnce = async (
+  io: Io,
+  controlPlane: ControlPlane,
+  { name, folder, fields }: Deployable,
+): Promise<string | undefined> => {
+  const packed = await packFolder(folder);
+  try {
+    const received = await controlPlane.receiveSource(principal, packed.open());
+    if (received.isErr()) throw new CommandError(received.error.message);
+    const run = await controlPlane.deploy(principal, {
+      fields: { ...fields, function_name: name },
+      archive: received.value,
+    });
+    if (run.isErr()) throw new CommandError(run.error.message);
+    let url: string | undefined;
+    for await (const record of run.value.follow(0, io.signal)) {
+      printRecord(io, record);
+      url = record.url;
+    }
+    return url;
+  } finally {
+    await packed.remove();
+  }
+};
+
+/** Calls `changed` once the folder has been quiet for a moment after a change. */
+const watchFolder = (folder: string, signal: AbortSignal, changed: () => void): void => {
+  let timer: NodeJS.Timeout | undefined;
+  const watcher = watch(folder, { recursive: true, signal }, (_event, file) => {
+    const top = String(file ?? "").split(/[/\\]/);
+    if (top.some((part) => [STATE, "node_modules", ".git"].includes(part))) return;
+    clearTimeout(timer);
+    timer = setTimeout(changed, SETTLE_MS);
+  });
+  // A folder that goes while it is watched; the next save tells the rest.
+  watcher.on("error", () => undefined);
+};
+
+const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
+  const tail = new LogTail();
+  while (!io.signal.aborted) {
+    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: 1000 });
+    if (page.isOk()) for (const row of tail.take(page.value.logs)) printRow(io, row);
+    await sleep(TAIL_MS, undefined, { signal: io.signal }).catch(() => undefined);
+  }
+};
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((free) => {
+    const server = createServer();
+    server.once("error", () => free(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => free(true)));
+  });
+
+const readPort = async (text: string | undefined): Promise<number | undefined> => {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new UsageError(`--port takes a number from 1 to 65535, not '${text}'.`);
+  if (!(await isFree(port))) throw new CommandError(`The port ${port} is in use; choose another with --port.`);
+  return port;
+};
+
+/** Removes everything of the engine but the volumes. */
+const cleanUp = async (state: string): Promise<void> => {
+  for (const name of await readdir(state))
+    if (name !== "volumes" && name !== ".gitignore") await rm(join(state, name), { recursive: true, force: true });
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
+  const envFile = input.text("env-file");
+  const read = () =>
+    readDeployable(folder, {
+      name: undefined,
+      env: input.texts("env"),
+      envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+    });
+  const first = read();
+  const port = await readPort(input.text("port"));
+  const state = join(folder, STATE);
+  mkdirSync(state, { recursive: true });
+  writeFileSync(join(state, ".gitignore"), "*\n");
+  const { buildRunPlatform } = await import("../../composition/run-platform.ts");
+  const platform = await buildRunPlatform({
+    dataDir: state,
+    env: io.env,
+    servicePorts: port === undefined ? {} : { [first.name]: port },
+  });
+  const { controlPlane } = platform;
+  let latest: Deployable = first;
+  let again = false;
+  let busy = false;
+  const deployNow = async (): Promise<void> => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again && !io.signal.aborted) {
+      again = false;
+      try {
+        latest = { ...read(), name: first.name };
+        const url = await deployOnce(io, controlPlane, latest);
+        if (url !== undefined)
+          print(io, `\n${paint(io.stdout, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
+      } catch (error) {
+        say(io, `${paint(io.stderr, "red", "error:")} ${(error as Error).message}`);
+      }
+    }
+    busy = false;
+  };
+  try {
+    watchFolder(folder, io.signal, () => void deployNow());
+    await deployNow();
+    await follow(io, controlPlane, first.name);
+  } finally {
+    say(io, "Removing it again…");
+    await platform.close();
+    await cleanUp(state);
+  }
+  return 0;
+};
+
+export const runCommand: Command = {
+  usage: "run [DIR] [--port N]",
+  options: {
+    port: { type: "string", short: "p", value: "N", description: "The port to answer at; any by default." },
+    env: {
+      type: "string",
+      short: "e",
+      multiple: true,
+      value: "K=V",
+      description: "A variable for the service; may be given again.",
+    },
+    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
+  },
+  positionals: { min: 0, max: 1 },
+  notes: ["Needs no server and no key. Its data is in DIR/.portside; all but volumes is removed at the end."],
+  run,
+};

@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+/** The process's edge: arguments, streams, signals, exit code. Nothing here is worth a test. */
+import { enableCompileCache } from "node:module";
+
+enableCompileCache();
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => {
+    // The second one is meant.
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort();
+  });
+// A reader that has seen enough (`portside logs NAME | head`) is no error.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+// `npm run portside` in the repository starts in its folder, and says where it was called.
+const fromRepository =
+  process.env["npm_lifecycle_event"] === "portside" && process.env["npm_package_name"] === "portside";
+
+const { runProgram } = await import("./program.ts");
+process.exitCode = await runProgram(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+  env: process.env,
+  cwd: (fromRepository ? process.env["INIT_CWD"] : undefined) ?? process.cwd(),
+  signal: stop.signal,
+});
+process.stdin.unref?.();

@@ -1,0 +1,43 @@
+/** Packs a folder into a tar.gz that is the same, byte for byte, as long as its files are. */
+import { createReadStream } from "node:fs";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { archiveLimits } from "../../core/domain/limits.ts";
+import { formatMemory } from "../../core/domain/resources.ts";
+import { CommandError } from "./io.ts";
+import { sourceFiles } from "./source-files.ts";
+
+export interface Packed {
+  readonly bytes: number;
+  readonly files: number;
+  open(): AsyncIterable<Uint8Array>;
+  remove(): Promise<void>;
+}
+
+export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+
+export const packFolder = async (folder: string): Promise<Packed> => {
+  const files = await sourceFiles(folder);
+  if (files.length === 0) throw new CommandError(`There is nothing to deploy in ${folder}.`);
+  const temporary = await mkdtemp(join(tmpdir(), "portside-"));
+  const path = join(temporary, "source.tar.gz");
+  const remove = () => rm(temporary, { recursive: true, force: true });
+  try {
+    const { create } = await import("tar");
+    await create(
+      { cwd: folder, file: path, gzip: { level: 6 }, portable: true, follow: true, mtime: new Date(0) },
+      // A name that begins with @ would be taken for an archive to read.
+      files.map((file) => `./${file.path}`),
+    );
+    const { size } = await stat(path);
+    if (size > archiveLimits.fileBytes)
+      throw new CommandError(
+        `The packed source has ${mebibytes(size)}; at most ${formatMemory(archiveLimits.fileBytes)}. Leave out what the build can fetch with .portsideignore.`,
+      );
+    return { bytes: size, files: files.length, open: () => createReadStream(path), remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+};

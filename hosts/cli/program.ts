@@ -1,0 +1,100 @@
+/** The command line: finds the command, reads its words, turns what goes wrong into words and an exit code. */
+
+import { closest } from "../../core/domain/closest.ts";
+import { type Command, columns, commandHelp, readInput } from "./command.ts";
+import { CommandError, type Io, paint, print, say, UsageError } from "./io.ts";
+
+interface Entry {
+  readonly summary: string;
+  readonly aliases?: readonly string[];
+  /** Loaded when it is called, so that no command pays for another. */
+  load(): Promise<Command>;
+}
+
+const entries: Readonly<Record<string, Entry>> = {
+  serve: {
+    summary: "Run the whole platform on this machine.",
+    load: async () => (await import("./commands/serve.ts")).serve,
+  },
+  init: { summary: "Write a service to start from.", load: async () => (await import("./commands/init.ts")).init },
+  run: {
+    summary: "Run a folder here and follow its changes.",
+    load: async () => (await import("./commands/run.ts")).runCommand,
+  },
+  deploy: { summary: "Deploy a folder.", load: async () => (await import("./commands/deploy.ts")).deploy },
+  list: {
+    summary: "List your deployments.",
+    aliases: ["ls"],
+    load: async () => (await import("./commands/list.ts")).list,
+  },
+  remove: {
+    summary: "Remove a deployment.",
+    aliases: ["rm"],
+    load: async () => (await import("./commands/remove.ts")).remove,
+  },
+  logs: { summary: "Show a deployment's log.", load: async () => (await import("./commands/logs.ts")).logs },
+  keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./commands/keys.ts")).keys },
+  token: {
+    summary: "Print a short-lived bearer token.",
+    load: async () => (await import("./commands/token.ts")).token,
+  },
+  login: {
+    summary: "Keep the platform's address and your key.",
+    load: async () => (await import("./commands/login.ts")).login,
+  },
+  version: { summary: "Print the version.", load: async () => (await import("./commands/version.ts")).version },
+};
+
+const find = (word: string): [string, Entry] | undefined =>
+  Object.entries(entries).find(([name, entry]) => name === word || entry.aliases?.includes(word) === true);
+
+const overview = (io: Io): string =>
+  [
+    `${paint(io.stdout, "bold", "portside")} deploys services from source, here or on a cloud.`,
+    "",
+    `${paint(io.stdout, "bold", "Usage:")} portside COMMAND [options]`,
+    "",
+    columns(
+      Object.entries(entries).map(
+        ([name, { summary, aliases = [] }]) => [[name, ...aliases].join(", "), summary] as const,
+      ),
+    ),
+    "",
+    "portside COMMAND --help tells more about each.",
+  ].join("\n");
+
+const unknownCommand = (word: string): UsageError => {
+  const near = closest(word, Object.keys(entries));
+  return new UsageError(
+    `There is no command '${word}'${near === undefined ? "; see portside --help" : `; did you mean '${near}'?`}`,
+  );
+};
+
+const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
+  const [word = "--help", ...rest] = args;
+  if (["--help", "-h", "help"].includes(word)) {
+    print(io, overview(io));
+    return args.length === 0 ? 2 : 0;
+  }
+  const found = find(["--version", "-V"].includes(word) ? "version" : word);
+  if (found === undefined) throw unknownCommand(word);
+  const command = await found[1].load();
+  const input = readInput(command, rest);
+  if (!input.wantsHelp) return command.run(input, io);
+  print(io, commandHelp(io, command, found[1].summary));
+  return 0;
+};
+
+/** Runs a command line; resolves to its exit code: 0 done, 1 the platform said no, 2 bad usage. */
+export const runProgram = async (args: readonly string[], io: Io): Promise<number> => {
+  try {
+    return await dispatch(args, io);
+  } catch (error) {
+    const known = error instanceof UsageError || error instanceof CommandError;
+    const message = error instanceof Error ? error.message : String(error);
+    say(io, `${paint(io.stderr, "red", "error:")} ${message}`);
+    if (args.includes("--debug") && error instanceof Error) say(io, error.stack);
+    else if (!known) say(io, "This is a bug in Portside; --debug shows where.");
+    return error instanceof UsageError ? 2 : 1;
+  }
+};

@@ -1,0 +1,60 @@
+/** Work that takes longer than a second shows that it goes on: a moving line on a terminal, nothing in a pipe. */
+import type { DeployEvent } from "../../core/domain/deploy-events.ts";
+import { type Io, paint, print, say } from "./io.ts";
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+const QUIET_MS = 1000;
+
+export class Spinner {
+  readonly #io: Io;
+  #timer: NodeJS.Timeout | undefined;
+  #text = "";
+  #since = Date.now();
+  #frame = 0;
+  #shown = false;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  /** What is going on now. */
+  begin(text: string): void {
+    this.clear();
+    this.#text = text;
+    this.#since = Date.now();
+    if (this.#io.stderr.isTTY === true) this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref();
+  }
+
+  /** Takes the line away, so that something else can be printed. */
+  clear(): void {
+    if (this.#shown) this.#io.stderr.write("\r\u001b[2K");
+    this.#shown = false;
+  }
+
+  end(): void {
+    this.clear();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #draw(): void {
+    const elapsed = Date.now() - this.#since;
+    if (elapsed < QUIET_MS) return;
+    const width = (this.#io.stderr.columns ?? 80) - 12;
+    const line = `${FRAMES[this.#frame++ % FRAMES.length]} ${this.#text.slice(0, width)} ${Math.round(elapsed / 1000)} s`;
+    this.#io.stderr.write(`\r\u001b[2K${paint(this.#io.stderr, "dim", line)}`);
+    this.#shown = true;
+  }
+}
+
+const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
+
+/** A record of a deploy as a line, its failure with what is known of it. */
+export const printRecord = (io: Io, record: DeployEvent): void => {
+  print(io, `${paint(io.stdout, styles[record.status], record.status.padEnd(9))} ${record.message}`);
+  if (record.status !== "ERROR") return;
+  for (const line of record.log_tail ?? []) say(io, `  | ${line}`);
+  const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
+  say(io, `${paint(io.stderr, "red", "error:")} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
+};

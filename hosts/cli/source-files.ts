@@ -1,0 +1,112 @@
+/**
+ * Which files of a folder are its source: everything but what `.gitignore` and `.portsideignore` name, and what
+ * never belongs in a deploy. Links are followed inside the folder and refused where they lead out of it.
+ */
+import { readFileSync } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { PROJECT_FILE } from "../../core/domain/project-file.ts";
+import { CommandError } from "./io.ts";
+
+export interface SourceFile {
+  /** Relative to the folder, with `/` between. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly executable: boolean;
+}
+
+const IGNORE_FILES = [".gitignore", ".portsideignore"];
+
+const neverPacked = (name: string, depth: number): boolean =>
+  ["node_modules", ".git", ".portside", ".DS_Store"].includes(name) ||
+  /^\.env($|\.)/.test(name) ||
+  (depth === 0 && name === PROJECT_FILE);
+
+interface Rules {
+  /** Relative to the folder of the rules. */
+  ignores(path: string): boolean;
+}
+
+const readRules = async (folder: string): Promise<Rules | undefined> => {
+  const texts = IGNORE_FILES.flatMap((name) => {
+    try {
+      return [readFileSync(join(folder, name), "utf8")];
+    } catch {
+      return [];
+    }
+  });
+  if (texts.length === 0) return undefined;
+  const { default: ignore } = await import("ignore");
+  return (ignore as unknown as () => { add(texts: string[]): Rules })().add(texts);
+};
+
+interface Scope {
+  readonly rules: Rules;
+  /** The folder of the rules, relative to the source. */
+  readonly base: string;
+}
+
+const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
+  scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
+
+const leadsOut = (root: string, real: string): boolean => {
+  const way = relative(root, real);
+  return way === ".." || way.startsWith(`..${sep}`);
+};
+
+class Walk {
+  readonly files: SourceFile[] = [];
+  readonly #root: string;
+  /** Folders on the way down, to notice a link that leads back into one. */
+  readonly #path: string[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async folder(path: string, outer: readonly Scope[]): Promise<void> {
+    const real = await realpath(join(this.#root, path));
+    if (this.#path.includes(real))
+      throw new CommandError(`'${path}' is a link to a folder that it is in; leave it out with .portsideignore.`);
+    this.#path.push(real);
+    const rules = await readRules(real);
+    const scopes = rules === undefined ? outer : [...outer, { rules, base: path }];
+    const depth = path === "" ? 0 : path.split("/").length;
+    for (const entry of (await readdir(real, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (neverPacked(entry.name, depth)) continue;
+      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.isSymbolicLink()) await this.#link(inner, scopes);
+      else await this.#entry(inner, scopes, entry.isDirectory(), entry.isFile());
+    }
+    this.#path.pop();
+  }
+
+  async #link(path: string, scopes: readonly Scope[]): Promise<void> {
+    if (isIgnored(scopes, path)) return;
+    const real = await realpath(join(this.#root, path)).catch(() => undefined);
+    if (real === undefined)
+      throw new CommandError(`'${path}' is a link to nothing; remove it, or leave it out with .portsideignore.`);
+    if (leadsOut(this.#root, real))
+      throw new CommandError(
+        `'${path}' is a link out of the source's folder; copy what it names, or leave it out with .portsideignore.`,
+      );
+    const target = await stat(real);
+    await this.#entry(path, scopes, target.isDirectory(), target.isFile());
+  }
+
+  async #entry(path: string, scopes: readonly Scope[], isFolder: boolean, isFile: boolean): Promise<void> {
+    // A rule with a slash at its end means folders alone.
+    if (isIgnored(scopes, isFolder ? `${path}/` : path)) return;
+    if (isFolder) return this.folder(path, scopes);
+    if (!isFile) return;
+    const { size, mode } = await stat(join(this.#root, path));
+    this.files.push({ path, bytes: size, executable: (mode & 0o111) !== 0 });
+  }
+}
+
+/** The files of a source, in the order of their paths. */
+export const sourceFiles = async (folder: string): Promise<SourceFile[]> => {
+  const walk = new Walk(await realpath(folder));
+  await walk.folder("", []);
+  return walk.files;
+};

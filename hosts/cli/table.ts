@@ -1,0 +1,37 @@
+/** Rows as a table on a terminal, and as tab-separated plain text in a pipe. */
+import type { Io } from "./io.ts";
+import { print } from "./io.ts";
+
+export const printTable = async (
+  io: Io,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): Promise<void> => {
+  if (io.stdout.isTTY !== true) {
+    for (const row of rows) print(io, row.join("\t"));
+    return;
+  }
+  const { default: Table } = await import("cli-table3");
+  const none = {
+    top: "",
+    "top-mid": "",
+    "top-left": "",
+    "top-right": "",
+    bottom: "",
+    "bottom-mid": "",
+    "bottom-left": "",
+    "bottom-right": "",
+  };
+  const chars = { ...none, left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " };
+  const table = new Table({ head: [...head], chars, style: { "padding-left": 0, "padding-right": 0, head: ["bold"] } });
+  table.push(...rows.map((row) => [...row]));
+  print(io, table.toString());
+};
+
+/** How long ago, in one short word. */
+export const ago = (timestamp: string, now = Date.now()): string => {
+  const seconds = Math.max(0, Math.round((now - Date.parse(timestamp)) / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 129_600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;
+};

@@ -1,0 +1,89 @@
+/**
+ * A platform out of its settings: the only place that knows the container and the providers.
+ *
+ * The container arranges, and lets an embedder bind any part anew; the plain factories work without it. Parts are
+ * taken down in the opposite order of their making, which the container's own teardown would not do.
+ */
+import "reflect-metadata";
+import { Container, ContainerModule } from "inversify";
+import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Identity, Ports } from "../../core/ports/provider.ts";
+import type { Logger } from "../../core/ports/system.ts";
+import type { SettingsInput } from "../../core/use-cases/context.ts";
+import { coreModule } from "./core-module.ts";
+import { createPino, loggerOf } from "./logger.ts";
+import { loadProvider, type ProvidedParts } from "./providers.ts";
+import type { ServeSettings } from "./settings.ts";
+import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, roots, SETTINGS } from "./tokens.ts";
+
+export interface Platform {
+  readonly controlPlane: ControlPlane;
+  readonly ports: Ports;
+  readonly log: ReturnType<typeof createPino>;
+  readonly parts: ProvidedParts;
+  /** Ends deploys, then services, then everything else. */
+  close(): Promise<void>;
+}
+
+const coreSettings = (settings: ServeSettings): SettingsInput => {
+  const { deployments, instances, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  return {
+    accountLimits: { deployments, instances, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+    deployLimits: {
+      buildDeadline: settings.buildSeconds * 1000,
+      listenDeadline: settings.listenSeconds * 1000,
+      queuedPerName: settings.deploysQueued,
+    },
+  };
+};
+
+/** Asks for every part once, so that a missing binding shows at start and not at the first request. */
+const resolveAll = async (container: Container): Promise<void> => {
+  for (const root of roots) await container.getAsync(root);
+};
+
+/** The system's parts, unless an embedder has bound its own before. */
+const systemModule = new ContainerModule(({ bind, isBound }) => {
+  if (!isBound(CLOCK)) bind(CLOCK).toConstantValue(createSystemClock());
+  if (!isBound(IDS)) bind(IDS).toConstantValue(randomIds);
+});
+
+/** Keys in the data folder, for a provider that brings no identity of its own. */
+const keptIdentity = async (
+  settings: ServeSettings,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+): Promise<Identity> => {
+  const { createLocalIdentity } = await import("../../adapters/local/index.ts");
+  const kept = createLocalIdentity(settings.dataDir, logger);
+  stack.defer(() => kept.close());
+  return kept.identity;
+};
+
+/** @param prepare binds parts of an embedder's own (a clock, a logger, an identity) before anything is made of them */
+export const buildPlatform = async (
+  settings: ServeSettings,
+  prepare?: (container: Container) => void,
+): Promise<Platform> => {
+  await using stack = new AsyncDisposableStack();
+  const log = createPino(settings.logLevel);
+  const container = new Container();
+  prepare?.(container);
+  container.load(systemModule);
+  if (!container.isBound(LOGGER)) container.bind(LOGGER).toConstantValue(loggerOf(log));
+  if (!container.isBound(SETTINGS)) container.bind(SETTINGS).toConstantValue(coreSettings(settings));
+  const ambient = { clock: container.get(CLOCK), ids: container.get(IDS), logger: container.get(LOGGER) };
+  const parts = await loadProvider(settings, ambient);
+  stack.defer(() => parts.close?.());
+  container.bind(PROVIDER).toConstantValue(parts.provider);
+  if (!container.isBound(IDENTITY)) {
+    container.bind(IDENTITY).toConstantValue(parts.identity ?? (await keptIdentity(settings, ambient.logger, stack)));
+  }
+  container.load(coreModule);
+  await resolveAll(container);
+  const controlPlane = container.get(CONTROL_PLANE);
+  stack.defer(() => controlPlane.close());
+  const teardown = stack.move();
+  return { controlPlane, ports: container.get(PORTS), log, parts, close: () => teardown.disposeAsync() };
+};

@@ -1,0 +1,17 @@
+/** The control plane out of its ports. */
+import { ContainerModule } from "inversify";
+import { createControlPlane } from "../../core/control-plane.ts";
+import type { Ports } from "../../core/ports/provider.ts";
+import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";
+
+export const coreModule = new ContainerModule(({ bind }) => {
+  bind(PORTS)
+    .toResolvedValue(
+      (provider, identity, clock, ids, logger): Ports => ({ provider, identity, clock, ids, logger }),
+      [PROVIDER, IDENTITY, CLOCK, IDS, LOGGER],
+    )
+    .inSingletonScope();
+  bind(CONTROL_PLANE)
+    .toResolvedValue((ports, settings) => createControlPlane(ports, settings), [PORTS, SETTINGS])
+    .inSingletonScope();
+});

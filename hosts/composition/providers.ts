@@ -1,0 +1,60 @@
+/** The providers by name. Each is loaded when it is chosen; what it does not bring itself, the caller's defaults do. */
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Identity, Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { issuersOf } from "./issuers.ts";
+import { type ServeSettings, SettingsError } from "./settings.ts";
+
+export interface Ambient {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** What a provider module gives: `createProvider(config)` of `--provider PATH` returns (a promise of) this. */
+export interface ProvidedParts {
+  readonly provider: Provider;
+  /** Its own credentials; absent: keys in the data folder. */
+  readonly identity?: Identity;
+  /** Where services answer by host name, if there is one such port. */
+  readonly ingressPort?: number;
+  readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
+  readonly countKeys?: () => number;
+  close?(): Promise<void>;
+}
+
+const local = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createLocalProvider } = await import("../../adapters/local/index.ts");
+  const { dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds } =
+    settings;
+  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, instances } = settings;
+  const config = {
+    ...{ dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds },
+    ...{ elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, instancesPerAccount: instances },
+  };
+  return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });
+};
+
+const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createMemoryProvider } = await import("../../adapters/memory/index.ts");
+  return createMemoryProvider(ambient);
+};
+
+const fromModule = async (name: string, settings: ServeSettings): Promise<ProvidedParts> => {
+  const path = isAbsolute(name) ? name : resolve(name);
+  const loaded = (await import(pathToFileURL(path).href)) as { createProvider?: (config: unknown) => unknown };
+  if (typeof loaded.createProvider !== "function")
+    throw new SettingsError(`${path} does not export createProvider(config).`);
+  return (await loaded.createProvider(settings.sections[name] ?? {})) as ProvidedParts;
+};
+
+export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { provider } = settings;
+  if (provider === "local") return local(settings, ambient);
+  if (provider === "memory") return memory(settings, ambient);
+  if (/[./\\]/.test(provider)) return fromModule(provider, settings);
+  throw new SettingsError(
+    `There is no provider '${provider}'; choose local, memory, or a module's path such as ./my-provider.js.`,
+  );
+};

@@ -1,0 +1,151 @@
+/**
+ * How `serve` is set up. One schema makes the help, the messages and the docs page; a setting is found by the
+ * same word as a flag (`--data-dir`), a variable (`PORTSIDE_DATA_DIR`) and a key of the file (`dataDir`).
+ */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { z } from "zod";
+import { localConfigSchema } from "../../adapters/local/config.ts";
+import { closest } from "../../core/domain/closest.ts";
+import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
+import { logLevels } from "./logger.ts";
+
+const {
+  dataDir: _dataDir,
+  instancesPerAccount: _perAccount,
+  servicePorts: _ports,
+  ...engine
+} = localConfigSchema.shape;
+
+const count = (preset: number, description: string) => z.int().min(1).default(preset).describe(description);
+
+export const serveShape = {
+  dataDir: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The folder that holds everything (default: ~/.local/share/portside)."),
+  port: z.int().min(0).max(65_535).default(8787).describe("The API's port; 0 for any, remembered."),
+  provider: z.string().default("local").describe("Where services run: local, memory, or a module's path."),
+  ...engine,
+  deployments: count(accountLimits.deployments, "Deployments an account."),
+  instances: count(accountLimits.instances, "Instances an account, all its deployments together."),
+  buildsAtOnce: count(accountLimits.buildsAtOnce, "Builds of one account at once."),
+  uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Uploads of one account at once."),
+  requestsPerMinute: count(accountLimits.requestsPerMinute, "API requests of one account a minute."),
+  deploysQueued: count(deployLimits.queuedPerName, "Deploys of one name that may wait."),
+  buildSeconds: z
+    .number()
+    .positive()
+    .default(deployLimits.buildDeadline / 1000)
+    .describe("How long a build may take."),
+  listenSeconds: z
+    .number()
+    .positive()
+    .default(deployLimits.listenDeadline / 1000)
+    .describe("How long a service may take to listen."),
+  jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer."),
+  jwtAudience: z.string().optional().describe("The audience that its tokens must have."),
+  jwtJwks: z.string().optional().describe("Where its keys are, if not where its discovery document says."),
+  jwtAccountClaim: z.string().default("sub").describe("The claim that names the account."),
+  logLevel: z.enum(logLevels).default("info").describe("How much is logged, to standard error."),
+} as const;
+
+const serveSchema = z.strictObject(serveShape);
+
+type Parsed = z.output<typeof serveSchema>;
+export type ServeSettings = Omit<Parsed, "dataDir"> & {
+  readonly dataDir: string;
+  /** The sections of the file that belong to other providers, by name. */
+  readonly sections: Readonly<Record<string, unknown>>;
+};
+
+export const flagOf = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+export const variableOf = (key: string): string => `PORTSIDE_${flagOf(key).replaceAll("-", "_").toUpperCase()}`;
+
+/** A setting that cannot be used; says where it came from and what would be right. */
+export class SettingsError extends Error {}
+
+interface Given {
+  readonly value: unknown;
+  /** As the user would recognise it: `--port`, `PORTSIDE_PORT`, `port in FILE`. */
+  readonly from: string;
+}
+
+const isNumeric = (schema: z.ZodType): boolean =>
+  ["integer", "number"].includes(String((z.toJSONSchema(schema) as { type?: unknown }).type));
+
+const fromText = (key: keyof typeof serveShape, text: string): unknown =>
+  isNumeric(serveShape[key]) && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+
+const readFile = (path: string, mustExist: boolean): Record<string, unknown> => {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (!mustExist && (error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw new SettingsError(`The configuration file ${path} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch (error) {
+    throw new SettingsError(`The configuration file ${path} is not valid JSON: ${(error as Error).message}`);
+  }
+  throw new SettingsError(`The configuration file ${path} must hold a JSON object.`);
+};
+
+const keys = Object.keys(serveShape) as (keyof typeof serveShape)[];
+
+const defaultDataDir = (env: NodeJS.ProcessEnv): string =>
+  join(env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "portside");
+
+const sectionsOf = (file: Record<string, unknown>, path: string): Record<string, unknown> => {
+  const sections: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(file)) {
+    if (keys.includes(key as keyof typeof serveShape)) continue;
+    if (typeof value === "object" && value !== null) sections[key] = value;
+    else {
+      const near = closest(key, keys);
+      throw new SettingsError(
+        `${path} has the unknown setting '${key}'${near === undefined ? "" : `; did you mean '${near}'?`}`,
+      );
+    }
+  }
+  return sections;
+};
+
+/**
+ * Finds every setting: flags, then the environment, then the file, then the default.
+ * @param flags by their keys, as text; `config` is the file's path
+ */
+export const resolveSettings = (
+  flags: Readonly<Record<string, string | undefined>>,
+  env: NodeJS.ProcessEnv,
+  configFile?: string,
+): ServeSettings => {
+  const dataDir = flags["dataDir"] ?? env[variableOf("dataDir")] ?? undefined;
+  const folder = dataDir ?? defaultDataDir(env);
+  const path = configFile ?? join(folder, "portside.config.json");
+  const file = readFile(path, configFile !== undefined);
+  const sections = sectionsOf(file, path);
+  const given = new Map<string, Given>();
+  for (const key of keys) {
+    const [flag, variable] = [flags[key], env[variableOf(key)]];
+    if (flag !== undefined) given.set(key, { value: fromText(key, flag), from: `--${flagOf(key)}` });
+    else if (variable !== undefined && variable !== "")
+      given.set(key, { value: fromText(key, variable), from: variableOf(key) });
+    else if (Object.hasOwn(file, key)) given.set(key, { value: file[key], from: `'${key}' in ${path}` });
+  }
+  const parsed = serveSchema.safeParse(Object.fromEntries([...given].map(([key, { value }]) => [key, value])));
+  if (!parsed.success) {
+    const words = parsed.error.issues.map(
+      (one) => `${given.get(String(one.path[0]))?.from ?? one.path.join(".")}: ${one.message}`,
+    );
+    throw new SettingsError(words.join("\n"));
+  }
+  if ((parsed.data.jwtIssuer === undefined) !== (parsed.data.jwtAudience === undefined))
+    throw new SettingsError("--jwt-issuer and --jwt-audience belong together; give both or neither.");
+  return { ...parsed.data, dataDir: parsed.data.dataDir ?? folder, sections };
+};

@@ -1,0 +1,29 @@
+/** The names under which parts are bound; each knows its type, so that a wrong binding does not compile. */
+import type { ServiceIdentifier } from "inversify";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import type { SettingsInput } from "../../core/use-cases/context.ts";
+
+const token = <T>(name: string): ServiceIdentifier<T> => Symbol.for(`portside.${name}`) as ServiceIdentifier<T>;
+
+export const CLOCK = token<Clock>("clock");
+export const IDS = token<Ids>("ids");
+export const LOGGER = token<Logger>("logger");
+export const PROVIDER = token<Provider>("provider");
+export const IDENTITY = token<Identity>("identity");
+export const PORTS = token<Ports>("ports");
+export const SETTINGS = token<SettingsInput>("settings");
+export const CONTROL_PLANE = token<ControlPlane>("control-plane");
+
+/** Everything that must be there before the first request. */
+export const roots: readonly ServiceIdentifier<unknown>[] = [
+  CLOCK,
+  IDS,
+  LOGGER,
+  PROVIDER,
+  IDENTITY,
+  PORTS,
+  SETTINGS,
+  CONTROL_PLANE,
+] as readonly ServiceIdentifier<unknown>[];

@@ -1,0 +1,219 @@
+/**
+ * Every endpoint of the contract as data: its path, its fields, its answer, and the use case behind it.
+ * The routes and the OpenAPI document are both made from this table.
+ */
+import { z } from "zod";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Principal } from "../../core/domain/account.ts";
+import {
+  apiKeySchema,
+  capabilitiesAnswerSchema,
+  detailSchema,
+  nameCheckSchema,
+  newKeySchema,
+  planSchema,
+  tokenSchema,
+} from "../../core/domain/answers.ts";
+import { type Capabilities, type Feature, refusal } from "../../core/domain/capabilities.ts";
+import { deployEventSchema } from "../../core/domain/deploy-events.ts";
+import { deployFields } from "../../core/domain/deploy-fields.ts";
+import { deploymentSchema } from "../../core/domain/deployment.ts";
+import { logPageSchema } from "../../core/domain/log-entry.ts";
+import {
+  cancelFields,
+  checkNameFields,
+  createKeyFields,
+  deleteFields,
+  logsFields,
+  resumeFields,
+  revokeKeyFields,
+} from "../../core/domain/requests.ts";
+import { type ControlPlaneError, internal } from "../../core/errors.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
+import type { Place } from "./error-response.ts";
+
+type Fields = Readonly<Record<string, z.ZodType>>;
+type Raw = Readonly<Record<string, unknown>>;
+
+interface Described {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly summary: string;
+  readonly place: Place;
+  readonly fields: Fields;
+  readonly answer: z.ZodType;
+}
+
+/** An endpoint that takes fields and gives JSON. */
+export interface JsonEndpoint extends Described {
+  readonly kind: "json";
+  readonly run: (
+    controlPlane: ControlPlane,
+    principal: Principal,
+    request: Raw,
+    options: { readonly signal: AbortSignal },
+  ) => ResultAsync<unknown, ControlPlaneError>;
+}
+
+/** An endpoint of its own kind: a form, a stream. Its handler stands with its subject. */
+export interface SpecialEndpoint extends Described {
+  readonly kind: "deploy" | "plan" | "resume";
+}
+
+export type Endpoint = JsonEndpoint | SpecialEndpoint;
+
+const json = (endpoint: Omit<JsonEndpoint, "kind">): JsonEndpoint => ({ kind: "json", ...endpoint });
+
+/** An endpoint that this version routes and does not offer: the provider's record says why. */
+const notOffered = (
+  method: "GET" | "POST",
+  path: string,
+  summary: string,
+  feature: (capabilities: Capabilities) => Feature,
+): JsonEndpoint =>
+  json({
+    method,
+    path,
+    summary,
+    place: method === "GET" ? "query" : "body",
+    fields: {},
+    answer: z.never(),
+    run: (controlPlane) =>
+      errAsync(
+        refusal(feature(controlPlane.capabilities())) ??
+          internal(`${path} is offered by the provider, but has no use case.`),
+      ),
+  });
+
+const volumes = (capabilities: Capabilities): Feature => capabilities.volumes.store;
+
+export const endpoints: readonly Endpoint[] = [
+  {
+    kind: "deploy",
+    method: "POST",
+    path: "/v1/deploy",
+    summary: "Deploy from source; the answer is a live stream of records.",
+    place: "body",
+    fields: deployFields,
+    answer: deployEventSchema,
+  },
+  {
+    kind: "plan",
+    method: "POST",
+    path: "/v1/deploy/plan",
+    summary: "What a deploy would do, in words and data; nothing is done.",
+    place: "body",
+    fields: deployFields,
+    answer: planSchema,
+  },
+  json({
+    method: "POST",
+    path: "/v1/deploy/cancel",
+    summary: "End a deploy, unless traffic has moved.",
+    place: "body",
+    fields: cancelFields,
+    answer: detailSchema,
+    run: (controlPlane, principal, request) => controlPlane.cancelDeploy(principal, request),
+  }),
+  {
+    kind: "resume",
+    method: "GET",
+    path: "/v1/deploy/:deploy_id",
+    summary: "Follow a deploy from any record on.",
+    place: "query",
+    fields: resumeFields,
+    answer: deployEventSchema,
+  },
+  json({
+    method: "GET",
+    path: "/v1/deployment/check-name",
+    summary: "Is a deployment name free for you?",
+    place: "query",
+    fields: checkNameFields,
+    answer: nameCheckSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.checkName(principal, request, options),
+  }),
+  json({
+    method: "GET",
+    path: "/v1/deployment/list",
+    summary: "Your deployments, by name.",
+    place: "query",
+    fields: {},
+    answer: z.array(deploymentSchema),
+    run: (controlPlane, principal, _request, options) => controlPlane.listDeployments(principal, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/deployment/delete",
+    summary: "Stop and remove a deployment; volumes and logs stay.",
+    place: "body",
+    fields: deleteFields,
+    answer: detailSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/deployment/logs",
+    summary: "Entries of a deployment's log, oldest first.",
+    place: "body",
+    fields: logsFields,
+    answer: logPageSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
+  }),
+  notOffered("POST", "/v1/volume/create", "Create a volume.", volumes),
+  notOffered("GET", "/v1/volume/list", "Your volumes, by name.", volumes),
+  notOffered("POST", "/v1/volume/delete", "Delete a volume.", volumes),
+  notOffered("GET", "/v1/volume/objects", "Objects of a volume.", volumes),
+  notOffered("POST", "/v1/volume/delete-object", "Delete an object.", volumes),
+  notOffered("POST", "/v1/volume/upload", "A signed URL to put an object.", volumes),
+  notOffered("POST", "/v1/volume/download", "A signed URL to get an object.", volumes),
+  notOffered("GET", "/v1/volume/trash", "Deleted volumes that can be restored.", volumes),
+  notOffered("POST", "/v1/volume/restore", "Restore a deleted volume.", volumes),
+  notOffered("POST", "/v1/sql", "SQL over logs and billing.", (capabilities) => capabilities.sql),
+  notOffered("GET", "/v1/user/subscription", "Your subscription.", (capabilities) => capabilities.subscription),
+  json({
+    method: "GET",
+    path: "/v1/capabilities",
+    summary: "What this platform's provider can and cannot do, and your limits.",
+    place: "query",
+    fields: {},
+    answer: capabilitiesAnswerSchema,
+    run: (controlPlane) => okAsync(controlPlane.capabilities()),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/key/create",
+    summary: "Make an API key for your account; it is shown once.",
+    place: "body",
+    fields: createKeyFields,
+    answer: newKeySchema,
+    run: (controlPlane, principal, request, options) => controlPlane.createKey(principal, request, options),
+  }),
+  json({
+    method: "GET",
+    path: "/v1/key/list",
+    summary: "Your API keys.",
+    place: "query",
+    fields: {},
+    answer: z.array(apiKeySchema),
+    run: (controlPlane, principal, _request, options) => controlPlane.listKeys(principal, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/key/revoke",
+    summary: "Revoke one of your API keys.",
+    place: "body",
+    fields: revokeKeyFields,
+    answer: detailSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.revokeKey(principal, request, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/token",
+    summary: "A short-lived bearer token for your account.",
+    place: "body",
+    fields: {},
+    answer: tokenSchema,
+    run: (controlPlane, principal, _request, options) => controlPlane.issueToken(principal, options),
+  }),
+];

@@ -1,0 +1,152 @@
+/** The OpenAPI 3.1 document, made from the table of endpoints and the schemas that check them. */
+import { z } from "zod";
+import { detailSchema } from "../../core/domain/answers.ts";
+import { issueTypes } from "../../core/domain/issue.ts";
+import { projectFields } from "../../core/domain/project-file.ts";
+import { type Endpoint, endpoints } from "./endpoints.ts";
+
+type Json = Record<string, unknown>;
+
+const API_VERSION = "1.0.0";
+
+/** What a client may write: a form's text is what its field describes, so inputs are shown as they are meant. */
+const inputSchema = (schema: z.ZodType): Json => {
+  const made = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Json;
+  delete made["$schema"];
+  delete made["~standard"];
+  return made;
+};
+
+const fieldsSchema = (fields: Readonly<Record<string, z.ZodType>>, required: readonly string[]): Json => ({
+  type: "object",
+  properties: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, inputSchema(schema)])),
+  required: [...required],
+  additionalProperties: false,
+});
+
+/** A field is required where leaving it out is refused. */
+const requiredOf = (fields: Readonly<Record<string, z.ZodType>>): string[] =>
+  Object.entries(fields)
+    .filter(([, schema]) => !schema.safeParse(undefined).success)
+    .map(([name]) => name);
+
+const answerSchema = (schema: z.ZodType): Json => {
+  const made = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Json;
+  delete made["$schema"];
+  return made;
+};
+
+const validationError: Json = {
+  type: "object",
+  properties: {
+    detail: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          loc: { type: "array", items: { anyOf: [{ type: "string" }, { type: "integer" }] } },
+          msg: { type: "string" },
+          type: { type: "string", enum: [...issueTypes] },
+        },
+        required: ["loc", "msg", "type"],
+      },
+    },
+  },
+  required: ["detail"],
+};
+
+const problem = (description: string, schema: string): Json => ({
+  description,
+  content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
+});
+
+const problems = (endpoint: Endpoint): Json => ({
+  "401": problem("Missing or invalid credential.", "Detail"),
+  "403": problem("The account does not own the resource.", "Detail"),
+  ...(endpoint.kind === "deploy" || endpoint.path.includes("check")
+    ? {}
+    : { "404": problem("There is no such thing.", "Detail") }),
+  "422": problem("Every broken rule of the request.", "ValidationError"),
+  "429": problem("Too many requests of this account; see Retry-After.", "Detail"),
+  "501": problem("This platform's provider does not offer it.", "Detail"),
+  "503": problem("A backing service is unavailable; see Retry-After.", "Detail"),
+});
+
+const answers = (endpoint: Endpoint): Json => {
+  if (endpoint.answer instanceof z.ZodNever) return problems(endpoint);
+  const type = endpoint.kind === "deploy" || endpoint.kind === "resume" ? "application/x-ndjson" : "application/json";
+  const description = type === "application/json" ? "Done." : "One record a line, as it happens.";
+  return {
+    "200": { description, content: { [type]: { schema: answerSchema(endpoint.answer) } } },
+    ...problems(endpoint),
+  };
+};
+
+const formBody = (endpoint: Endpoint): Json => {
+  const made = fieldsSchema(endpoint.fields, requiredOf(endpoint.fields));
+  const properties = {
+    ...(made["properties"] as Json),
+    source_archive: {
+      type: "string",
+      contentMediaType: "application/gzip",
+      description: "The source as a tar.gz of at most 100 MiB.",
+    },
+  };
+  return { required: true, content: { "multipart/form-data": { schema: { ...made, properties } } } };
+};
+
+const operation = (endpoint: Endpoint): Json => {
+  const { summary, method, fields, path } = endpoint;
+  const operationId = path.replace("/v1/", "").replace(/[/:]+/g, "_").replaceAll("-", "_");
+  const base = { summary, operationId: `${method.toLowerCase()}_${operationId}`, responses: answers(endpoint) };
+  if (endpoint.kind === "deploy" || endpoint.kind === "plan") return { ...base, requestBody: formBody(endpoint) };
+  const required = requiredOf(fields);
+  if (method === "POST") {
+    if (Object.keys(fields).length === 0) return base;
+    return {
+      ...base,
+      requestBody: { required: true, content: { "application/json": { schema: fieldsSchema(fields, required) } } },
+    };
+  }
+  const parameters = Object.entries(fields).map(([name, schema]) => {
+    const inPath = path.includes(`:${name}`);
+    return {
+      name,
+      in: inPath ? "path" : "query",
+      required: inPath || required.includes(name),
+      schema: inputSchema(schema),
+    };
+  });
+  return { ...base, parameters };
+};
+
+const pathOf = (path: string): string => path.replace(/:(\w+)/g, "{$1}");
+
+/** Made once, at the first request for it. */
+export const openApiDocument = (): Json => {
+  const paths: Record<string, Json> = {};
+  for (const endpoint of endpoints) {
+    const path = pathOf(endpoint.path);
+    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: { title: "Portside", version: API_VERSION, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    paths,
+    components: {
+      schemas: { Detail: answerSchema(detailSchema), ValidationError: validationError },
+      securitySchemes: {
+        apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
+        bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+      },
+    },
+    security: [{ apiKey: [] }, { bearer: [] }],
+  };
+};
+
+/** The JSON Schema of `portside.json`, for editors. */
+export const projectSchema = (): Json => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "portside.json",
+  ...fieldsSchema(projectFields, requiredOf(projectFields)),
+});

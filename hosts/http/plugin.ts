@@ -1,0 +1,176 @@
+/**
+ * The whole HTTP API as a Fastify plugin, for Portside's own server and for anyone else's:
+ *
+ * ```ts
+ * await app.register(portside, { controlPlane });
+ * ```
+ */
+import { randomUUID } from "node:crypto";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Principal } from "../../core/domain/account.ts";
+import { saneRequestId } from "../../core/domain/request-id.ts";
+import { type ControlPlaneError, internal } from "../../core/errors.ts";
+import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
+import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
+import { documentRoutes } from "./document-routes.ts";
+import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
+import { errorResponse, type Place } from "./error-response.ts";
+
+export interface PortsideOptions {
+  readonly controlPlane: ControlPlane;
+  /** Serve `/openapi.json`, `/docs` and `/schema/portside.json` as well; true by default. */
+  readonly documents?: boolean;
+}
+
+/** What a request carries from its first hook to its last. */
+interface Carried {
+  requestId: string;
+  place: Place;
+  principal?: Principal;
+}
+
+const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
+
+const carried = new WeakMap<FastifyRequest, Carried>();
+
+const carry = (request: FastifyRequest): Carried => {
+  const known = carried.get(request);
+  if (known !== undefined) return known;
+  const made: Carried = { requestId: saneRequestId(request.headers["x-request-id"]) ?? randomUUID(), place: "body" };
+  carried.set(request, made);
+  return made;
+};
+
+/** Who made the request, once it has passed the plugin's own check; for the log line of a host. */
+export const principalOf = (request: FastifyRequest): Principal | undefined => carried.get(request)?.principal;
+export const requestIdOf = (request: FastifyRequest): string => carry(request).requestId;
+
+const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => {
+  const { place, requestId } = carry(reply.request);
+  const { status, headers, body } = errorResponse(error, place, requestId);
+  if (error.kind === "internal") reply.log.error({ err: error.cause, requestId }, error.message);
+  return reply.code(status).headers(headers).send(body);
+};
+
+const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
+
+const checkCaller = async (
+  controlPlane: ControlPlane,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<boolean> => {
+  const { headers } = request;
+  const known = await controlPlane.authenticate({
+    apiKey: one(headers["x-api-key"]),
+    authorization: headers.authorization,
+  });
+  if (known.isErr()) {
+    refuse(reply, known.error);
+    return false;
+  }
+  carry(request).principal = known.value;
+  const counted = controlPlane.countRequest(known.value);
+  if (counted.isErr()) refuse(reply, counted.error);
+  return counted.isOk();
+};
+
+const hasBody = ({ headers }: FastifyRequest): boolean =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
+
+/** Credentials, then the account's rate, then the content type: all from the headers, before any body is read. */
+const admit =
+  (controlPlane: ControlPlane, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
+    carry(request).place = endpoint.place;
+    if (!(await checkCaller(controlPlane, request, reply))) return reply;
+    const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request));
+    return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
+  };
+
+const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const raw =
+      endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    const { principal } = carry(request) as Required<Carried>;
+    const answer = await endpoint.run(controlPlane, principal, raw, { signal: gone.signal });
+    return answer.isErr() ? refuse(reply, answer.error) : reply.send(answer.value);
+  };
+
+/** Unknown query parameters are ignored, unlike unknown fields of a body (contract section 3). */
+const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> => {
+  const query = request.query as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.keys(endpoint.fields).flatMap((name) => (Object.hasOwn(query, name) ? [[name, query[name]]] : [])),
+  );
+};
+
+const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
+  const withPrincipal =
+    (handle: (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>) =>
+    (request: FastifyRequest, reply: FastifyReply) =>
+      handle(request, reply, (carry(request) as Required<Carried>).principal);
+  switch (endpoint.kind) {
+    case "json":
+      return jsonHandler(controlPlane, endpoint);
+    case "deploy":
+      return withPrincipal(deployHandler(controlPlane, refuse));
+    case "plan":
+      return withPrincipal(planHandler(controlPlane, refuse));
+    case "resume":
+      return withPrincipal(resumeHandler(controlPlane, refuse));
+  }
+};
+
+const handleError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  if (error instanceof BodyRefused) return refuse(reply, error.error);
+  switch (error.code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return reply.code(413).send({ detail: "The body is over 1 MiB." });
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return reply.code(415).send({ detail: "This endpoint does not take that content type." });
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return reply.code(400).send({ detail: "The body is not as long as its Content-Length says." });
+    default:
+      return refuse(reply, internal("A request met a bug.", error));
+  }
+};
+
+/** For each path the methods that it has; any other is a 405 that names them. */
+const refuseOtherMethods = (app: FastifyInstance, controlPlane: ControlPlane): void => {
+  const byPath = Map.groupBy(endpoints, (endpoint) => endpoint.path);
+  for (const [url, known] of byPath) {
+    const allowed = known.map((endpoint) => endpoint.method as string);
+    app.route({
+      method: METHODS.filter((method) => !allowed.includes(method)),
+      url,
+      onRequest: async (request, reply) => ((await checkCaller(controlPlane, request, reply)) ? undefined : reply),
+      handler: (_request, reply) =>
+        reply
+          .code(405)
+          .header("allow", allowed.join(", "))
+          .send({ detail: `This path has ${allowed.join(", ")} only.` }),
+    });
+  }
+};
+
+export const portside = async (
+  app: FastifyInstance,
+  { controlPlane, documents = true }: PortsideOptions,
+): Promise<void> => {
+  readBodies(app);
+  app.setErrorHandler<FastifyError>(handleError);
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", carry(request).requestId);
+  });
+  for (const endpoint of endpoints)
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path,
+      onRequest: admit(controlPlane, endpoint),
+      handler: handlerOf(controlPlane, endpoint),
+    });
+  refuseOtherMethods(app, controlPlane);
+  if (documents) documentRoutes(app);
+};

@@ -1,0 +1,9 @@
+import { expect, test } from "vitest";
+import { helloServer, nodeSource } from "../../support/archives.ts";
+import { runners, startLocal } from "../../support/local-platform.ts";
+
+test.each(runners)("a Node source is built, started and answers (%s)", async (runner) => {
+  await using platform = await startLocal({ runner });
+  const url = await platform.up(nodeSource(helloServer("hi")));
+  expect(await (await fetch(url)).text()).toBe("hi");
+});

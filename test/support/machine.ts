@@ -1,0 +1,54 @@
+/** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
+import { spawnSync } from "node:child_process";
+import type { TestContext } from "vitest";
+
+const works = (command: string, args: readonly string[]): boolean => {
+  const tried = spawnSync(command, args, { stdio: "ignore", timeout: 10_000 });
+  return tried.error === undefined && tried.status === 0;
+};
+
+const checks = {
+  bubblewrap: {
+    here: () =>
+      works("bwrap", [
+        "--unshare-user",
+        "--unshare-pid",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "sh",
+        "-c",
+        ":",
+      ]),
+    why: "bubblewrap (bwrap) is not installed or does not work here",
+  },
+  python: {
+    here: () => works("python3", ["-c", "import http.server, venv, ensurepip"]),
+    why: "python3 with venv is not installed",
+  },
+  curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
+  tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
+  cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
+  npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
+  root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
+} as const;
+
+export type Need = keyof typeof checks;
+
+const known = new Map<Need, boolean>();
+
+export const has = (need: Need): boolean => {
+  const answer = known.get(need) ?? checks[need].here();
+  known.set(need, answer);
+  return answer;
+};
+
+/** Call first in a test: leaves it, with the reason, where the machine lacks something. */
+export const needs = (context: TestContext, ...wanted: readonly Need[]): void => {
+  const lacking = wanted.find((need) => !has(need));
+  if (lacking !== undefined) context.skip(checks[lacking].why);
+};
