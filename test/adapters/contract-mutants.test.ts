@@ -1,0 +1,218 @@
+/** The contract suites bite: each of their groups rejects an implementation that is broken on purpose. */
+import { describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import { missing, offered } from "../../core/domain/capabilities.ts";
+import type { ImageBuilder } from "../../core/ports/image-builder.ts";
+import type { LogStore } from "../../core/ports/log-store.ts";
+import type { Identity, Provider } from "../../core/ports/provider.ts";
+import type { RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
+import type { Clock, Ids } from "../../core/ports/system.ts";
+import { okAsync, ResultAsync } from "../../core/result.ts";
+import {
+  type ClockSubject,
+  type ContractCase,
+  clockCases,
+  freshNames,
+  type IdentitySubject,
+  identityCases,
+  idsCases,
+  imageBuilderCases,
+  logStoreCases,
+  type ProviderSubject,
+  runningServiceCases,
+  servicePlatformCases,
+  sourceSpoolCases,
+} from "../contracts/index.ts";
+import { nodeContractSources } from "../support/contract-sources.ts";
+
+/** For each group, an implementation that it must reject. */
+type Mutants<S> = Readonly<Record<string, () => S>>;
+
+const subjectWith = (change: (provider: Provider) => Partial<Provider>): ProviderSubject => {
+  const { provider } = createMemoryProvider();
+  return { provider: { ...provider, ...change(provider) }, sources: nodeContractSources, ...freshNames("mutant") };
+};
+
+const services = (change: (port: ServicePlatform) => Partial<ServicePlatform>) => () =>
+  subjectWith((provider) => ({ services: { ...provider.services, ...change(provider.services) } }));
+const builder = (change: (port: ImageBuilder) => Partial<ImageBuilder>) => () =>
+  subjectWith((provider) => ({ builder: { ...provider.builder, ...change(provider.builder) } }));
+const logs = (change: (port: LogStore) => Partial<LogStore>) => () =>
+  subjectWith((provider) => ({ logs: { ...provider.logs, ...change(provider.logs) } }));
+const spool = (change: (port: SourceSpool) => SourceSpool) => () =>
+  subjectWith((provider) => ({ spool: change(provider.spool) }));
+
+async function* withoutProgress(events: AsyncIterable<{ kind: string }>) {
+  for await (const event of events) if (event.kind !== "progress") yield event;
+}
+
+const platformMutants: Mutants<ProviderSubject> = {
+  "find and list": services((port) => {
+    const owners = new Set<AccountId>();
+    return {
+      rollout: (request, options) => {
+        owners.add(request.template.owner);
+        return port.rollout(request, options);
+      },
+      // Lists everybody's services.
+      list: () =>
+        new ResultAsync(
+          Promise.all([...owners].map((owner) => port.list(owner))).then((all) =>
+            okAsync(all.flatMap((one) => one.unwrapOr([]))),
+          ),
+        ),
+    };
+  }),
+  rollout: services((port) => ({
+    rollout: (request, options) =>
+      withoutProgress(port.rollout(request, options)) as ReturnType<ServicePlatform["rollout"]>,
+  })),
+  // Writes whatever was expected: last one wins.
+  "conditional writes": services((port) => {
+    async function* careless(request: RolloutRequest) {
+      const state = (await port.find(request.template.name))._unsafeUnwrap();
+      const expected = state.kind === "held" ? { etag: state.service.etag, owner: state.owner } : "absent";
+      yield* port.rollout({ ...request, expected });
+    }
+    return { rollout: careless };
+  }),
+  // Says that it removed, and did not.
+  remove: services(() => ({ remove: () => okAsync(undefined) })),
+  notes: services(() => ({ noteDeploy: () => okAsync(undefined) })),
+};
+
+const declaresThatItRuns = () =>
+  subjectWith((provider) => ({ capabilities: { ...provider.capabilities, runs: offered() } }));
+
+const runningMutants: Mutants<ProviderSubject> = {
+  "a service that runs": declaresThatItRuns,
+  "a service that does not come up": declaresThatItRuns,
+  // A simulation whose url is a real host's.
+  "a simulation": services((port) => ({
+    rollout: async function* real(request, options) {
+      for await (const event of port.rollout(request, options))
+        yield event.kind === "ready" ? { ...event, url: "https://example.com" } : event;
+    },
+  })),
+};
+
+const builderMutants: Mutants<ProviderSubject> = {
+  build: builder((port) => ({
+    build: (request) => withoutProgress(port.build(request)) as ReturnType<ImageBuilder["build"]>,
+  })),
+  "content-addressed images": builder((port) => ({
+    build: async function* renamed(request, options) {
+      for await (const event of port.build(request, options))
+        yield event.kind === "built" ? { ...event, image: `${event.image}#${randomIds.id()}` } : event;
+    },
+  })),
+  abort: builder((port) => ({ build: (request) => port.build(request) })),
+  "undeclared builders": () =>
+    subjectWith(({ capabilities }) => ({
+      capabilities: { ...capabilities, builders: { ...capabilities.builders, dockerfile: missing("none") } },
+    })),
+};
+
+const logMutants: Mutants<ProviderSubject> = {
+  read: logs((port) => ({
+    newest: (scope, limit) => port.newest(scope, limit).map((entries) => entries.slice(0, -1)),
+  })),
+  order: logs((port) => ({
+    newest: (scope, limit) => port.newest(scope, limit).map((entries) => [...entries].reverse()),
+  })),
+  // Forgets whose log it is.
+  scope: logs((port) => {
+    const everybody = "everybody" as AccountId;
+    return {
+      append: (entries) => port.append(entries.map((entry) => ({ ...entry, owner: everybody }))),
+      newest: (scope, limit) => port.newest({ ...scope, owner: everybody }, limit),
+    };
+  }),
+};
+
+async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source.open()) return yield chunk.subarray(0, 1);
+}
+
+/** Keeps anything, and nothing of it. */
+const keptAnyway: ReceivedSource = {
+  kind: "kept",
+  source: { digest: `sha256:${"0".repeat(64)}`, bytes: 0, open: () => empty(), discard: async () => undefined },
+};
+
+async function* empty(): AsyncGenerator<Uint8Array> {}
+
+const spoolMutants: Mutants<ProviderSubject> = {
+  keep: spool((port) => ({
+    receive: (bytes) =>
+      port
+        .receive(bytes)
+        .map((received) =>
+          received.kind === "kept"
+            ? { kind: "kept", source: { ...received.source, open: () => firstByte(received.source) } }
+            : received,
+        ),
+  })),
+  refuse: spool(() => ({ receive: () => okAsync(keptAnyway) })),
+  break: spool(() => ({ receive: () => okAsync(keptAnyway) })),
+};
+
+const identitySubject = (change: (identity: Identity) => Partial<Identity>) => (): IdentitySubject => {
+  const { identity } = createMemoryProvider();
+  return { identity: { ...identity, ...change(identity) }, account: freshNames("mutant").account };
+};
+
+const anybody = { account: "anybody" as AccountId, credentialId: "any" };
+
+const identityMutants: Mutants<IdentitySubject> = {
+  keys: identitySubject(({ keys }) => ({ keys: { ...keys, revoke: () => okAsync(undefined) } })),
+  refusals: identitySubject(() => ({ authenticator: { authenticate: () => okAsync(anybody) } })),
+  tokens: identitySubject(({ tokens }) => ({ tokens: { issue: () => tokens.issue(anybody) } })),
+};
+
+const clockSubject = (change: Partial<Clock>) => (): ClockSubject => {
+  const clock = createSystemClock();
+  return { clock: { ...clock, ...change }, pass: (millis) => clock.sleep(millis) };
+};
+
+const frozen = createSystemClock().now();
+
+const clockMutants: Mutants<ClockSubject> = {
+  now: clockSubject({ now: () => frozen }),
+  sleep: clockSubject({ sleep: async () => undefined }),
+};
+
+const idsMutants: Mutants<Ids> = {
+  id: () => ({ ...randomIds, id: () => "aaaaaaaaaaaaaaaaaaaa" }),
+  secret: () => ({ ...randomIds, secret: (length) => "a".repeat(length) }),
+};
+
+const failures = async <S>(cases: readonly ContractCase<S>[], subject: S): Promise<number> => {
+  let failed = 0;
+  for (const one of cases) await one.run(subject).catch(() => failed++);
+  return failed;
+};
+
+const biteTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
+  const groups = [...new Set(cases.map(({ group }) => group))];
+  describe(suite, () => {
+    test("every group has a mutant", () => expect(Object.keys(mutants).sort()).toEqual([...groups].sort()));
+    test.each(groups)("'%s' rejects its mutant", async (group) => {
+      const subject = (mutants[group] as () => S)();
+      const own = cases.filter((one) => one.group === group);
+      expect(await failures(own, subject)).toBeGreaterThan(0);
+    });
+  });
+};
+
+biteTests("ServicePlatform", servicePlatformCases, platformMutants);
+biteTests("running services", runningServiceCases, runningMutants);
+biteTests("ImageBuilder", imageBuilderCases, builderMutants);
+biteTests("LogStore", logStoreCases, logMutants);
+biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
+biteTests("identity", identityCases, identityMutants);
+biteTests("Clock", clockCases, clockMutants);
+biteTests("Ids", idsCases, idsMutants);

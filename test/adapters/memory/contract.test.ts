@@ -1,0 +1,44 @@
+/** The memory provider keeps every promise of the ports. */
+
+import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
+import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
+import {
+  clockCases,
+  contractTests,
+  freshNames,
+  identityCases,
+  imageBuilderCases,
+  logStoreCases,
+  type ProviderSubject,
+  runningServiceCases,
+  type Started,
+  servicePlatformCases,
+  sourceSpoolCases,
+} from "../../contracts/index.ts";
+import { nodeContractSources } from "../../support/contract-sources.ts";
+
+const nothing = async () => undefined;
+
+const start = async (): Promise<Started<ProviderSubject>> => ({
+  subject: { provider: createMemoryProvider().provider, sources: nodeContractSources, ...freshNames("memory") },
+  close: nothing,
+});
+
+const cases = [
+  ...servicePlatformCases,
+  ...runningServiceCases,
+  ...imageBuilderCases,
+  ...logStoreCases,
+  ...sourceSpoolCases,
+];
+contractTests("memory provider", cases, start, memoryCapabilities);
+
+contractTests("memory identity", identityCases, async () => ({
+  subject: { identity: createMemoryProvider().identity, account: freshNames("memory").account },
+  close: nothing,
+}));
+
+contractTests("manual clock", clockCases, async () => {
+  const clock = createManualClock();
+  return { subject: { clock, pass: (millis) => clock.advance(millis) }, close: nothing };
+});

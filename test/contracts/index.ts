@@ -1,0 +1,22 @@
+/**
+ * `portside/testing`: the contract suites of the ports, for whoever writes an adapter.
+ *
+ * ```ts
+ * contractTests("my platform", servicePlatformCases, start, capabilities);
+ * ```
+ */
+export {
+  type ContractCase,
+  type ContractSources,
+  contractTests,
+  freshNames,
+  type ProviderSubject,
+  type Started,
+} from "./harness.ts";
+export { type IdentitySubject, identityCases } from "./identity.ts";
+export { imageBuilderCases } from "./image-builder.ts";
+export { logStoreCases } from "./log-store.ts";
+export { runningServiceCases } from "./running-services.ts";
+export { servicePlatformCases } from "./service-platform.ts";
+export { sourceSpoolCases } from "./source-spool.ts";
+export { type ClockSubject, clockCases, idsCases } from "./system.ts";

@@ -1,0 +1,114 @@
+/** The promises of `LogStore`. */
+import { expect } from "vitest";
+import type { AccountId } from "../../core/domain/account.ts";
+import { comparePositions, type LogEntry, type NewLogEntry } from "../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { expectOk } from "./support.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+interface Scope {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+}
+
+const scopeOf = (subject: ProviderSubject): Scope => ({ owner: subject.account(), service: subject.name() });
+
+const line = (scope: Scope, text: string): NewLogEntry => ({ ...scope, severity: "INFO", logName: "stdout", text });
+
+const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
+  expectOk(provider.logs.append(entries));
+
+const newest = ({ provider }: ProviderSubject, scope: Scope, limit = 1000): Promise<readonly LogEntry[]> =>
+  expectOk(provider.logs.newest(scope, limit));
+
+const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
+
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+export const logStoreCases: readonly Case[] = [
+  {
+    group: "read",
+    name: "a deployment that never logged has no entries",
+    run: async (subject) => expect(await newest(subject, scopeOf(subject))).toEqual([]),
+  },
+  {
+    group: "read",
+    name: "entries come back whole",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const entries: NewLogEntry[] = [
+        { ...line(scope, "päck my böx \u0001 \u2028"), severity: "DEFAULT", revision: "r-1", instance: "i-1" },
+        {
+          ...scope,
+          severity: "CRITICAL",
+          logName: "platform",
+          json: { event: "crashed", nested: { list: [1, null, "x"] } },
+        },
+        {
+          ...scope,
+          severity: "WARNING",
+          logName: "requests",
+          http: { requestMethod: "GET", requestUrl: "http://x/", status: 404, latency: "0.001s" },
+        },
+      ];
+      await append(subject, entries);
+      expect(await newest(subject, scope)).toMatchObject(entries);
+    },
+  },
+  {
+    group: "read",
+    name: "what was appended is seen at once, and the newest are the last",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const text of numbers(25)) await append(subject, [line(scope, text)]);
+      expect(texts(await newest(subject, scope))).toEqual(numbers(25));
+      expect(texts(await newest(subject, scope, 3))).toEqual(["22", "23", "24"]);
+      expect(texts(await newest(subject, scope, 1))).toEqual(["24"]);
+    },
+  },
+  {
+    group: "order",
+    name: "positions are unique and rise, however many entries come at once",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(
+        subject,
+        numbers(900).map((text) => line(scope, text)),
+      );
+      const entries = await newest(subject, scope);
+      expect(texts(entries)).toEqual(numbers(900));
+      for (const [index, entry] of entries.entries())
+        if (index > 0) expect(comparePositions(entries[index - 1] as LogEntry, entry)).toBeLessThan(0);
+    },
+  },
+  {
+    group: "order",
+    name: "writers at once lose nothing, and each keeps its own order",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const writers = ["a", "b", "c"];
+      const write = async (writer: string) => {
+        for (const text of numbers(50)) await append(subject, [line(scope, `${writer}${text}`)]);
+      };
+      await Promise.all(writers.map(write));
+      const seen = texts(await newest(subject, scope)) as string[];
+      for (const writer of writers)
+        expect(seen.filter((text) => text.startsWith(writer))).toEqual(numbers(50).map((text) => writer + text));
+    },
+  },
+  {
+    group: "scope",
+    name: "deployments of one account, and accounts with a deployment of one name, are kept apart",
+    run: async (subject) => {
+      const mine = scopeOf(subject);
+      const sibling = { ...mine, service: subject.name() };
+      const foreign = { ...mine, owner: subject.account() };
+      await append(subject, [line(mine, "mine"), line(sibling, "sibling"), line(foreign, "foreign")]);
+      expect(texts(await newest(subject, mine))).toEqual(["mine"]);
+      expect(texts(await newest(subject, sibling))).toEqual(["sibling"]);
+      expect(texts(await newest(subject, foreign))).toEqual(["foreign"]);
+    },
+  },
+];

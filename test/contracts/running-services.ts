@@ -1,0 +1,123 @@
+/** What a platform owes where its services really run (`capabilities.runs`), and what it must not pretend where they do not. */
+import { expect } from "vitest";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { build, deployed, expectOk, failedWith, rollOut, running, serviceOf, templateFor } from "./support.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+const runs: NonNullable<Case["when"]> = (capabilities) => capabilities.runs.supported;
+
+const textAt = async (url: string): Promise<string> => (await fetch(url, { headers: { connection: "close" } })).text();
+
+const next = async (subject: ProviderSubject, before: Awaited<ReturnType<typeof running>>, source: Uint8Array) => {
+  const image = await build(subject, before.owner, before.name, source);
+  const { etag, owner } = await serviceOf(subject, before.name);
+  return { template: { ...before.template, image }, expected: { etag, owner } };
+};
+
+export const runningServiceCases: readonly Case[] = [
+  {
+    group: "a service that runs",
+    name: "answers at its url when the rollout is ready",
+    when: runs,
+    run: async (subject) => {
+      const { ready } = await running(subject, "first words");
+      expect(await textAt(ready.url)).toBe("first words");
+    },
+  },
+  {
+    group: "a service that runs",
+    name: "keeps its url, and answers as the new revision, after the next rollout",
+    when: runs,
+    run: async (subject) => {
+      const before = await running(subject, "old");
+      const { template, expected } = await next(subject, before, subject.sources.hello("new"));
+      const ready = await deployed(subject, template, expected);
+      expect(ready.url).toBe(before.ready.url);
+      expect(await textAt(ready.url)).toBe("new");
+    },
+  },
+  {
+    group: "a service that runs",
+    name: "is reached no more once it was removed",
+    when: runs,
+    run: async (subject) => {
+      const { name, owner, service, ready } = await running(subject, "soon gone");
+      await expectOk(subject.provider.services.remove(name, { etag: service.etag, owner }));
+      const answer = await textAt(ready.url).catch(() => "no connection");
+      expect(answer).not.toBe("soon gone");
+    },
+  },
+  {
+    group: "a service that does not come up",
+    name: "fails with exited or crashed, its exit code, and the revision before it still serves",
+    when: runs,
+    run: async (subject) => {
+      const before = await running(subject, "still here");
+      for (const code of [0, 7]) {
+        const { template, expected } = await next(subject, before, subject.sources.exits(code));
+        const events = [];
+        for await (const event of rollOut(subject, template, expected)) events.push(event);
+        const last = events.at(-1);
+        expect(last).toMatchObject({
+          kind: "failed",
+          failure: { reason: code === 0 ? "exited" : "crashed", exitCode: code },
+        });
+        expect(await textAt(before.ready.url)).toBe("still here");
+        expect((await serviceOf(subject, before.name)).serving[0]?.id).toBe(before.ready.revision);
+      }
+    },
+  },
+  {
+    group: "a service that does not come up",
+    name: "fails with did_not_listen when the deadline passes",
+    when: runs,
+    run: async (subject) => {
+      const before = await running(subject, "still here");
+      const { template, expected } = await next(subject, before, subject.sources.silent());
+      await failedWith(rollOut(subject, template, expected, { listenDeadline: 1500 }), "did_not_listen");
+      expect(await textAt(before.ready.url)).toBe("still here");
+    },
+  },
+  {
+    group: "a service that does not come up",
+    name: "stays with nothing serving when it is the first, and can be deployed over and removed",
+    when: runs,
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      const broken = await build(subject, owner, name, subject.sources.exits(3));
+      await failedWith(rollOut(subject, templateFor(owner, name, broken), "absent"), "crashed");
+      const failed = await serviceOf(subject, name);
+      expect(failed.serving).toEqual([]);
+      const image = await build(subject, owner, name, subject.sources.hello("mended"));
+      const ready = await deployed(subject, templateFor(owner, name, image), { etag: failed.etag, owner });
+      expect(await textAt(ready.url)).toBe("mended");
+    },
+  },
+  {
+    group: "a service that does not come up",
+    name: "is ended by an abort while it starts, and what served serves still",
+    when: runs,
+    run: async (subject) => {
+      const before = await running(subject, "still here");
+      const { template, expected } = await next(subject, before, subject.sources.silent());
+      const abort = new AbortController();
+      const events = [];
+      for await (const event of rollOut(subject, template, expected, { signal: abort.signal })) {
+        events.push(event);
+        abort.abort();
+      }
+      expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+      expect(await textAt(before.ready.url)).toBe("still here");
+    },
+  },
+  {
+    group: "a simulation",
+    name: "gives a url that no name server knows",
+    when: (capabilities) => !runs(capabilities),
+    run: async (subject) => {
+      const { ready } = await running(subject);
+      expect(new URL(ready.url).hostname).toMatch(/\.invalid$/);
+    },
+  },
+];

@@ -1,0 +1,304 @@
+/** The promises of `ServicePlatform` that hold on every platform, whether or not services really run. */
+import { expect } from "vitest";
+import type { AccountId } from "../../core/domain/account.ts";
+import { capabilitiesSchema } from "../../core/domain/capabilities.ts";
+import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import {
+  build,
+  collect,
+  deployed,
+  expectError,
+  expectOk,
+  failedWith,
+  rollOut,
+  running,
+  serviceOf,
+  stateOf,
+  templateFor,
+} from "./support.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+const inGroup = (group: string, cases: readonly Omit<Case, "group">[]): Case[] =>
+  cases.map((one) => ({ group, ...one }));
+
+const withEveryField = (template: ServiceTemplate): ServiceTemplate => ({
+  ...template,
+  port: 3000,
+  memory: 300 * 1000 * 1000,
+  cpu: 2,
+  timeout: 61,
+  concurrency: 7,
+  maxInstances: 3,
+  sessionAffinity: true,
+  env: Object.fromEntries([
+    ["GREETING", 'grüß dich, "world"\n'],
+    ["__proto__", "a name like any other"],
+    ["EMPTY", ""],
+  ]),
+});
+
+const reading = inGroup("find and list", [
+  {
+    name: "a name that was never used is free",
+    run: async (subject) => expect(await stateOf(subject, subject.name())).toEqual({ kind: "free" }),
+  },
+  {
+    name: "a service is found with the template that was rolled out, field by field",
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      const image = await build(subject, owner, name, subject.sources.hello("all fields"));
+      const template = withEveryField(templateFor(owner, name, image));
+      const ready = await deployed(subject, template);
+      const service = await serviceOf(subject, name);
+      expect(service).toMatchObject({ name, owner, rollingOut: null, url: ready.url });
+      expect(service.serving).toEqual([{ id: ready.revision, template }]);
+    },
+  },
+  {
+    name: "an account's services are listed by name, and nobody else's",
+    run: async (subject) => {
+      const [owner, other] = [subject.account(), subject.account()];
+      const names = [subject.name(), subject.name(), subject.name()];
+      for (const [index, name] of [...names].reverse().entries()) {
+        const account = index === 1 ? other : owner;
+        const image = await build(subject, account, name, subject.sources.hello("listed"));
+        await deployed(subject, templateFor(account, name, image));
+      }
+      const listed = await expectOk(subject.provider.services.list(owner));
+      expect(listed.map((service) => service.name)).toEqual([names[0], names[2]].sort());
+      expect(listed.every((service) => service.owner === owner)).toBe(true);
+    },
+  },
+  {
+    name: "an account without services has an empty list",
+    run: async (subject) => expect(await expectOk(subject.provider.services.list(subject.account()))).toEqual([]),
+  },
+  {
+    name: "the capability record is one",
+    run: async ({ provider }) => expect(capabilitiesSchema.safeParse(provider.capabilities).error).toBeUndefined(),
+  },
+]);
+
+const rollouts = inGroup("rollout", [
+  {
+    name: "yields progress and then exactly one final event, last",
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      const image = await build(subject, owner, name, subject.sources.hello("events"));
+      const kinds = (await collect(rollOut(subject, templateFor(owner, name, image), "absent"))).map(
+        ({ kind }) => kind,
+      );
+      expect(kinds.length).toBeGreaterThan(1);
+      expect(kinds.slice(0, -1).every((kind) => kind === "progress")).toBe(true);
+      expect(kinds.at(-1)).toBe("ready");
+    },
+  },
+  {
+    name: "shows the template as rolling out, and the revision before it as serving, while it runs",
+    run: async (subject) => {
+      const { name, template, service, ready } = await running(subject);
+      const next = { ...template, timeout: 31 };
+      const seen: string[] = [];
+      for await (const event of rollOut(subject, next, { etag: service.etag, owner: service.owner })) {
+        const now = await serviceOf(subject, name);
+        if (event.kind === "progress" && now.rollingOut !== null) {
+          expect(now.rollingOut).toEqual(next);
+          expect(now.serving.map(({ id }) => id)).toEqual([ready.revision]);
+          seen.push("rolling");
+        }
+        if (event.kind === "ready")
+          expect(now).toMatchObject({ rollingOut: null, serving: [{ id: event.revision, template: next }] });
+      }
+      expect(seen).toContain("rolling");
+    },
+  },
+  {
+    name: "gives every revision a name of its own and every write a new etag",
+    run: async (subject) => {
+      const { name, template, service, ready } = await running(subject);
+      const again = await deployed(subject, template, { etag: service.etag, owner: service.owner });
+      expect(again.revision).not.toBe(ready.revision);
+      expect((await serviceOf(subject, name)).etag).not.toBe(service.etag);
+    },
+  },
+  {
+    name: "an image that is not there fails with image_not_found and changes nothing",
+    run: async (subject) => {
+      const { name, template, service } = await running(subject);
+      const expected = { etag: service.etag, owner: service.owner };
+      await failedWith(rollOut(subject, { ...template, image: `${template.image}x` }, expected), "image_not_found");
+      expect((await serviceOf(subject, name)).serving).toEqual(service.serving);
+    },
+  },
+  {
+    name: "an abort before it begins ends it with interrupted, and what served serves still",
+    run: async (subject) => {
+      const { name, template, service } = await running(subject);
+      const expected = { etag: service.etag, owner: service.owner };
+      await failedWith(rollOut(subject, template, expected, { signal: AbortSignal.abort() }), "interrupted");
+      const after = await serviceOf(subject, name);
+      expect(after.serving).toEqual(service.serving);
+      expect(after.rollingOut).toBeNull();
+    },
+  },
+]);
+
+const unchanged = async (subject: ProviderSubject, before: Awaited<ReturnType<typeof running>>): Promise<void> =>
+  expect(await serviceOf(subject, before.name)).toEqual(before.service);
+
+const conditions = inGroup("conditional writes", [
+  {
+    name: "a create where the account has the service already is superseded and changes nothing",
+    run: async (subject) => {
+      const before = await running(subject);
+      await failedWith(rollOut(subject, { ...before.template, timeout: 99 }, "absent"), "superseded");
+      await unchanged(subject, before);
+    },
+  },
+  {
+    name: "a create where another account has the name is name_taken and changes nothing",
+    run: async (subject) => {
+      const before = await running(subject);
+      await failedWith(rollOut(subject, { ...before.template, owner: subject.account() }, "absent"), "name_taken");
+      await unchanged(subject, before);
+    },
+  },
+  {
+    name: "an update that saw an older version is superseded and changes nothing",
+    run: async (subject) => {
+      const { template, service, ...rest } = await running(subject);
+      await deployed(subject, template, { etag: service.etag, owner: service.owner });
+      const before = { template, ...rest, service: await serviceOf(subject, rest.name) };
+      await failedWith(rollOut(subject, template, { etag: service.etag, owner: service.owner }), "superseded");
+      await unchanged(subject, before);
+    },
+  },
+  {
+    name: "an update of what was removed meanwhile is deleted and creates nothing",
+    run: async (subject) => {
+      const { name, template, service } = await running(subject);
+      const expected = { etag: service.etag, owner: service.owner };
+      await expectOk(subject.provider.services.remove(name, expected));
+      await failedWith(rollOut(subject, template, expected), "deleted");
+      expect((await stateOf(subject, name)).kind).not.toBe("held");
+    },
+  },
+  {
+    name: "of two accounts that create at once one gets the name, and the other name_taken",
+    run: async (subject) => {
+      const name = subject.name();
+      const accounts = [subject.account(), subject.account()];
+      const attempts = accounts.map(async (owner) => {
+        const image = await build(subject, owner, name, subject.sources.hello(owner));
+        return (await collect(rollOut(subject, templateFor(owner, name, image), "absent"))).at(-1);
+      });
+      const ends = await Promise.all(attempts);
+      expect(ends.map((end) => end?.kind).sort()).toEqual(["failed", "ready"]);
+      const loser = ends.find((end) => end?.kind === "failed");
+      expect(loser).toMatchObject({ failure: { reason: "name_taken" } });
+      const winner = accounts[ends.findIndex((end) => end?.kind === "ready")];
+      expect((await serviceOf(subject, name)).owner).toBe(winner);
+    },
+  },
+]);
+
+const removals = inGroup("remove", [
+  {
+    name: "a removed service is neither found nor listed",
+    run: async (subject) => {
+      const { owner, name, service } = await running(subject);
+      await expectOk(subject.provider.services.remove(name, { etag: service.etag, owner }));
+      expect((await stateOf(subject, name)).kind).not.toBe("held");
+      expect(await expectOk(subject.provider.services.list(owner))).toEqual([]);
+    },
+  },
+  {
+    name: "what is not there is not_found",
+    run: async (subject) => {
+      const expected = { etag: "none", owner: subject.account() };
+      expect((await expectError(subject.provider.services.remove(subject.name(), expected))).kind).toBe("not_found");
+    },
+  },
+  {
+    name: "another version or another owner than expected is a conflict and removes nothing",
+    run: async (subject) => {
+      const before = await running(subject);
+      const { name, owner, service } = before;
+      const wrong = [
+        { etag: `${service.etag}x`, owner },
+        { etag: service.etag, owner: subject.account() },
+      ];
+      for (const expected of wrong)
+        expect((await expectError(subject.provider.services.remove(name, expected))).kind).toBe("conflict");
+      await unchanged(subject, before);
+    },
+  },
+  {
+    name: "a freed name stays with its account",
+    when: ({ names }) => names.remembers_freed.supported,
+    run: async (subject) => {
+      const { owner, name, service, template } = await running(subject);
+      await expectOk(subject.provider.services.remove(name, { etag: service.etag, owner }));
+      expect(await stateOf(subject, name)).toEqual({ kind: "reserved", owner });
+      await failedWith(rollOut(subject, { ...template, owner: subject.account() }, "absent"), "name_taken");
+      await deployed(subject, template);
+      expect((await serviceOf(subject, name)).owner).toBe(owner);
+    },
+  },
+  {
+    name: "a freed name is anybody's",
+    when: ({ names }) => !names.remembers_freed.supported,
+    run: async (subject) => {
+      const { owner, name, service } = await running(subject);
+      await expectOk(subject.provider.services.remove(name, { etag: service.etag, owner }));
+      expect(await stateOf(subject, name)).toEqual({ kind: "free" });
+    },
+  },
+]);
+
+const outcome = (deployId: string, status: DeployOutcome["status"]): DeployOutcome => ({
+  deployId,
+  status,
+  reason: status === "ERROR" ? "build_failed" : null,
+  finishedAt: status === "BUILDING" ? null : "2026-01-01T00:00:00+00:00",
+});
+
+const note = (subject: ProviderSubject, owner: AccountId, name: DeploymentName, what: DeployOutcome) =>
+  expectOk(subject.provider.services.noteDeploy({ name, owner }, what));
+
+const notes = inGroup("notes", [
+  {
+    name: "the outcome that was noted last is the service's last deploy, and the etag stays",
+    run: async (subject) => {
+      const { owner, name, service } = await running(subject);
+      for (const what of [outcome("first", "BUILDING"), outcome("first", "DONE"), outcome("second", "ERROR")]) {
+        await note(subject, owner, name, what);
+        const now = await serviceOf(subject, name);
+        expect(now.lastDeploy).toEqual(what);
+        expect(now.etag).toBe(service.etag);
+      }
+    },
+  },
+  {
+    name: "a note of another account does not touch the service",
+    run: async (subject) => {
+      const { name, service } = await running(subject);
+      await note(subject, subject.account(), name, outcome("foreign", "ERROR"));
+      expect((await serviceOf(subject, name)).lastDeploy).toEqual(service.lastDeploy);
+    },
+  },
+  {
+    name: "a note about a service that is not there makes none",
+    run: async (subject) => {
+      const [owner, name] = [subject.account(), subject.name()];
+      await note(subject, owner, name, outcome("early", "ERROR"));
+      expect(await stateOf(subject, name)).toEqual({ kind: "free" });
+    },
+  },
+]);
+
+export const servicePlatformCases: readonly Case[] = [...reading, ...rollouts, ...conditions, ...removals, ...notes];
