@@ -1,0 +1,110 @@
+/** Which file may import what: the picture of the house as a table, read by the layering test. */
+import { posix } from "node:path";
+import { parseSync } from "vite";
+
+interface Rule {
+  /** The importing files. */
+  readonly from: RegExp;
+  /** What they may import: resolved paths of the project, or package names. */
+  readonly may: readonly RegExp[];
+  readonly why: string;
+}
+
+const node = /^node:/;
+const core = /^core\//;
+
+/** The first rule whose `from` fits decides. */
+const rules: readonly Rule[] = [
+  { from: /^core\/result\.ts$/, may: [/^neverthrow$/], why: "the one door to neverthrow" },
+  {
+    from: /^core\/domain\//,
+    may: [/^core\/domain\//, /^core\/(errors|result)\.ts$/, /^zod$/],
+    why: "the domain is pure",
+  },
+  {
+    from: /^core\/ports\//,
+    may: [/^core\/(domain|ports)\//, /^core\/(errors|result)\.ts$/],
+    why: "ports mention the domain only",
+  },
+  { from: /^core\//, may: [core, /^zod$/], why: "core imports zod and itself, and neverthrow through core/result.ts" },
+  ...["memory", "local"].map((provider) => ({
+    from: new RegExp(`^adapters/${provider}/`),
+    may: [
+      new RegExp(`^adapters/(${provider}|shared|identity)/`),
+      /^core\/(domain|ports)\//,
+      /^core\/(errors|result)\.ts$/,
+      node,
+      /^(zod|tar|undici|semver|jose)$/,
+    ],
+    why: "providers know the ports, the domain and what adapters share, never each other",
+  })),
+  {
+    from: /^adapters\//,
+    may: [
+      /^adapters\/(shared|identity)\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(errors|result)\.ts$/,
+      node,
+      /^(zod|tar|jose)$/,
+    ],
+    why: "shared adapters know no provider",
+  },
+  {
+    from: /^hosts\/composition\//,
+    may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata)$/],
+    why: "composition knows the providers and the container, and no host",
+  },
+  {
+    from: /^hosts\/http\//,
+    may: [
+      /^hosts\/http\//,
+      /^core\/(domain|use-cases)\//,
+      /^core\/(control-plane|errors|result)\.ts$/,
+      node,
+      /^(zod|fastify|@fastify\/busboy|@scalar\/fastify-api-reference)$/,
+    ],
+    why: "the HTTP host sees the control plane, and no adapter or port",
+  },
+  {
+    from: /^hosts\/cli\//,
+    may: [/^hosts\//, /^core\/domain\//, /^core\/control-plane\.ts$/, node, /^(tar|ignore|cli-table3)$/],
+    why: "the command line sees the API, and composition for what it runs itself",
+  },
+  {
+    from: /^test\/(contracts|arbitraries)\//,
+    may: [/^test\/(contracts|arbitraries)\//, core, node, /^(vitest|fast-check|zod)$/],
+    why: "published: contract suites and arbitraries know core, vitest and fast-check only",
+  },
+];
+
+export interface Violation {
+  readonly file: string;
+  readonly imports: string;
+  readonly why: string;
+}
+
+/** Every module that a file names: imports, re-exports, dynamic imports, type imports. */
+const specifiersOf = (file: string, code: string): string[] => {
+  const { module } = parseSync(file, code);
+  return [
+    ...module.staticImports.map((one) => one.moduleRequest.value),
+    ...module.staticExports.flatMap((one) => one.entries.flatMap((entry) => entry.moduleRequest?.value ?? [])),
+    ...module.dynamicImports.flatMap((one) => {
+      const text = code.slice(one.moduleRequest.start, one.moduleRequest.end);
+      return /^["'`]/.test(text) ? [text.slice(1, -1)] : [];
+    }),
+  ];
+};
+
+const resolved = (file: string, specifier: string): string =>
+  specifier.startsWith(".") ? posix.normalize(posix.join(posix.dirname(file), specifier)) : specifier;
+
+/** What a file imports against its rule. A file that no rule knows is a violation of its own. */
+export const violationsOf = (file: string, code: string): Violation[] => {
+  const rule = rules.find(({ from }) => from.test(file));
+  if (rule === undefined) return [{ file, imports: "", why: "no rule says what this file may import" }];
+  return specifiersOf(file, code)
+    .map((specifier) => resolved(file, specifier))
+    .filter((target) => !rule.may.some((may) => may.test(target)))
+    .map((imports) => ({ file, imports, why: rule.why }));
+};
