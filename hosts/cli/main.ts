@@ -4,11 +4,16 @@ import { enableCompileCache } from "node:module";
 
 enableCompileCache();
 
+/** A terminal's Ctrl-C reaches a command under npm twice: from the terminal, and passed on by npm. */
+const SAME_SIGNAL_MS = 1000;
+
 const stop = new AbortController();
+let stoppedAt = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => {
-    // The second one is meant.
-    if (stop.signal.aborted) process.exit(130);
+    // A second one that is meant.
+    if (stop.signal.aborted && Date.now() - stoppedAt > SAME_SIGNAL_MS) process.exit(130);
+    stoppedAt ||= Date.now();
     stop.abort();
   });
 // A reader that has seen enough (`portside logs NAME | head`) is no error.

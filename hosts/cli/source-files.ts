@@ -37,7 +37,7 @@ const readRules = async (folder: string): Promise<Rules | undefined> => {
   });
   if (texts.length === 0) return undefined;
   const { default: ignore } = await import("ignore");
-  return (ignore as unknown as () => { add(texts: string[]): Rules })().add(texts);
+  return (ignore as unknown as () => { add(text: string): Rules })().add(texts.join("\n"));
 };
 
 interface Scope {

@@ -1,0 +1,76 @@
+/** A platform with its API listening: what `serve` and the quickstart both run. */
+import { isIP } from "node:net";
+import { buildPlatform, type Platform } from "../composition/container.ts";
+import { firstKey } from "../composition/first-key.ts";
+import type { ServeSettings } from "../composition/settings.ts";
+import { createServer } from "../http/server.ts";
+import { CommandError } from "./io.ts";
+
+export interface Serving {
+  readonly url: string;
+  /** The port that services share by host name, as a URL; undefined where the provider has none. */
+  readonly ingress: string | undefined;
+  /** Set at the first start of a data folder. */
+  readonly apiKey: string | undefined;
+  readonly platform: Platform;
+  /** Ends deploys, then the API, then services. */
+  stop(): Promise<void>;
+}
+
+/** How a listening address is reached from this machine. */
+const urlOf = (host: string, port: number): string => {
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : isIP(host) === 6 ? `[${host}]` : host;
+  return `http://${reached}:${port}`;
+};
+
+type Server = Awaited<ReturnType<typeof createServer>>;
+
+/** Listens where the settings say; on port 0 where it listened last time, as long as that is free. */
+const listen = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
+  const { host, port } = settings;
+  const wanted = port === 0 ? remembered : port;
+  try {
+    await app.listen({ host, port: wanted });
+  } catch (error) {
+    if (port !== 0 || wanted === 0)
+      throw new CommandError(
+        `The API cannot listen on ${host}:${wanted}: ${(error as Error).message}. Choose another with --port.`,
+      );
+    await app.listen({ host, port: 0 });
+  }
+  return (app.server.address() as { port: number }).port;
+};
+
+/** Throws in words where the settings cannot be carried out. */
+export const startServing = async (settings: ServeSettings): Promise<Serving> => {
+  const platform = await buildPlatform(settings).catch((error: unknown) => {
+    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  const { controlPlane, parts, log } = platform;
+  const app = await createServer({ controlPlane, logger: log });
+  const remembered = parts.remembered?.("api_port");
+  const port = await listen(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
+    await platform.close();
+    throw error;
+  });
+  remembered?.set(String(port));
+  return {
+    url: urlOf(settings.host, port),
+    ingress: parts.ingressPort === undefined ? undefined : urlOf(settings.host, parts.ingressPort),
+    apiKey: await firstKey(platform),
+    platform,
+    stop: async () => {
+      // Ends the streams of running deploys, which the server would else wait for.
+      await controlPlane.close();
+      await app.close();
+      await platform.close();
+    },
+  };
+};
+
+/** Resolves at the first Ctrl-C or SIGTERM. */
+export const stopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

@@ -1,0 +1,98 @@
+/** Finding commands, reading their words, exit codes, and errors without a stack. */
+
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { portside } from "../../support/terminal.ts";
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+
+describe("help", () => {
+  test("lists every command", async () => {
+    const { code, stdout } = await portside(["--help"]);
+    expect(code).toBe(0);
+    for (const word of [
+      "serve",
+      "init",
+      "run",
+      "deploy",
+      "list, ls",
+      "remove, rm",
+      "logs",
+      "keys",
+      "token",
+      "login",
+      "version",
+    ])
+      expect(stdout).toContain(word);
+  });
+
+  test("without a command it is shown, as bad usage", async () => {
+    const { code, stdout } = await portside([]);
+    expect(code).toBe(2);
+    expect(stdout).toContain("Usage:");
+  });
+
+  test.each(["serve", "init", "run", "deploy", "list", "remove", "logs", "keys", "token", "login", "version"])(
+    "%s has its own",
+    async (word) => {
+      const { code, stdout } = await portside([word, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`portside ${word}`);
+    },
+  );
+
+  test("has no colours in a pipe, and some on a terminal", async () => {
+    expect((await portside(["--help"])).stdout).not.toContain("\u001b");
+    expect((await portside(["--help"], { columns: 80 })).stdout).toContain("\u001b");
+  });
+});
+
+describe("bad usage is exit code 2, in words, with the nearest right word", () => {
+  test.each([
+    [["serv"], "did you mean 'serve'?"],
+    [["frobnicate"], "There is no command 'frobnicate'"],
+    [["deploy", "--plann"], "did you mean '--plan'?"],
+    [["deploy", "a", "b"], "'b' is too much"],
+    [["remove"], "Something is missing"],
+    [["logs", "x", "-n", "many"], "-n takes a number"],
+    [["keys", "steal"], "create, list or revoke"],
+    [["list", "--url", "nowhere"], "is not a URL"],
+    [["deploy", "--env", "NOVALUE", "."], "is not NAME=VALUE"],
+    [["serve", "--port", "abc"], "--port"],
+    [["serve", "--port", "70000"], "--port"],
+    [["serve", "--jwt-issuer", "https://issuer.example"], "belong together"],
+    [["init", "Bad Name!"], "is no name for a deployment"],
+    [["init", "fine", "--template", "cobol"], "node or python"],
+  ])("%j", async (args, words) => {
+    const { code, stderr, stdout } = await portside(args, { env: { PORTSIDE_API_KEY: "psk_x" } });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toContain(words);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe("version", () => {
+  test.each([["version"], ["--version"]])("%s prints the package's", async (word) => {
+    expect(await portside([word])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+});
+
+describe("a platform that does not answer", () => {
+  const env = { PORTSIDE_URL: "http://127.0.0.1:1", PORTSIDE_API_KEY: "psk_x" };
+
+  test("is exit code 1 with the next step", async () => {
+    const { code, stderr } = await portside(["list"], { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain("portside serve");
+  });
+
+  test("shows where the error came from with --debug", async () => {
+    expect((await portside(["list", "--debug"], { env })).stderr).toMatch(/\n\s+at /);
+  });
+
+  test("needs a key first", async () => {
+    const { code, stderr } = await portside(["list"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("portside login");
+  });
+});

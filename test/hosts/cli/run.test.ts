@@ -1,0 +1,74 @@
+/** `portside run`: no server, no key; deploys, shows its log, follows changes, leaves nothing but volumes. */
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { helloServer } from "../../support/archives.ts";
+import { folderWith } from "../../support/folders.ts";
+import { portside } from "../../support/terminal.ts";
+
+const packageJson = JSON.stringify({ type: "module", scripts: { start: "node server.js" } });
+
+/** Standard output as it grows, to wait for something in it. */
+const watched = () => {
+  let text = "";
+  let wake = () => {};
+  return {
+    onOutput: (more: string) => {
+      text += more;
+      wake();
+    },
+    until: async (pattern: RegExp, from = 0): Promise<RegExpExecArray> => {
+      for (;;) {
+        const match = pattern.exec(text.slice(from));
+        if (match !== null) return match;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+    length: () => text.length,
+  };
+};
+
+test("runs a folder, follows its changes, keeps what works, and cleans up", async () => {
+  using folder = folderWith({
+    "package.json": packageJson,
+    "server.js": `console.log("words of the first");${helloServer("first")}`,
+  });
+  const output = watched();
+  const stop = new AbortController();
+  const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
+  const url = (await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m))[1] as string;
+  expect(await (await fetch(url)).text()).toBe("first");
+  await output.until(/words of the first/);
+
+  let seen = output.length();
+  writeFileSync(join(folder.path, "server.js"), helloServer("second"));
+  await output.until(/^DONE/m, seen);
+  expect(await (await fetch(url)).text()).toBe("second");
+
+  seen = output.length();
+  writeFileSync(join(folder.path, "server.js"), "process.exit(3);");
+  await output.until(/^ERROR/m, seen);
+  expect(await (await fetch(url)).text()).toBe("second");
+
+  mkdirSync(join(folder.path, ".portside", "volumes"), { recursive: true });
+  stop.abort();
+  expect(await ended).toMatchObject({ code: 0 });
+  expect(readdirSync(join(folder.path, ".portside")).sort()).toEqual([".gitignore", "volumes"]);
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test("answers at the port that was asked for, and says where it is taken", async () => {
+  using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
+  const output = watched();
+  const stop = new AbortController();
+  const ended = portside(["run", folder.path, "--port", "48123"], { signal: stop.signal, onOutput: output.onOutput });
+  await output.until(/http:\/\/127\.0\.0\.1:48123 /);
+  const second = await portside(["run", folder.path, "--port", "48123"]);
+  expect(second).toMatchObject({ code: 1 });
+  expect(second.stderr).toContain("48123 is in use");
+  stop.abort();
+  await ended;
+  expect(existsSync(join(folder.path, ".portside", "state.sqlite"))).toBe(false);
+});

@@ -1,0 +1,72 @@
+/** Where a setting of `serve` comes from, and what is said of a bad one. */
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { flagOf, resolveSettings, serveShape, variableOf } from "../../../hosts/composition/settings.ts";
+import { folderWith } from "../../support/folders.ts";
+
+describe("a setting", () => {
+  test("is the first of flag, variable, file and default", () => {
+    using folder = folderWith({ "portside.config.json": JSON.stringify({ port: 3, queue: 3, drainSeconds: 3 }) });
+    const env = { PORTSIDE_DATA_DIR: folder.path, PORTSIDE_PORT: "2", PORTSIDE_QUEUE: "2" };
+    expect(resolveSettings({ port: "1" }, env)).toMatchObject({
+      port: 1,
+      queue: 2,
+      drainSeconds: 3,
+      ingressPort: 8080,
+    });
+  });
+
+  test("has one word in three spellings", () => {
+    expect(flagOf("jwtAccountClaim")).toBe("jwt-account-claim");
+    expect(variableOf("jwtAccountClaim")).toBe("PORTSIDE_JWT_ACCOUNT_CLAIM");
+  });
+
+  test("may be empty in the environment, which is as good as absent", () => {
+    expect(resolveSettings({}, { PORTSIDE_DATA_DIR: "/nonexistent", PORTSIDE_PORT: "" }).port).toBe(8787);
+  });
+
+  test.each(Object.keys(serveShape))("%s is described", (key) => {
+    expect(serveShape[key as keyof typeof serveShape].description).toMatch(/^[A-Z].+\.$/);
+  });
+});
+
+describe("the data folder", () => {
+  test("follows the XDG base directories", () => {
+    expect(resolveSettings({}, { XDG_DATA_HOME: "/nonexistent/data" }).dataDir).toBe("/nonexistent/data/portside");
+  });
+});
+
+describe("what is wrong is said with where it stands", () => {
+  test.each([
+    [{ port: "99999" }, {}, "--port"],
+    [{}, { PORTSIDE_IDLE_SECONDS: "soon" }, "PORTSIDE_IDLE_SECONDS"],
+    [{ runner: "magic" }, {}, "--runner"],
+    [{ logLevel: "loud" }, {}, "--log-level"],
+  ])("%j %j", (flags, env, words) => {
+    expect(() =>
+      resolveSettings(flags as Record<string, string>, { PORTSIDE_DATA_DIR: "/nonexistent", ...env }),
+    ).toThrow(words);
+  });
+
+  test.each([
+    ["not JSON", "{", "not valid JSON"],
+    ["no object", "[]", "JSON object"],
+    ["an unknown setting", '{"ingresPort": 1}', "did you mean 'ingressPort'?"],
+    ["a wrong type", '{"port": "many"}', "'port' in "],
+  ])("a file with %s", (_what, text, words) => {
+    using folder = folderWith({ "portside.config.json": text });
+    expect(() => resolveSettings({}, { PORTSIDE_DATA_DIR: folder.path })).toThrow(words);
+  });
+
+  test("a file that was named and is not there", () => {
+    expect(() => resolveSettings({}, {}, "/nonexistent/file.json")).toThrow("cannot be read");
+  });
+
+  test("a provider's own section is no unknown setting", () => {
+    using folder = folderWith({
+      "other.json": JSON.stringify({ provider: "./mine.js", "./mine.js": { region: "x" } }),
+    });
+    const settings = resolveSettings({ dataDir: folder.path }, {}, join(folder.path, "other.json"));
+    expect(settings.sections).toEqual({ "./mine.js": { region: "x" } });
+  });
+});
