@@ -2,11 +2,10 @@
 import { availableParallelism, totalmem } from "node:os";
 import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
 import { MiB } from "../../core/domain/limits.ts";
+import { notYetOffered } from "../shared/not-yet.ts";
 import type { Toolchain } from "./builder/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import type { ChosenRunner } from "./runner/choose.ts";
-
-const later = (what: string): Feature => missing(`this version of Portside has no ${what} yet`);
 
 const runnerWords = ({ runner, limits, reason }: ChosenRunner): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
@@ -52,16 +51,15 @@ export const localCapabilities = (config: LocalConfig, chosen: ChosenRunner, too
     dockerfile: missing("this version of the local platform has no container engine"),
   },
   names: { remembers_freed: offered() },
-  volumes: { mounts: later("volumes"), store: later("volumes") },
-  source_object: later("volumes, so no source can come from one"),
-  cron: { schedules: later("schedules"), max_seconds: 1800 },
+  volumes: notYetOffered.volumes,
+  source_object: notYetOffered.source_object,
+  cron: { schedules: notYetOffered.schedules, max_seconds: 1800 },
   logs: {
     newest: offered(),
-    since: later("log cursors; leave 'since' out to get the newest entries"),
-    query: later("log filters; leave 'query' out to get the newest entries"),
+    ...notYetOffered.logs,
     settle_seconds: 0,
     retention_days: config.logRetentionDays,
   },
-  sql: later("SQL"),
-  subscription: later("billing provider"),
+  sql: notYetOffered.sql,
+  subscription: notYetOffered.subscription,
 });

@@ -2,6 +2,7 @@
 import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
 import { GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+import { notYetOffered } from "../shared/not-yet.ts";
 
 /** https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits */
 export const cloudRunSizes: ResourceCatalogue = [
@@ -13,7 +14,6 @@ export const cloudRunSizes: ResourceCatalogue = [
 ];
 
 const simulated = missing("the memory provider simulates services; nothing runs");
-const later = (what: string) => missing(`this version of Portside has no ${what} yet`);
 
 export const memoryCapabilities: Capabilities = {
   provider: "memory",
@@ -32,16 +32,10 @@ export const memoryCapabilities: Capabilities = {
   cpu_limit: offered(),
   builders: { node: offered(), python: offered(), procfile: offered(), dockerfile: offered() },
   names: { remembers_freed: offered() },
-  volumes: { mounts: later("volumes"), store: later("volumes") },
-  source_object: later("volumes, so no source can come from one"),
-  cron: { schedules: later("schedules"), max_seconds: 1800 },
-  logs: {
-    newest: offered(),
-    since: later("log cursors; leave 'since' out to get the newest entries"),
-    query: later("log filters; leave 'query' out to get the newest entries"),
-    settle_seconds: 0,
-    retention_days: 30,
-  },
-  sql: later("SQL"),
-  subscription: later("billing provider"),
+  volumes: notYetOffered.volumes,
+  source_object: notYetOffered.source_object,
+  cron: { schedules: notYetOffered.schedules, max_seconds: 1800 },
+  logs: { newest: offered(), ...notYetOffered.logs, settle_seconds: 0, retention_days: 30 },
+  sql: notYetOffered.sql,
+  subscription: notYetOffered.subscription,
 };

@@ -87,7 +87,9 @@ export const serviceFields = {
     fieldLimits.port,
     "The service listens on PORT of its environment; this number in containers and on clouds.",
   ),
-  memory: memory.default(parseMemory(fieldLimits.memory.default) as number),
+  memory: memory
+    .default(parseMemory(fieldLimits.memory.default) as number)
+    .meta({ ...memory.meta(), default: fieldLimits.memory.default }),
   cpu: integerField(fieldLimits.cpu, "CPUs of one instance; raised where the memory asked for needs more."),
   timeout: integerField(fieldLimits.timeout, "Seconds for one request; past it the client gets 504."),
   concurrency: integerField(fieldLimits.concurrency, "Requests at once in one instance."),

@@ -52,7 +52,7 @@ export const readField = <T>(
       ctx.addIssue(custom(outcome.problem, outcome.type));
       return z.NEVER;
     })
-    .meta({ description, examples: [...examples] });
+    .meta({ type: "string", description, examples: [...examples] });
 
 /** A field whose text is JSON; a JSON document may also give the value itself. */
 export const jsonField = <T>(

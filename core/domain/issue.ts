@@ -43,10 +43,6 @@ export const issue = (path: readonly (string | number)[], message: string, type:
   type,
 });
 
-/** Puts issues of a part under the part's own name. */
-export const under = (path: readonly (string | number)[], issues: readonly Issue[]): Issue[] =>
-  issues.map((one) => ({ ...one, path: [...path, ...one.path] }));
-
 /** The issue for a field that the schema does not know, with the known name that it resembles. */
 export const unknownField = (path: readonly (string | number)[], name: string, known: readonly string[]): Issue => {
   const near = closest(name, known);

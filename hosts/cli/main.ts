@@ -1,8 +1,13 @@
 #!/usr/bin/env node
 /** The process's edge: arguments, streams, signals, exit code. Nothing here is worth a test. */
-import { enableCompileCache } from "node:module";
+import module from "node:module";
 
-enableCompileCache();
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 18)) {
+  process.stderr.write(`error: Portside needs Node 22.18 or newer; this is ${process.versions.node}.\n`);
+  process.exit(1);
+}
+module.enableCompileCache();
 
 /** A terminal's Ctrl-C reaches a command under npm twice: from the terminal, and passed on by npm. */
 const SAME_SIGNAL_MS = 1000;

@@ -9,17 +9,23 @@ type Json = Record<string, unknown>;
 
 const API_VERSION = "1.0.0";
 
-/** What a client may write: a form's text is what its field describes, so inputs are shown as they are meant. */
-const inputSchema = (schema: z.ZodType): Json => {
-  const made = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Json;
-  delete made["$schema"];
-  delete made["~standard"];
+/** A schema as it stands inside a document. What clients write is shown as it is meant, not as a form spells it. */
+const schemaOf = (schema: z.ZodType): Json => {
+  const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
+    io: "output",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      // Every integer has these bounds; they say nothing about the field.
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    },
+  }) as Json;
   return made;
 };
 
 const fieldsSchema = (fields: Readonly<Record<string, z.ZodType>>, required: readonly string[]): Json => ({
   type: "object",
-  properties: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, inputSchema(schema)])),
+  properties: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, schemaOf(schema)])),
   required: [...required],
   additionalProperties: false,
 });
@@ -29,12 +35,6 @@ const requiredOf = (fields: Readonly<Record<string, z.ZodType>>): string[] =>
   Object.entries(fields)
     .filter(([, schema]) => !schema.safeParse(undefined).success)
     .map(([name]) => name);
-
-const answerSchema = (schema: z.ZodType): Json => {
-  const made = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Json;
-  delete made["$schema"];
-  return made;
-};
 
 const validationError: Json = {
   type: "object",
@@ -77,7 +77,7 @@ const answers = (endpoint: Endpoint): Json => {
   const type = endpoint.kind === "deploy" || endpoint.kind === "resume" ? "application/x-ndjson" : "application/json";
   const description = type === "application/json" ? "Done." : "One record a line, as it happens.";
   return {
-    "200": { description, content: { [type]: { schema: answerSchema(endpoint.answer) } } },
+    "200": { description, content: { [type]: { schema: schemaOf(endpoint.answer) } } },
     ...problems(endpoint),
   };
 };
@@ -114,7 +114,7 @@ const operation = (endpoint: Endpoint): Json => {
       name,
       in: inPath ? "path" : "query",
       required: inPath || required.includes(name),
-      schema: inputSchema(schema),
+      schema: schemaOf(schema),
     };
   });
   return { ...base, parameters };
@@ -134,7 +134,7 @@ export const openApiDocument = (): Json => {
     info: { title: "Portside", version: API_VERSION, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     paths,
     components: {
-      schemas: { Detail: answerSchema(detailSchema), ValidationError: validationError },
+      schemas: { Detail: schemaOf(detailSchema), ValidationError: validationError },
       securitySchemes: {
         apiKey: { type: "apiKey", in: "header", name: "X-API-Key" },
         bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },

@@ -1,0 +1,150 @@
+/** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { localCapabilities } from "../adapters/local/capabilities.ts";
+import { localConfigSchema } from "../adapters/local/config.ts";
+import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
+import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
+import { accountLimits, archiveLimits, deployLimits, fieldLimits } from "../core/domain/limits.ts";
+import { formatMemory } from "../core/domain/resources.ts";
+import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
+
+const MADE = "<!-- Made by `npm run docs`; change the code instead. -->";
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+
+const presetOf = (key: string): string => {
+  const preset = serveShape[key as keyof typeof serveShape].safeParse(undefined);
+  return preset.success && preset.data !== undefined ? `\`${preset.data}\`` : "";
+};
+
+const configuration = (): string => {
+  const rows = Object.entries(serveShape).map(([key, schema]) => [
+    `\`--${flagOf(key)}\``,
+    `\`${variableOf(key)}\``,
+    `\`${key}\``,
+    presetOf(key),
+    schema.description ?? "",
+  ]);
+  return `# Configuration of \`portside serve\`
+
+${MADE}
+
+The first that is given wins: a flag, a variable, a key of the configuration file, the default. The file is JSON; it is
+\`--config FILE\`, else \`portside.config.json\` in the data folder. Another provider's settings stand in a section of
+its name: \`{"provider": "./mine.js", "./mine.js": {…}}\`.
+
+${table(["flag", "variable", "key", "default", "meaning"], rows)}
+`;
+};
+
+const range = (bounds: { readonly min: number; readonly max?: number; readonly default?: number }): string[] => [
+  String(bounds.min),
+  bounds.max === undefined ? "the provider's most" : String(bounds.max),
+  bounds.default === undefined ? "" : String(bounds.default),
+];
+
+const seconds = (millis: number): string => `${millis / 1000} s`;
+
+const limits = (): string => {
+  const { port, timeout, cpu, concurrency, max_instances, memory, env, mounts, logs } = fieldLimits;
+  const fields = [
+    ["port", ...range(port)],
+    ["timeout (seconds)", ...range(timeout)],
+    ["cpu", ...range(cpu)],
+    ["concurrency", ...range(concurrency)],
+    ["max_instances (0: the platform's own)", ...range(max_instances)],
+    ["memory", formatMemory(memory.minBytes), "the provider's most", memory.default],
+    ["logs limit", ...range(logs)],
+  ];
+  const archive = [
+    ["the file", formatMemory(archiveLimits.fileBytes)],
+    ["entries", String(archiveLimits.entries)],
+    ["unpacked", formatMemory(archiveLimits.unpackedBytes)],
+    ["one entry", formatMemory(archiveLimits.entryBytes)],
+    ["depth of folders", String(archiveLimits.depth)],
+    ["bytes of a path", String(archiveLimits.pathBytes)],
+  ];
+  const account = [
+    ["deployments", String(accountLimits.deployments)],
+    ["instances at once", String(accountLimits.instances)],
+    ["builds at once", String(accountLimits.buildsAtOnce)],
+    ["uploads at once", String(accountLimits.uploadsAtOnce)],
+    ["requests a minute", String(accountLimits.requestsPerMinute)],
+  ];
+  const deploy = [
+    ["build", seconds(deployLimits.buildDeadline)],
+    ["until a service listens", seconds(deployLimits.listenDeadline)],
+    ["rollout as a whole", seconds(deployLimits.rolloutDeadline)],
+    ["a silent step repeats its status after", seconds(deployLimits.heartbeat)],
+    ["deploys of one name that wait", String(deployLimits.queuedPerName)],
+    ["an ended deploy can be followed for", seconds(deployLimits.kept)],
+    ["build output in the stream", formatMemory(deployLimits.outputBytes)],
+  ];
+  return `# Limits
+
+${MADE}
+
+## Fields of a deploy
+
+${table(["field", "least", "most", "default"], fields)}
+
+At most ${mounts.max} mounts; at most ${formatMemory(env.maxBytes)} of environment; a JSON body of at most 1 MiB.
+
+## Source archive
+
+${table(["what", "most"], archive)}
+
+## An account (settings)
+
+${table(["what", "most"], account)}
+
+## A deploy (the first two and the queue are settings)
+
+${table(["what", "bound"], deploy)}
+`;
+};
+
+const said = (one: Feature): string =>
+  one.supported ? (one.note === undefined ? "yes" : `yes, ${one.note}`) : `no: ${one.reason}`;
+
+const featuresOf = (capabilities: Capabilities): [string, string][] => {
+  const rows: [string, string][] = [];
+  const visit = (name: string, value: unknown): void => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return;
+    if ("supported" in value) rows.push([name, said(value as Feature)]);
+    else for (const [key, inner] of Object.entries(value)) visit(name === "" ? key : `${name}.${key}`, inner);
+  };
+  visit("", capabilities);
+  return rows;
+};
+
+const capabilities = (): string => {
+  const config = localConfigSchema.parse({ dataDir: "/" });
+  const runner = { kind: "bubblewrap", mapsPaths: true } as never;
+  const toolchain = { node: "node", npm: "npm", shims: "", python: "python3" };
+  const local = new Map(
+    featuresOf(localCapabilities(config, { runner, limits: "cgroup", reason: undefined }, toolchain)),
+  );
+  const rows = featuresOf(memoryCapabilities).map(([name, memory]) => [`\`${name}\``, memory, local.get(name) ?? ""]);
+  return `# Capabilities
+
+${MADE}
+
+What each provider offers, in the words of \`GET /v1/capabilities\`. The local provider is shown as root with bubblewrap,
+npm and python3 installed; what it finds on your machine, it says itself.
+
+${table(["feature", "memory", "local"], rows)}
+`;
+};
+
+/** Every generated page by its path. */
+export const pages = (): Readonly<Record<string, string>> => ({
+  "docs/configuration.md": configuration(),
+  "docs/limits.md": limits(),
+  "docs/capabilities.md": capabilities(),
+});
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [path, text] of Object.entries(pages())) writeFileSync(path, text);
