@@ -1,5 +1,6 @@
 /** Services as documents in the world; a rollout is simulated, conditions and conflicts are real. */
 import type { AccountId } from "../../core/domain/account.ts";
+import type { Expected } from "../../core/domain/deploy-plan.ts";
 import { type Instant, plusMillis, timestampOf } from "../../core/domain/instant.ts";
 import { freedNameDays } from "../../core/domain/limits.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
@@ -52,7 +53,8 @@ async function* rollout(
 ): AsyncGenerator<RolloutEvent> {
   const { name, owner } = template;
   const now = () => timestampOf(clock.now());
-  const lost = writeConflict(owner, expected, presentOf(stateOf(world, name, clock.now())));
+  const conflictWith = (seen: Expected) => writeConflict(owner, seen, presentOf(stateOf(world, name, clock.now())));
+  const lost = conflictWith(expected);
   if (lost !== undefined) return yield { kind: "failed", failure: lost };
   if (!world.images.has(template.image))
     return yield {
@@ -76,8 +78,8 @@ async function* rollout(
   world.services.set(name, stored);
   world.freed.delete(name);
   yield { kind: "progress", message: `Starting revision ${id}` };
-  if (world.services.get(name) !== stored || stored.etag !== etag)
-    return yield { kind: "failed", failure: { reason: "superseded", message: "The deployment changed meanwhile." } };
+  const overtaken = conflictWith({ etag, owner });
+  if (overtaken !== undefined) return yield { kind: "failed", failure: overtaken };
   stored.rollingOut = null;
   if (signal?.aborted === true)
     return yield { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };

@@ -24,7 +24,8 @@ export const readEnvironment = (raw: unknown): { readonly env: Environment; read
     if (typeof value !== "string") issues.push(issue([name], "must be a text; write numbers in quotes", "string_type"));
     else if (value.includes("\0")) issues.push(issue([name], "has a null byte", "value_error"));
   }
-  const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + textBytes(String(value)) + 2, 0);
+  const sizeOf = (value: unknown) => (typeof value === "string" ? textBytes(value) : 0);
+  const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
   if (bytes > fieldLimits.env.maxBytes)
     issues.push(issue([], `is ${bytes} bytes; at most ${fieldLimits.env.maxBytes}`, "too_large"));
   return { env: issues.length > 0 ? {} : Object.fromEntries(entries as [string, string][]), issues };

@@ -8,8 +8,9 @@ import { z } from "zod";
 import { custom, type Issue, type IssueType, issuesOf, unknownField } from "./issue.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
+/** A value as an answer may repeat it. Values come from JSON: an object among them may have a `toString` of its own. */
 const shown = (value: unknown): string => {
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  const text = JSON.stringify(value) ?? "nothing";
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 };
 
@@ -32,8 +33,13 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
 
 /** A boolean field: `true`, `false`, `1` and `0`, in any case where they are text. */
 export const booleanField = (preset: boolean, description: string) => {
-  const words: Readonly<Record<string, boolean>> = { true: true, "1": true, false: false, "0": false };
-  const coerce = (value: unknown) => (typeof value === "string" ? (words[value.toLowerCase()] ?? value) : value);
+  const words = new Map([
+    ["true", true],
+    ["1", true],
+    ["false", false],
+    ["0", false],
+  ]);
+  const coerce = (value: unknown) => (typeof value === "string" ? (words.get(value.toLowerCase()) ?? value) : value);
   const error = ({ input }: { input?: unknown }) => `must be true or false; got ${shown(input)}`;
   return z.preprocess(coerce, z.boolean({ error })).default(preset).meta({ description });
 };

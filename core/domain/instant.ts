@@ -14,12 +14,23 @@ declare const timestampBrand: unique symbol;
 export type Timestamp = string & { readonly [timestampBrand]: true };
 
 const NANOS = 1_000_000_000n;
+const MILLI_NANOS = 1_000_000n;
 const DAY_SECONDS = 86_400n;
 
-export const instantOfMillis = (millis: number): Instant => (BigInt(Math.round(millis * 1000)) * 1000n) as Instant;
-export const millisOf = (instant: Instant): number => Number(instant / 1_000_000n);
+/** The remainder that is never negative, so that division by `size` rounds down before 1970 too. */
+const remainder = (value: bigint, size: bigint): bigint => ((value % size) + size) % size;
+
+/** Milliseconds since 1970, as `Date` counts them; a fraction of one is kept to the microsecond. */
+export const instantOfMillis = (millis: number): Instant => {
+  const whole = Math.floor(millis);
+  return (BigInt(whole) * MILLI_NANOS + BigInt(Math.round((millis - whole) * 1000)) * 1000n) as Instant;
+};
+
+/** The whole milliseconds that have passed since 1970. */
+export const millisOf = (instant: Instant): number => Number((instant - remainder(instant, MILLI_NANOS)) / MILLI_NANOS);
+
 export const plusMillis = (instant: Instant, millis: number): Instant =>
-  (instant + BigInt(Math.round(millis)) * 1_000_000n) as Instant;
+  (instant + BigInt(Math.round(millis)) * MILLI_NANOS) as Instant;
 
 /** Days since 1970-01-01 of a proleptic Gregorian date: http://howardhinnant.github.io/date_algorithms.html */
 const daysFromCivil = (year: number, month: number, day: number): number => {
@@ -58,9 +69,9 @@ const pad = (value: number | bigint, width: number): string => String(value).pad
 
 /** The whole seconds of an instant as `YYYY-MM-DDTHH:MM:SS`, and the nanoseconds that are left. */
 export const splitInstant = (instant: Instant): { seconds: string; nanos: bigint } => {
-  const nanos = ((instant % NANOS) + NANOS) % NANOS;
+  const nanos = remainder(instant, NANOS);
   const total = (instant - nanos) / NANOS;
-  const inDay = ((total % DAY_SECONDS) + DAY_SECONDS) % DAY_SECONDS;
+  const inDay = remainder(total, DAY_SECONDS);
   const { year, month, day } = civilFromDays(Number((total - inDay) / DAY_SECONDS));
   const clock = `${pad(inDay / 3600n, 2)}:${pad((inDay / 60n) % 60n, 2)}:${pad(inDay % 60n, 2)}`;
   return { seconds: `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${clock}`, nanos };
@@ -73,7 +84,7 @@ export const timestampOf = (instant: Instant): Timestamp => {
   const kept =
     nanos === 0n
       ? ""
-      : nanos % 1_000_000n === 0n
+      : nanos % MILLI_NANOS === 0n
         ? digits.slice(0, 3)
         : nanos % 1000n === 0n
           ? digits.slice(0, 6)
@@ -81,11 +92,16 @@ export const timestampOf = (instant: Instant): Timestamp => {
   return `${seconds}${kept && `.${kept}`}+00:00` as Timestamp;
 };
 
-const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,64}))?([Zz]|[+-]\d\d:\d\d)$/;
+/** The seconds of 0001-01-01T00:00:00Z and of 9999-12-31T23:59:59Z: what four digits of year can write. */
+const FIRST_SECOND = -62_135_596_800;
+const LAST_SECOND = 253_402_300_799;
+
+const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
 /**
  * Reads an RFC 3339 date-time; the fraction may have any number of digits.
- * Undefined where the text is not one, or lacks an offset (contract section 3).
+ * Undefined where the text is not one, lacks an offset (contract section 3), or its offset leads out of the years
+ * that four digits can write.
  */
 export const parseDateTime = (text: string): { instant: Instant; fraction: string } | undefined => {
   const match = SHAPE.exec(text);
@@ -107,6 +123,7 @@ export const parseDateTime = (text: string): { instant: Instant; fraction: strin
   if (zoneHours > 23 || zoneMinutes > 59) return undefined;
   const offset = (zoneHours * 3600 + zoneMinutes * 60) * (zone.startsWith("-") ? -1 : 1);
   const seconds = daysFromCivil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset;
+  if (seconds < FIRST_SECOND || seconds > LAST_SECOND) return undefined;
   const nanos = BigInt(fraction.slice(0, 9).padEnd(9, "0"));
   return { instant: (BigInt(seconds) * NANOS + nanos) as Instant, fraction };
 };

@@ -118,12 +118,18 @@ export const logPageSchema = z
 
 export type LogPage = z.output<typeof logPageSchema>;
 
-/** A page of entries, oldest first, as clients read it; `now` is the cursor of an empty store. */
-export const logPageOf = (entries: readonly LogEntry[], now: Instant): LogPage => ({
+/** The place just before `instant`, so that whatever is written then or later comes after it. */
+const before = (instant: Instant): LogPosition => ({ instant: (instant - 1n) as Instant, ordinal: 0 });
+
+/**
+ * A page of entries, oldest first, as clients read it.
+ * @param asked when the store was asked, not when it answered: an empty page's cursor leads on from there
+ */
+export const logPageOf = (entries: readonly LogEntry[], asked: Instant): LogPage => ({
   logs: entries.map((entry) => ({
     timestamp: timestampOf(entry.instant),
     severity: entry.severity,
     message: messageOf(entry),
   })),
-  cursor: cursorOf(entries.at(-1) ?? { instant: now, ordinal: 0 }),
+  cursor: cursorOf(entries.at(-1) ?? before(asked)),
 });

@@ -6,36 +6,36 @@
  */
 import type { JsonPayload, LogName, Severity } from "./log-entry.ts";
 
-const words: Readonly<Record<string, Severity>> = {
-  default: "DEFAULT",
-  trace: "DEBUG",
-  debug: "DEBUG",
-  verbose: "DEBUG",
-  info: "INFO",
-  information: "INFO",
-  usage: "INFO",
-  notice: "NOTICE",
-  warn: "WARNING",
-  warning: "WARNING",
-  error: "ERROR",
-  err: "ERROR",
-  critical: "CRITICAL",
-  crit: "CRITICAL",
-  fatal: "CRITICAL",
-  alert: "ALERT",
-  emerg: "EMERGENCY",
-  emergency: "EMERGENCY",
-};
+/** A map, because a line may say `constructor`, which every object has. */
+const words: ReadonlyMap<string, Severity> = new Map<string, Severity>([
+  ["default", "DEFAULT"],
+  ["trace", "DEBUG"],
+  ["debug", "DEBUG"],
+  ["verbose", "DEBUG"],
+  ["info", "INFO"],
+  ["information", "INFO"],
+  ["usage", "INFO"],
+  ["notice", "NOTICE"],
+  ["warn", "WARNING"],
+  ["warning", "WARNING"],
+  ["error", "ERROR"],
+  ["err", "ERROR"],
+  ["critical", "CRITICAL"],
+  ["crit", "CRITICAL"],
+  ["fatal", "CRITICAL"],
+  ["alert", "ALERT"],
+  ["emerg", "EMERGENCY"],
+  ["emergency", "EMERGENCY"],
+]);
 
 /** pino's levels: https://getpino.io/#/docs/api?id=logger-level */
 const ofPino = (level: number): Severity =>
   level >= 60 ? "CRITICAL" : level >= 50 ? "ERROR" : level >= 40 ? "WARNING" : level >= 30 ? "INFO" : "DEBUG";
 
-const severityOf = (payload: JsonPayload): Severity => {
+const severityOf = (payload: JsonPayload): Severity | undefined => {
   const said = payload["severity"] ?? payload["level"];
   if (typeof said === "number") return ofPino(said);
-  const word = typeof said === "string" ? words[said.toLowerCase()] : undefined;
-  return word ?? "DEFAULT";
+  return typeof said === "string" ? words.get(said.toLowerCase()) : undefined;
 };
 
 export interface ReadLine {
@@ -52,8 +52,7 @@ export const readLine = (line: string, stream: "stdout" | "stderr"): ReadLine =>
   if (line.startsWith("{") && line.endsWith("}")) {
     try {
       const json = JSON.parse(line) as JsonPayload;
-      const severity = severityOf(json);
-      return { severity: severity === "DEFAULT" ? plainSeverity(stream) : severity, json };
+      return { severity: severityOf(json) ?? plainSeverity(stream), json };
     } catch {
       // Not JSON after all: a line like any other.
     }

@@ -22,6 +22,12 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 const isWithin = (path: string, tree: string): boolean => path === tree || path.startsWith(`${tree}/`);
 
+/** The folders above a normalized path, outermost first, without the root. */
+const foldersAbove = (path: string): string[] => {
+  const parts = path.split("/").slice(1, -1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
+};
+
 /** The rule that a mount path breaks, in words. */
 export const mountPathProblem = (path: string): string | undefined => {
   if (!path.startsWith("/")) return "a mount path is absolute: it starts with '/'";
@@ -34,6 +40,11 @@ export const mountPathProblem = (path: string): string | undefined => {
   if (tree !== undefined) return `nothing is mounted at or under ${tree}; use a path such as '/data'`;
   if (forbiddenExactly.includes(path)) return `nothing is mounted at ${path} itself; use a path such as '/data'`;
   return undefined;
+};
+
+const nestingProblem = (path: string, declared: ReadonlySet<string>): string | undefined => {
+  const outer = foldersAbove(path).find((folder) => declared.has(folder));
+  return outer === undefined ? undefined : `is inside the mount ${outer}; mounts are not nested`;
 };
 
 const subPathProblem = (path: string): string | undefined => {
@@ -89,14 +100,12 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
   const issues: Issue[] = [];
   const mounts: Mount[] = [];
   const paths = Object.keys(raw);
+  const declared = new Set(paths);
   if (paths.length > fieldLimits.mounts.max)
     issues.push(issue([], `at most ${fieldLimits.mounts.max} mounts; this has ${paths.length}`, "less_than_equal"));
   for (const path of paths) {
-    const problem = mountPathProblem(path);
+    const problem = mountPathProblem(path) ?? nestingProblem(path, declared);
     if (problem !== undefined) issues.push(issue([path], problem, "value_error"));
-    const outer = paths.find((other) => other !== path && isWithin(path, other));
-    if (problem === undefined && outer !== undefined)
-      issues.push(issue([path], `is inside the mount ${outer}; mounts are not nested`, "value_error"));
     const target = readTarget(path, (raw as Record<string, unknown>)[path]);
     issues.push(...target.issues);
     if (target.mount !== undefined) mounts.push(target.mount);

@@ -21,14 +21,17 @@ const units: Readonly<Record<string, number>> = {
 export const parseMemory = (text: string): number | undefined => {
   const match = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/.exec(text);
   if (match === null) return undefined;
-  const factor = match[3] === undefined ? units[match[2] ?? ""] : 10 ** Number(match[3]);
-  const bytes = Math.ceil(Number(match[1]) * (factor as number));
+  const factor = match[3] === undefined ? BigInt(units[match[2] ?? ""] as number) : 10n ** BigInt(match[3]);
+  // In whole numbers: 261.011 × 1e9 is not 261011000000 in binary fractions.
+  const [whole, fraction = ""] = (match[1] as string).split(".") as [string, string?];
+  const scale = 10n ** BigInt(fraction.length);
+  const bytes = Number((BigInt(whole + fraction) * factor + scale - 1n) / scale);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 };
 
-/** The shortest exact quantity: binary units where they divide, else decimal ones, else bytes. */
+/** The exact quantity in the largest unit that divides it. */
 export const formatMemory = (bytes: number): string => {
-  for (const unit of ["Ti", "Gi", "Mi", "Ki", "T", "G", "M", "k"]) {
+  for (const unit of ["Ti", "T", "Gi", "G", "Mi", "M", "Ki", "k"]) {
     const size = units[unit] as number;
     if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`;
   }

@@ -18,6 +18,8 @@ export class DeployRuns {
   readonly #runs = new Map<string, Run>();
   readonly #clock: Clock;
   readonly #limits: DeployLimits;
+  /** Set once all deploys were told to end: one that was still being checked then ends with its first record. */
+  #endReason: EndReason | undefined;
 
   constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
     this.#clock = clock;
@@ -29,6 +31,7 @@ export class DeployRuns {
     this.#forgetOld();
     const run = new Run(this.#clock, identity);
     this.#runs.set(run.deployId, run);
+    if (this.#endReason !== undefined) run.end(this.#endReason);
     void this.#keepAlive(run);
     return run;
   }
@@ -43,8 +46,9 @@ export class DeployRuns {
     return this.#active().filter((run) => run.owner === owner && run.name === name);
   }
 
-  /** Ends every deploy that runs or waits, and waits until nothing of them is left. */
+  /** Ends every deploy that runs or waits or is still to come, and waits until nothing is left of those that began. */
   async endAll(reason: EndReason): Promise<void> {
+    this.#endReason = reason;
     const runs = this.#active();
     for (const run of runs) run.end(reason);
     await Promise.all(runs.map((run) => run.settled));

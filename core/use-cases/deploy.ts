@@ -104,6 +104,7 @@ const perform = async (
     await Promise.race([place.turn, aborted(run.signal)]);
     if (run.signal.aborted) return endedEarly(run);
     const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
+    if (run.signal.aborted) return endedEarly(run);
     if (plan.isErr()) return failureOfError(plan.error);
     const built = await buildStep(ports, settings.deployLimits, run, source);
     if (!built.ok) return built.failure;
@@ -153,19 +154,30 @@ const execute = async (
   try {
     run.emit(building(`Deploying as '${run.name}'`));
     if (!lane.admitted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
-    await remember(context, run, building("A deploy began"));
     await Promise.race([lane.turn, aborted(run.signal)]);
+    // Not before its turn: a platform remembers one deploy a name, and that is the one that runs.
+    if (!run.signal.aborted) await remember(context, run, building("A deploy began"));
     const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, source);
     const served = "url" in outcome ? done(outcome.url, `Revision ${outcome.revision} serves all traffic`) : undefined;
     await conclude(context, run, served ?? failed(outcome as DeployFailure));
   } catch (cause) {
     ports.logger.error("a deploy met a bug", { deployId: run.deployId, cause });
-    if (run.phase !== "ended")
-      run.emit(failed({ reason: "internal", message: "The control plane met a bug of its own." }));
+    const bug = failed({ reason: "internal", message: "The control plane met a bug of its own." });
+    await remember(context, run, bug).catch(() => undefined);
+    if (run.phase !== "ended") run.emit(bug);
   } finally {
     lane.leave();
   }
-  await source.discard();
+  await discard(context, source);
+};
+
+/** A source that stays is a nuisance for the operator, and none for the client. */
+const discard = async ({ ports }: Context, source: Source | undefined): Promise<void> => {
+  try {
+    await source?.discard();
+  } catch (cause) {
+    ports.logger.warn("a source was not discarded", { cause });
+  }
 };
 
 /** Starts a deploy. The result is decided before the stream; the run's records are the rest. */
@@ -188,7 +200,7 @@ export const deploy = (
     const run = context.runs.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
     void execute(context, run, principal, declaration.value, source as Source).then(() => run.settle());
     return ok(run);
-  }).orTee(() => void source?.discard());
+  }).orTee(() => void discard(context, source));
 };
 
 const tooManyWaiting = (context: Context, name: DeploymentName): ControlPlaneError | undefined => {

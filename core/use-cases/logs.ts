@@ -35,9 +35,10 @@ export const readLogs = (
     const found = await provider.services.find(service, options);
     if (found.isErr()) return err(found.error);
     if (!mayUse(principal.account, found.value)) return err(forbidden(`'${service}' belongs to another account.`));
+    const asked = clock.now();
     const entries = await provider.logs.newest({ owner: principal.account, service }, values.limit as number, options);
     if (entries.isErr()) return err(entries.error);
     if (found.value.kind !== "held" && entries.value.length === 0)
       return err(notFound(`There is no deployment '${service}'.`));
-    return ok(logPageOf(entries.value, clock.now()));
+    return ok(logPageOf(entries.value, asked));
   });

@@ -41,6 +41,7 @@ export const watchPort = async <E extends { readonly kind: string }>(
   const expire = async (): Promise<undefined> => {
     const aborted = Promise.withResolvers<void>();
     call.signal.addEventListener("abort", () => aborted.resolve());
+    if (call.signal.aborted) aborted.resolve();
     await Promise.race([clock.sleep(deadline, over.signal), aborted.promise]);
     if (!call.signal.aborted && !over.signal.aborted) {
       timedOut = true;

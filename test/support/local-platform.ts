@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLocalProvider, type LocalProvider } from "../../adapters/local/index.ts";
+import { createLocalProvider, type LocalDeps, type LocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../core/domain/account.ts";
 import type { DeployEvent } from "../../core/domain/deploy-events.ts";
@@ -32,9 +32,15 @@ export const runners: readonly ("bubblewrap" | "process")[] = has("bubblewrap")
   ? ["bubblewrap", "process"]
   : ["process"];
 
-export const startLocal = async (options: LocalOptions = {}, settings: SettingsInput = {}): Promise<TestPlatform> => {
-  const dataDir = await mkdtemp(join(tmpdir(), "portside-test-"));
-  const local = await createLocalProvider({ ingressPort: 0, drainSeconds: 5, graceSeconds: 2, ...options, dataDir });
+/** In a folder that is there before and after it, to see what one run of the engine leaves to the next. */
+export const startLocalIn = async (
+  dataDir: string,
+  options: LocalOptions = {},
+  settings: SettingsInput = {},
+  deps: LocalDeps = {},
+): Promise<TestPlatform> => {
+  const config = { ingressPort: 0, drainSeconds: 5, graceSeconds: 2, ...options, dataDir };
+  const local = await createLocalProvider(config, deps);
   const controlPlane = createControlPlane(local.ports, settings);
   const deploy: TestPlatform["deploy"] = async (source, fields = {}, account = "acme") => {
     const principal = principalOf(account);
@@ -61,6 +67,21 @@ export const startLocal = async (options: LocalOptions = {}, settings: SettingsI
     [Symbol.asyncDispose]: async () => {
       await controlPlane.close();
       await local.close();
+    },
+  };
+};
+
+export const startLocal = async (
+  options: LocalOptions = {},
+  settings: SettingsInput = {},
+  deps: LocalDeps = {},
+): Promise<TestPlatform> => {
+  const dataDir = await mkdtemp(join(tmpdir(), "portside-test-"));
+  const platform = await startLocalIn(dataDir, options, settings, deps);
+  return {
+    ...platform,
+    [Symbol.asyncDispose]: async () => {
+      await platform[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

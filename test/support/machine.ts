@@ -1,11 +1,20 @@
 /** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
 import { spawnSync } from "node:child_process";
 import type { TestContext } from "vitest";
+import { networkEnvironment } from "../../adapters/local/builder/toolchain.ts";
+import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
 
-const works = (command: string, args: readonly string[]): boolean => {
-  const tried = spawnSync(command, args, { stdio: "ignore", timeout: 10_000 });
+const works = (command: string, args: readonly string[], env = process.env): boolean => {
+  const tried = spawnSync(command, args, { stdio: "ignore", timeout: 10_000, env });
   return tried.error === undefined && tried.status === 0;
 };
+
+/** The network's settings as builds get them, no user's own, and nowhere to write. */
+const asBuildsDo = (): NodeJS.ProcessEnv => ({
+  ...networkEnvironment(process.env),
+  PATH: process.env["PATH"],
+  HOME: "/dev/null",
+});
 
 const checks = {
   bubblewrap: {
@@ -34,7 +43,15 @@ const checks = {
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
   npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
+  registry: {
+    here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
+    why: "the package registry does not answer, or npm is not installed",
+  },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
+  cgroups: {
+    here: () => findControlGroups("portside-probe") !== undefined,
+    why: "control groups cannot be made here; that takes root",
+  },
 } as const;
 
 export type Need = keyof typeof checks;

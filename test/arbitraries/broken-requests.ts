@@ -1,0 +1,162 @@
+/**
+ * Deploy requests with exactly one fault, and the field that the answer must name. The faults are the bounds of
+ * contract 4.1, 4.2, 4.5 and 5.2, one by one.
+ */
+import fc from "fast-check";
+import type { IssueType } from "../../core/domain/issue.ts";
+import { fieldLimits, GiB } from "../../core/domain/limits.ts";
+import { deploymentNameProblem, normalizeDeploymentName, reservedNames } from "../../core/domain/names.ts";
+import { brokenSchedules } from "./broken-schedules.ts";
+import { brokenEnvironments, brokenVolumes } from "./broken-storage.ts";
+import { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
+import { type Fault, fault, jsonFault, wrongTypes } from "./fault.ts";
+import { nastyString } from "./nasty-strings.ts";
+import { memoryQuantity } from "./resources.ts";
+
+/** What is over the sizes of `cloudRunLikeCatalogue`, which the valid requests are made for. */
+const MOST_CPU = 8;
+const MOST_MEMORY = 32 * GiB;
+
+const notAnInteger = (): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    fc.constantFrom<unknown>(
+      "",
+      " ",
+      "1.5",
+      "0x10",
+      "1e3",
+      "1_000",
+      "١",
+      "true",
+      "null",
+      "1234567890123456",
+      1.5,
+      null,
+    ),
+    fc.constantFrom<unknown>(true, [], [1], {}, { toString: 1 }),
+    nastyString().filter((text) => !/^[+-]?\d{1,15}$/.test(text)),
+  );
+
+const integerFaults = (field: string, min: number, max: number): Fault[] => [
+  fault(field, "greater_than_equal", fc.integer({ min: -1_000_000, max: min - 1 })),
+  fault(field, "less_than_equal", fc.integer({ min: max + 1, max: 999_999_999 })),
+  fault(field, "int_parsing", notAnInteger()),
+];
+
+const isFlag = (text: string): boolean => ["true", "false", "1", "0"].includes(text.toLowerCase());
+
+const flagFaults = (field: string): Fault[] => [
+  fault(
+    field,
+    "bool_parsing",
+    nastyString().filter((text) => !isFlag(text)),
+  ),
+  fault(field, "bool_parsing", fc.constantFrom<unknown>("yes", "on", "2", null, [], {}, { toString: 1 })),
+  jsonFault(field, "bool_parsing", fc.constantFrom<unknown>(0, 1)),
+];
+
+const nameFaults: readonly Fault[] = [
+  fault("function_name", "missing", fc.constant(undefined)),
+  fault("function_name", "string_too_short", fc.constant("")),
+  fault(
+    "function_name",
+    "string_too_long",
+    fc.integer({ min: 50, max: 300 }).map((length) => "a".repeat(length)),
+  ),
+  fault(
+    "function_name",
+    "string_pattern_mismatch",
+    fc.constantFrom("A", "1a", "-a", "a-", "a_", "a b", "a.b", "é", "a\n"),
+  ),
+  fault("function_name", "value_error", fc.constantFrom(...reservedNames)),
+  fault(
+    "function_name",
+    undefined,
+    nastyString().filter((text) => deploymentNameProblem(normalizeDeploymentName(text)) !== undefined),
+  ),
+  jsonFault("function_name", "string_type", wrongTypes()),
+];
+
+const memoryFaults: readonly Fault[] = [
+  fault(
+    "memory",
+    "greater_than_equal",
+    memoryQuantity(0, fieldLimits.memory.minBytes - 1).map(({ text }) => text),
+  ),
+  fault(
+    "memory",
+    "less_than_equal",
+    memoryQuantity(MOST_MEMORY + 1, 8000 * GiB).map(({ text }) => text),
+  ),
+  fault(
+    "memory",
+    "string_pattern_mismatch",
+    fc.constantFrom("", " ", "1 Gi", "1gi", "1GiB", "1GB", "Gi", "-1Gi", "1.Gi", "1,5Gi", "1e", "1m", "0x1Gi", "∞"),
+  ),
+  jsonFault("memory", "string_type", fc.oneof(fc.constant(GiB), wrongTypes())),
+];
+
+const known = [
+  "function_name port memory source_archive source_object session_affinity use_http2 timeout cpu concurrency",
+  "max_instances volumes schedule timezone env",
+]
+  .join(" ")
+  .split(" ");
+
+const faults: readonly Fault[] = [
+  ...nameFaults,
+  ...integerFaults("port", fieldLimits.port.min, fieldLimits.port.max),
+  ...integerFaults("timeout", fieldLimits.timeout.min, fieldLimits.timeout.max),
+  ...integerFaults("concurrency", fieldLimits.concurrency.min, fieldLimits.concurrency.max),
+  ...integerFaults("max_instances", fieldLimits.max_instances.min, fieldLimits.max_instances.max),
+  ...integerFaults("cpu", fieldLimits.cpu.min, MOST_CPU),
+  ...memoryFaults,
+  ...flagFaults("session_affinity"),
+  ...flagFaults("use_http2"),
+  ...brokenVolumes,
+  ...brokenEnvironments,
+  ...brokenSchedules,
+];
+
+const unknownField = (): fc.Arbitrary<Fault> =>
+  fc
+    .oneof(fc.constantFrom("prot", "Port", "functionName", "constructor", "toString", "cpu "), nastyString())
+    .filter((name) => !known.includes(name))
+    .map((name) => fault(name, "extra_forbidden", fc.constantFrom("", "1", "{}")));
+
+/** A request with one fault. */
+export interface BrokenRequestCase {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The field that every issue must name first. */
+  readonly field: string;
+  /** The machine word of the issue; undefined where several would do. */
+  readonly type: IssueType | undefined;
+}
+
+/** A fault's value as a form would carry it. */
+const asText = (value: unknown): unknown =>
+  value === undefined || typeof value === "string" ? value : JSON.stringify(value);
+
+const breakIt = ({ json, form }: DeployRequestCase, one: Fault, asForm: boolean): fc.Arbitrary<BrokenRequestCase> =>
+  one.fields.map((changes) => {
+    const pairs = Object.entries(changes).map(([name, value]) => [name, asForm ? asText(value) : value]);
+    const merged = [
+      ...Object.entries(asForm ? form : json).filter(([name]) => !Object.hasOwn(changes, name)),
+      ...pairs,
+    ];
+    return {
+      fields: Object.fromEntries(merged.filter(([, value]) => value !== undefined)),
+      field: one.field,
+      type: one.type,
+    };
+  });
+
+/** A valid request with one bound violated; for a provider with the sizes of `cloudRunLikeCatalogue`. */
+export const brokenDeployRequest = (): fc.Arbitrary<BrokenRequestCase> =>
+  fc
+    .tuple(
+      deployRequest(),
+      fc.oneof({ weight: 20, arbitrary: fc.constantFrom(...faults) }, { weight: 1, arbitrary: unknownField() }),
+      fc.boolean(),
+    )
+    .chain(([request, one, asForm]) => breakIt(request, one, asForm && one.only !== "json"));

@@ -1,0 +1,155 @@
+/**
+ * Deploy requests that must be taken, in both forms that a client may use (form text and JSON values), with what
+ * they declare: the reading is compared with the intent.
+ */
+import fc from "fast-check";
+import type { DeployDeclaration } from "../../core/domain/deploy-declaration.ts";
+import { accountLimits, fieldLimits, GiB } from "../../core/domain/limits.ts";
+import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/resources.ts";
+import type { Schedule } from "../../core/domain/schedule.ts";
+import { environment } from "./environments.ts";
+import { mountDeclaration } from "./mounts.ts";
+import { writtenDeploymentName } from "./names.ts";
+import { cloudRunLikeCatalogue, resourcesWithin } from "./resources.ts";
+import { schedule, timezone } from "./schedules.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** One request in both its forms. */
+export interface DeployRequestCase {
+  /** Fields as the values of a JSON document. */
+  readonly json: Fields;
+  /** The same fields as the texts of a form. */
+  readonly form: Readonly<Record<string, string>>;
+  /** What both of them declare; the source is not part of it. */
+  readonly declares: Omit<DeployDeclaration, "source">;
+}
+
+/** A part of a request: what it declares, and how it is written. */
+interface Part<T> {
+  readonly value: T;
+  readonly json: Fields;
+  readonly form: Readonly<Record<string, string>>;
+}
+
+const absent = <T>(value: T): Part<T> => ({ value, json: {}, form: {} });
+
+/** Present in two of three requests; absent, it means the default. */
+const perhaps = <T>(given: fc.Arbitrary<Part<T>>, preset: T): fc.Arbitrary<Part<T>> =>
+  fc.oneof({ weight: 2, arbitrary: given }, { weight: 1, arbitrary: fc.constant(absent(preset)) });
+
+const integer = (name: string, min: number, max: number, preset: number): fc.Arbitrary<Part<number>> =>
+  perhaps(
+    fc.integer({ min, max }).map((value) => ({ value, json: { [name]: value }, form: { [name]: String(value) } })),
+    preset,
+  );
+
+const flag = (name: string): fc.Arbitrary<Part<boolean>> =>
+  perhaps(
+    fc
+      .boolean()
+      .chain((value) =>
+        fc
+          .oneof(fc.mixedCase(fc.constant(String(value))), fc.constant(value ? "1" : "0"))
+          .map((text) => ({ value, json: { [name]: value }, form: { [name]: text } })),
+      ),
+    false,
+  );
+
+const resources = (catalogue: ResourceCatalogue): fc.Arbitrary<Part<{ cpu: number; memory: number }>> => {
+  const preset = { cpu: fieldLimits.cpu.default, memory: GiB };
+  return resourcesWithin(catalogue)
+    .chain((wanted) =>
+      fc.tuple(fc.boolean(), fc.boolean(), fc.boolean()).map(([sayCpu, sayMemory, inBytes]) => {
+        const value = {
+          cpu: sayCpu ? wanted.cpu : preset.cpu,
+          memory: sayMemory ? Math.max(wanted.memory, fieldLimits.memory.minBytes) : preset.memory,
+        };
+        const memory = sayMemory ? { memory: inBytes ? String(value.memory) : formatMemory(value.memory) } : {};
+        return {
+          value,
+          json: { ...memory, ...(sayCpu ? { cpu: value.cpu } : {}) },
+          form: { ...memory, ...(sayCpu ? { cpu: String(value.cpu) } : {}) },
+        };
+      }),
+    )
+    .filter(({ value }) => fitResources(value, catalogue) !== undefined);
+};
+
+const noSchedule = (): fc.Arbitrary<Part<null>> =>
+  fc
+    .tuple(
+      fc.constantFrom<[unknown, string]>(["", ""], [null, "null"], [{}, "{}"], ["  ", " "]),
+      fc.option(timezone(), { nil: undefined }),
+    )
+    .map(([[json, form], zone]) => {
+      const beside = zone === undefined ? {} : { timezone: zone };
+      return { value: null, json: { schedule: json, ...beside }, form: { schedule: form, ...beside } };
+    });
+
+const someSchedule = (): fc.Arbitrary<Part<Schedule>> =>
+  fc.tuple(schedule(), fc.constantFrom("beside", "inside", "both", "neither")).map(([value, where]) => {
+    const { cron } = value;
+    const inside = { cron, ...(where === "neither" ? {} : { timezone: value.timezone }) };
+    const beside = where === "beside" || where === "both" ? { timezone: value.timezone } : {};
+    return {
+      value: where === "neither" ? { cron, timezone: "UTC" } : value,
+      json: { schedule: where === "beside" ? cron : inside, ...beside },
+      form: { schedule: where === "beside" ? `  ${cron} ` : JSON.stringify(inside, undefined, 1), ...beside },
+    };
+  });
+
+const scheduled: fc.Arbitrary<Part<Schedule | null>> = fc.oneof(
+  { weight: 2, arbitrary: someSchedule() },
+  { weight: 1, arbitrary: noSchedule() },
+  { weight: 1, arbitrary: fc.constant(absent(null)) },
+);
+
+/** A request that a provider with these sizes, and everything else on offer, takes. */
+export const deployRequest = (catalogue: ResourceCatalogue = cloudRunLikeCatalogue): fc.Arbitrary<DeployRequestCase> =>
+  fc
+    .record({
+      name: writtenDeploymentName(),
+      sizes: resources(catalogue),
+      port: integer("port", fieldLimits.port.min, fieldLimits.port.max, fieldLimits.port.default),
+      timeout: integer("timeout", fieldLimits.timeout.min, fieldLimits.timeout.max, fieldLimits.timeout.default),
+      concurrency: integer("concurrency", 1, fieldLimits.concurrency.max, fieldLimits.concurrency.default),
+      maxInstances: integer("max_instances", 0, accountLimits.instances, fieldLimits.max_instances.default),
+      sessionAffinity: flag("session_affinity"),
+      useHttp2: flag("use_http2"),
+      volumes: mountDeclaration(),
+      schedule: scheduled,
+      env: fc.option(environment(), { nil: undefined }),
+    })
+    .map(({ name, sizes, volumes, env, ...parts }) => {
+      const all = [sizes, ...Object.values(parts)];
+      const text = (value: unknown) => JSON.stringify(value);
+      return {
+        json: Object.assign(
+          { function_name: name.written, volumes: volumes.declaration, ...(env === undefined ? {} : { env }) },
+          ...all.map((part) => part.json),
+        ),
+        form: Object.assign(
+          {
+            function_name: name.written,
+            volumes: text(volumes.declaration),
+            ...(env === undefined ? {} : { env: text(env) }),
+          },
+          ...all.map((part) => part.form),
+        ),
+        declares: {
+          name: name.name,
+          writtenName: name.written,
+          ...sizes.value,
+          port: parts.port.value,
+          timeout: parts.timeout.value,
+          concurrency: parts.concurrency.value,
+          maxInstances: parts.maxInstances.value,
+          sessionAffinity: parts.sessionAffinity.value,
+          useHttp2: parts.useHttp2.value,
+          mounts: volumes.mounts,
+          schedule: parts.schedule.value,
+          ...(env === undefined ? {} : { env }),
+        },
+      };
+    });

@@ -1,0 +1,28 @@
+/**
+ * The generators of `portside/testing`: what clients may send, what they may not, and what providers must keep.
+ *
+ * ```ts
+ * fc.assert(fc.property(serviceTemplate(), (template) => {
+ *   expect(parse(render(template))).toEqual(template);
+ * }));
+ * ```
+ */
+export { type BrokenRequestCase, brokenDeployRequest } from "./broken-requests.ts";
+export { refusedCrons } from "./broken-schedules.ts";
+export { refusedMountPaths } from "./broken-storage.ts";
+export { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
+export { environment, variableName, variableValue } from "./environments.ts";
+export { firstInstant, instant, lastInstant, logPosition } from "./instants.ts";
+export { type MountCase, mountDeclaration, mountPath, mounts } from "./mounts.ts";
+export { accountId, deploymentName, volumeName, writtenDeploymentName } from "./names.ts";
+export { nastyString, nastyStrings } from "./nasty-strings.ts";
+export {
+  cloudRunLikeCatalogue,
+  fargateLikeCatalogue,
+  type MemoryQuantity,
+  memoryQuantity,
+  resourceCatalogue,
+  resourcesWithin,
+} from "./resources.ts";
+export { type CronCase, cronCase, cronExpression, schedule, timezone } from "./schedules.ts";
+export { serviceSpec, serviceTemplate } from "./service-templates.ts";

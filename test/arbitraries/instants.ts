@@ -1,0 +1,34 @@
+/** Moments and places in a log, ties included, over all the years that RFC 3339 can write. */
+import fc from "fast-check";
+import type { Instant } from "../../core/domain/instant.ts";
+import type { LogPosition } from "../../core/domain/log-entry.ts";
+
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z in nanoseconds. */
+export const firstInstant = -62_135_596_800_000_000_000n as Instant;
+export const lastInstant = 253_402_300_799_999_999_999n as Instant;
+
+/** Any nanosecond of the years 1 to 9999; often one at a full micro-, millisecond or second. */
+export const instant = (): fc.Arbitrary<Instant> =>
+  fc
+    .tuple(fc.bigInt({ min: firstInstant, max: lastInstant }), fc.constantFrom(1n, 1000n, 1_000_000n, 1_000_000_000n))
+    .map(([nanos, grain]) => {
+      const rounded = nanos - (((nanos % grain) + grain) % grain);
+      return (rounded < firstInstant ? firstInstant : rounded) as Instant;
+    });
+
+/** Positions that share few nanoseconds and few ordinals, so that ties and carries happen. */
+export const logPosition = (): fc.Arbitrary<LogPosition> =>
+  fc.record(
+    {
+      instant: fc.oneof(
+        instant(),
+        fc.integer({ min: -3, max: 3 }).map((nanos) => (1_767_225_600_000_000_000n + BigInt(nanos)) as Instant),
+      ),
+      ordinal: fc.oneof(
+        fc.nat({ max: 3 }),
+        fc.constantFrom(9, 10, 99, 100),
+        fc.integer({ min: 0, max: 9_999_999_999 }),
+      ),
+    },
+    { noNullPrototype: true },
+  );

@@ -1,0 +1,74 @@
+/** Mount declarations within the rules of contract 5.2, in both forms, with the mounts that they mean. */
+import fc from "fast-check";
+import { fieldLimits } from "../../core/domain/limits.ts";
+import type { Mount } from "../../core/domain/mounts.ts";
+import { volumeName } from "./names.ts";
+
+/** Path parts that are allowed although they look odd: dots, spaces, other scripts, a leading hyphen. */
+const part = (): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constantFrom("data", "srv", "mnt", "a", "b", "usr", "etc", "tmp") },
+    fc.constantFrom("...", ".hidden", "with space", "-rf", "ünïcödé", "数据", "😀", "__proto__", "a'b", 'a"b', "%2e"),
+    fc
+      .string({ unit: fc.constantFrom(..."abcXYZ019._- ~"), minLength: 1, maxLength: 12 })
+      .filter((text) => !/^\.{1,2}$/.test(text)),
+  );
+
+const parts = (): fc.Arbitrary<string> =>
+  fc.array(part(), { minLength: 1, maxLength: 4 }).map((names) => names.join("/"));
+
+const kept = ["proc", "sys", "dev", "etc", "boot", "run"];
+const keptAlone = ["usr", "bin", "sbin", "lib", "lib64", "var", "home", "root", "tmp"];
+
+/** A path where a volume may be mounted. */
+export const mountPath = (): fc.Arbitrary<string> =>
+  parts()
+    .filter((path) => !kept.includes(path.split("/")[0] ?? "") && !keptAlone.includes(path))
+    .map((path) => `/${path}`);
+
+const isNested = (path: string, other: string): boolean => path !== other && path.startsWith(`${other}/`);
+
+/** At most ten mounts, none inside another, by path; one volume may be at several. */
+export const mounts = (most: number = fieldLimits.mounts.max): fc.Arbitrary<readonly Mount[]> => {
+  const mount = fc
+    .record({
+      path: mountPath(),
+      volume: volumeName(),
+      readOnly: fc.boolean(),
+      subPath: fc.option(parts(), { nil: undefined }),
+    })
+    .map(({ subPath, ...rest }): Mount => (subPath === undefined ? rest : { ...rest, subPath }));
+  return fc
+    .uniqueArray(mount, { maxLength: most, selector: ({ path }) => path, size: "max" })
+    .map((all) => all.filter((one) => !all.some((other) => isNested(one.path, other.path))))
+    .map((all) => all.toSorted((a, b) => (a.path < b.path ? -1 : 1)));
+};
+
+/** A declaration as a client sends it, as a JSON value, and the mounts that it declares. */
+export interface MountCase {
+  readonly declaration: Readonly<Record<string, unknown>>;
+  readonly mounts: readonly Mount[];
+}
+
+const declared = ({ volume, readOnly, subPath }: Mount, short: boolean): unknown => {
+  if (short && !readOnly && subPath === undefined) return volume;
+  return {
+    name: volume,
+    ...(readOnly || !short ? { read_only: readOnly } : {}),
+    ...(subPath === undefined ? {} : { sub_path: subPath }),
+  };
+};
+
+/** Declarations in the short form where it says enough, in the object form elsewhere, in any order. */
+export const mountDeclaration = (most?: number): fc.Arbitrary<MountCase> =>
+  mounts(most).chain((all) =>
+    fc
+      .tuple(
+        fc.shuffledSubarray([...all], { minLength: all.length }),
+        fc.array(fc.boolean(), { minLength: all.length, maxLength: all.length }),
+      )
+      .map(([shuffled, short]) => ({
+        mounts: all,
+        declaration: Object.fromEntries(shuffled.map((one, index) => [one.path, declared(one, short[index] === true)])),
+      })),
+  );

@@ -1,0 +1,115 @@
+/** Memory quantities and the catalogues of sizes that providers sell, real ones and made-up ones. */
+import fc from "fast-check";
+import { fieldLimits, GiB, KiB, MiB } from "../../core/domain/limits.ts";
+import { fitResources, type ResourceCatalogue, type Resources } from "../../core/domain/resources.ts";
+
+const units: readonly (readonly [string, number])[] = [
+  ["", 1],
+  ["k", 1e3],
+  ["M", 1e6],
+  ["G", 1e9],
+  ["T", 1e12],
+  ["Ki", KiB],
+  ["Mi", MiB],
+  ["Gi", GiB],
+  ["Ti", 1024 * GiB],
+];
+
+/** A quantity as text, and the bytes that it means. */
+export interface MemoryQuantity {
+  readonly text: string;
+  readonly bytes: number;
+}
+
+const GRAINS = 1000n;
+
+/** Quantities of one unit in thousandths, as long as they lie between the bounds. */
+const ofUnit = (name: string, size: number, min: number, max: number): fc.Arbitrary<MemoryQuantity>[] => {
+  const factor = BigInt(size);
+  const whole = (grains: bigint) => (grains * factor + GRAINS - 1n) / GRAINS;
+  const make = (decimals: boolean): fc.Arbitrary<MemoryQuantity>[] => {
+    const grain = decimals ? 1n : GRAINS;
+    const low = (BigInt(min) * GRAINS + factor * grain - 1n) / (factor * grain);
+    const high = (BigInt(max) * GRAINS) / (factor * grain);
+    if (low > high) return [];
+    return [
+      fc.bigInt(low, high).map((count) => {
+        const grains = count * grain;
+        const fraction = decimals ? `.${String(grains % GRAINS).padStart(3, "0")}` : "";
+        return { text: `${grains / GRAINS}${fraction}${name}`, bytes: Number(whole(grains)) };
+      }),
+    ];
+  };
+  return [...make(false), ...make(true)];
+};
+
+/** A quantity of `min` to `max` bytes in any unit, with and without a fraction. */
+export const memoryQuantity = (
+  min: number = fieldLimits.memory.minBytes,
+  max: number = 32 * GiB,
+): fc.Arbitrary<MemoryQuantity> => fc.oneof(...units.flatMap(([name, size]) => ofUnit(name, size, min, max)));
+
+/** Sizes as Cloud Run has them: any byte between two bounds, CPUs with gaps. */
+export const cloudRunLikeCatalogue: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
+  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
+  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
+  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
+  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
+];
+
+/** Sizes as Fargate has them: memory in steps that grow with the CPU. */
+export const fargateLikeCatalogue: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
+  { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
+  { cpu: 4, memory: { min: 8 * GiB, max: 30 * GiB, step: GiB } },
+  { cpu: 8, memory: { min: 16 * GiB, max: 60 * GiB, step: 4 * GiB } },
+  { cpu: 16, memory: { min: 32 * GiB, max: 120 * GiB, step: 8 * GiB } },
+];
+
+const madeUpCatalogue = (): fc.Arbitrary<ResourceCatalogue> => {
+  const row = fc.record({
+    cpu: fc.integer({ min: 1, max: 64 }),
+    min: fc.integer({ min: 1, max: 64 * 1024 }),
+    steps: fc.nat({ max: 40 }),
+    step: fc.integer({ min: 1, max: 8 * 1024 }),
+    // Where the step does not divide the span, the most is out of reach.
+    slack: fc.nat({ max: 100 }),
+  });
+  return fc
+    .tuple(
+      fc.uniqueArray(row, { minLength: 1, maxLength: 6, selector: ({ cpu }) => cpu }),
+      fc.constantFrom(1, KiB, MiB),
+    )
+    .map(([rows, unit]) => {
+      let most = 0;
+      return rows
+        .toSorted((a, b) => a.cpu - b.cpu)
+        .map(({ cpu, min, steps, step, slack }) => {
+          most = Math.max(most, min + steps * step + slack);
+          return { cpu, memory: { min: min * unit, max: most * unit, step: step * unit } };
+        });
+    });
+};
+
+/** Any catalogue: rising CPUs, and more CPU never offers less memory at most. */
+export const resourceCatalogue = (): fc.Arbitrary<ResourceCatalogue> =>
+  fc.oneof(fc.constantFrom(cloudRunLikeCatalogue, fargateLikeCatalogue), madeUpCatalogue());
+
+/** What a client may ask of a catalogue: nothing over its most, and something that it can give. */
+export const resourcesWithin = (catalogue: ResourceCatalogue): fc.Arbitrary<Resources> => {
+  const most = Math.max(...catalogue.map((size) => size.memory.max));
+  const marks = catalogue.flatMap(({ memory }) => [memory.min, memory.min + memory.step, memory.max]);
+  const nearMark = fc
+    .tuple(fc.constantFrom(...marks), fc.integer({ min: -1, max: 1 }))
+    .map(([mark, by]) => Math.min(most, Math.max(1, mark + by)));
+  return fc
+    .record(
+      {
+        cpu: fc.integer({ min: 1, max: Math.max(...catalogue.map((size) => size.cpu)) }),
+        memory: fc.oneof(nearMark, fc.integer({ min: 1, max: most })),
+      },
+      { noNullPrototype: true },
+    )
+    .filter((wanted) => fitResources(wanted, catalogue) !== undefined);
+};

@@ -1,0 +1,52 @@
+/**
+ * Service templates with every field in use: what an adapter must render and read back without losing anything.
+ */
+import fc from "fast-check";
+import { fieldLimits, GiB } from "../../core/domain/limits.ts";
+import type { ServiceSpec, ServiceTemplate } from "../../core/domain/service-template.ts";
+import { environment } from "./environments.ts";
+import { mounts } from "./mounts.ts";
+import { accountId, deploymentName } from "./names.ts";
+import { schedule } from "./schedules.ts";
+
+const within = ({ min, max }: { readonly min: number; readonly max: number }): fc.Arbitrary<number> =>
+  fc.integer({ min, max });
+
+/** The declared part. */
+export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
+  fc.record(
+    {
+      name: deploymentName(),
+      owner: accountId(),
+      port: within(fieldLimits.port),
+      memory: fc.integer({ min: fieldLimits.memory.minBytes, max: 128 * GiB }),
+      cpu: within({ min: 1, max: 64 }),
+      timeout: within(fieldLimits.timeout),
+      concurrency: within(fieldLimits.concurrency),
+      maxInstances: within(fieldLimits.max_instances),
+      sessionAffinity: fc.boolean(),
+      useHttp2: fc.boolean(),
+      mounts: mounts(),
+      schedule: fc.option(schedule()),
+      env: environment(),
+    },
+    { noNullPrototype: true },
+  );
+
+const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
+
+/** A whole template, as a rollout gets it. */
+export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
+  fc
+    .tuple(
+      serviceSpec(),
+      fc.record({
+        image: hex.map((digest) => `memory://acme/sha256:${digest}`),
+        deployId: fc.string({
+          unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789"),
+          minLength: 20,
+          maxLength: 20,
+        }),
+      }),
+    )
+    .map(([spec, rest]) => ({ ...spec, ...rest }));

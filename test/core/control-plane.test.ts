@@ -1,0 +1,52 @@
+/** The control plane as a whole: what it is made from, and what it says about itself. */
+import { expect, test } from "vitest";
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createControlPlane } from "../../core/control-plane.ts";
+import { capabilitiesAnswerSchema } from "../../core/domain/answers.ts";
+import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
+import { reservedNames } from "../../core/domain/names.ts";
+import { unavailable } from "../../core/errors.ts";
+import { errAsync } from "../../core/result.ts";
+
+test("a provider made for another version of the ports is refused at once, with both versions", () => {
+  const { ports } = createMemoryProvider();
+  const provider = { ...ports.provider, contractVersion: 2 as never };
+  expect(() => createControlPlane({ ...ports, provider })).toThrow("version 2 of Portside's ports; this is version 1");
+});
+
+test("settings are the contract's unless told, each on its own", () => {
+  const { ports } = createMemoryProvider();
+  expect(createControlPlane(ports).settings).toEqual({ accountLimits, deployLimits, reservedNames });
+  const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeat: 1000 } });
+  expect(told.settings.accountLimits).toEqual({ ...accountLimits, deployments: 3 });
+  expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeat: 1000 });
+});
+
+test("capabilities are the provider's record and the account's limits", () => {
+  const { ports } = createMemoryProvider();
+  const answer = createControlPlane(ports, { accountLimits: { instances: 7 } }).capabilities();
+  expect(capabilitiesAnswerSchema.parse(JSON.parse(JSON.stringify(answer)))).toEqual(answer);
+  expect(answer).toEqual({
+    ...ports.provider.capabilities,
+    limits: {
+      deployments: 50,
+      instances: 7,
+      volumes: 100,
+      builds_at_once: 2,
+      uploads_at_once: 2,
+      sql_at_once: 1,
+      requests_per_minute: 3000,
+    },
+  });
+});
+
+test("it is ready where its backing services are", async () => {
+  const { ports } = createMemoryProvider();
+  expect((await createControlPlane(ports).check()).isOk()).toBe(true);
+  const provider = { ...ports.provider, check: () => errAsync(unavailable("down")) };
+  expect((await createControlPlane({ ...ports, provider }).check())._unsafeUnwrapErr().kind).toBe("unavailable");
+});
+
+test("it cannot be changed from outside", () => {
+  expect(Object.isFrozen(createControlPlane(createMemoryProvider().ports))).toBe(true);
+});

@@ -1,0 +1,101 @@
+/** Log entries as clients read them, and cursors by example. */
+import { describe, expect, test } from "vitest";
+import type { AccountId } from "../../../core/domain/account.ts";
+import { building, failed } from "../../../core/domain/deploy-events.ts";
+import { type Instant, parseDateTime } from "../../../core/domain/instant.ts";
+import {
+  cursorOf,
+  deployEntry,
+  type LogEntry,
+  logPageOf,
+  logPageSchema,
+  messageOf,
+  severities,
+  severityNames,
+} from "../../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+
+const [owner, service] = ["acme", "app"] as [AccountId, DeploymentName];
+const at = (nanos: bigint) => (1_767_225_600_000_000_000n + nanos) as Instant;
+const line = (text: string, nanos: bigint, ordinal = 0): LogEntry => ({
+  owner,
+  service,
+  severity: "INFO",
+  logName: "stdout",
+  text,
+  instant: at(nanos),
+  ordinal,
+});
+
+describe("messages", () => {
+  test("a line is itself", () => expect(messageOf(line("hello", 0n))).toBe("hello"));
+
+  test("a structured entry is compact JSON", () => {
+    const { text: _text, ...entry } = line("", 0n);
+    expect(messageOf({ ...entry, json: { level: "info", n: [1, 2] } })).toBe('{"level":"info","n":[1,2]}');
+    expect(messageOf(entry)).toBe("{}");
+  });
+
+  test("a request is, too", () => {
+    const { text: _text, ...entry } = line("", 0n);
+    const http = { requestMethod: "GET", requestUrl: "/", status: 200, latency: "0.01s" };
+    expect(JSON.parse(messageOf({ ...entry, http }))).toEqual({ httpRequest: http });
+  });
+});
+
+describe("a deploy in its deployment's own log", () => {
+  test("an end in failure is an error with its reason", () => {
+    const news = failed({ reason: "crashed", message: "It crashed", exitCode: 3 });
+    expect(deployEntry(owner, service, "d1", news)).toEqual({
+      owner,
+      service,
+      severity: "ERROR",
+      logName: "platform",
+      json: {
+        event: "deploy",
+        message: "It crashed",
+        deploy_id: "d1",
+        status: "ERROR",
+        reason: "crashed",
+        exit_code: 3,
+      },
+    });
+  });
+
+  test("everything else is information", () =>
+    expect(deployEntry(owner, service, "d1", building("began"))).toMatchObject({ severity: "INFO" }));
+});
+
+describe("pages", () => {
+  test("oldest first, with the cursor of the last entry", () => {
+    const page = logPageOf([line("a", 0n), line("b", 5n, 7)], at(99n));
+    expect(logPageSchema.parse(page)).toEqual(page);
+    expect(page.logs.map(({ timestamp, message }) => [timestamp, message])).toEqual([
+      ["2026-01-01T00:00:00+00:00", "a"],
+      ["2026-01-01T00:00:00.000000005+00:00", "b"],
+    ]);
+    expect(page.cursor).toBe("2026-01-01T00:00:00.0000000050000000007+00:00");
+  });
+
+  test("an empty page has a cursor, too: before everything that comes from now on, in this nanosecond or later", () => {
+    const page = logPageOf([], at(100n));
+    expect(page.logs).toEqual([]);
+    expect(parseDateTime(page.cursor)).toBeDefined();
+    expect(page.cursor < cursorOf({ instant: at(100n), ordinal: 0 })).toBe(true);
+  });
+});
+
+test("severities rank as the contract lists them", () => {
+  expect(severityNames).toEqual([
+    "DEFAULT",
+    "DEBUG",
+    "INFO",
+    "NOTICE",
+    "WARNING",
+    "ERROR",
+    "CRITICAL",
+    "ALERT",
+    "EMERGENCY",
+  ]);
+  expect(Object.values(severities)).toEqual([...Object.values(severities)].sort((a, b) => a - b));
+});

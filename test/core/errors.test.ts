@@ -1,0 +1,69 @@
+/** The error union as data: every kind has a constructor that makes it, a meaning, and a word about retrying. */
+import { describe, expect, test } from "vitest";
+import { issue } from "../../core/domain/issue.ts";
+import {
+  type ControlPlaneError,
+  conflict,
+  type ErrorKind,
+  errorKinds,
+  forbidden,
+  type Internal,
+  internal,
+  invalidInput,
+  notFound,
+  rateLimited,
+  unauthenticated,
+  unavailable,
+  unsupported,
+} from "../../core/errors.ts";
+import { err, ok, ResultAsync } from "../../core/result.ts";
+import { attempt } from "../../core/use-cases/attempt.ts";
+
+const makers: { readonly [K in ErrorKind]: (message: string) => Extract<ControlPlaneError, { kind: K }> } = {
+  invalid_input: (message) => invalidInput([issue(["field"], message, "value_error")]),
+  unauthenticated,
+  forbidden,
+  not_found: notFound,
+  conflict,
+  rate_limited: (message) => rateLimited(message, 3),
+  unsupported,
+  unavailable,
+  internal,
+};
+
+test.each(Object.keys(errorKinds) as ErrorKind[])("%s is made by its constructor and survives JSON", (kind) => {
+  const made = makers[kind]("what is wrong");
+  expect(made.kind).toBe(kind);
+  expect(made.message).toContain("what is wrong");
+  expect(JSON.parse(JSON.stringify(made))).toMatchObject({ kind, message: made.message });
+  expect(errorKinds[kind].meaning).toMatch(/\.$/);
+});
+
+test("exactly the kinds that may succeed later say when to try again", () => {
+  const retryable = (Object.keys(errorKinds) as ErrorKind[]).filter((kind) => errorKinds[kind].retryable);
+  const timed = (Object.keys(makers) as ErrorKind[]).filter((kind) => "retryAfterSeconds" in makers[kind]("x"));
+  expect(timed.sort()).toEqual(retryable.sort());
+});
+
+test("invalid input is told in one line, too", () => {
+  const issues = [issue(["port"], "too high", "less_than_equal"), issue(["volumes", "/a"], "odd", "value_error")];
+  expect(invalidInput(issues)).toEqual({ kind: "invalid_input", message: "port: too high; volumes./a: odd", issues });
+});
+
+describe("attempt", () => {
+  test("passes results on", async () => {
+    expect(await attempt(async () => ok(5))).toEqual(ok(5));
+    expect(await attempt(async () => err(conflict("no")))).toEqual(err(conflict("no")));
+    expect(attempt(async () => ok(5))).toBeInstanceOf(ResultAsync);
+  });
+
+  test("an exception is a bug: internal, the cause kept for the log", async () => {
+    const cause = new Error("oops");
+    const failed = await attempt<never, Internal>(async () => {
+      throw cause;
+    });
+    const bug = failed._unsafeUnwrapErr();
+    expect(bug).toMatchObject({ kind: "internal", cause });
+    expect(bug.message).not.toContain("oops");
+  });
+});

@@ -1,0 +1,135 @@
+/** What one account has, no other may see, change or learn of: every method of the control plane, one by one. */
+import { expect, test } from "vitest";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { Principal } from "../../../core/domain/account.ts";
+import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
+import { deployed, startMemory } from "../../support/memory-platform.ts";
+
+interface Secrets {
+  readonly deployId: string;
+  readonly keyId: string;
+}
+
+/** What the other account tries, and what it must get. */
+type Attempt = (controlPlane: ControlPlane, other: Principal, secrets: Secrets) => Promise<void>;
+
+const fields = { function_name: "app", volumes: {} };
+
+const source = async (controlPlane: ControlPlane, account: Principal) =>
+  (await controlPlane.receiveSource(account, bytesOf(nodeSource(helloServer()))))._unsafeUnwrap();
+
+const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt | "not of an account">> = {
+  capabilities: "not of an account",
+  check: "not of an account",
+  authenticate: "not of an account",
+  close: "not of an account",
+  countRequest: async (controlPlane, other) => {
+    expect(controlPlane.countRequest(other).isOk()).toBe(true);
+  },
+  receiveSource: async (controlPlane, other) => {
+    expect((await source(controlPlane, other)).kind).toBe("kept");
+  },
+  checkName: async (controlPlane, other) => {
+    expect((await controlPlane.checkName(other, { name: "app" }))._unsafeUnwrap()).toEqual({
+      available: false,
+      reason: "the name is taken; choose another",
+    });
+  },
+  plan: async (controlPlane, other) => {
+    expect((await controlPlane.plan(other, { fields }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  deploy: async (controlPlane, other) => {
+    const archive = await source(controlPlane, other);
+    expect((await controlPlane.deploy(other, { fields, archive }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  resumeDeploy: async (controlPlane, other, { deployId }) => {
+    expect(controlPlane.resumeDeploy(other, { deploy_id: deployId })._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  cancelDeploy: async (controlPlane, other, { deployId }) => {
+    expect((await controlPlane.cancelDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listDeployments: async (controlPlane, other) => {
+    expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
+  },
+  deleteDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.deleteDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  readLogs: async (controlPlane, other) => {
+    expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  createKey: async (controlPlane, other) => {
+    const made = (await controlPlane.createKey(other, { label: "mine" }))._unsafeUnwrap();
+    const principal = (await controlPlane.authenticate({ apiKey: made.key }))._unsafeUnwrap();
+    expect(principal.account).toBe(other.account);
+  },
+  listKeys: async (controlPlane, other, { keyId }) => {
+    const listed = (await controlPlane.listKeys(other))._unsafeUnwrap();
+    expect(listed.map(({ id }) => id)).not.toContain(keyId);
+  },
+  revokeKey: async (controlPlane, other, { keyId }) => {
+    expect((await controlPlane.revokeKey(other, { id: keyId }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  issueToken: async (controlPlane, other) => {
+    const { access_token } = (await controlPlane.issueToken(other))._unsafeUnwrap();
+    const principal = (await controlPlane.authenticate({ authorization: `Bearer ${access_token}` }))._unsafeUnwrap();
+    expect(principal.account).toBe(other.account);
+  },
+};
+
+const prepare = async () => {
+  const platform = startMemory();
+  const records = await deployed(platform, { env: { TOKEN: "s3cret" } });
+  const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
+  return { platform, secrets: { deployId: records[0]?.deploy_id ?? "", keyId: key.id }, key: key.key };
+};
+
+test("every method that the control plane has is tried here", async () => {
+  const { platform } = await prepare();
+  expect(Object.keys(attempts).sort()).toEqual(
+    Object.keys(platform.controlPlane)
+      .filter((name) => name !== "settings")
+      .sort(),
+  );
+});
+
+const tried = Object.entries(attempts).filter((entry): entry is [string, Attempt] => typeof entry[1] === "function");
+
+test.each(tried)("%s", async (_method, attempt) => {
+  const { platform, secrets, key } = await prepare();
+  const { controlPlane, principal } = platform;
+  const mine = async () => ({
+    deployments: (await controlPlane.listDeployments(principal()))._unsafeUnwrap(),
+    logs: (await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrap(),
+    keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+  });
+  const before = await mine();
+  await attempt(controlPlane, principal("other"), secrets);
+  expect(await mine()).toEqual(before);
+  expect((await controlPlane.authenticate({ apiKey: key })).isOk()).toBe(true);
+});
+
+test("a refusal says nothing of the owner but that there is one", async () => {
+  const { platform } = await prepare();
+  const { controlPlane, principal } = platform;
+  const answers = [
+    await controlPlane.deleteDeployment(principal("other"), { name: "app" }),
+    await controlPlane.readLogs(principal("other"), { deployment_name: "app" }),
+    await controlPlane.plan(principal("other"), { fields }),
+  ];
+  for (const answer of answers) expect(JSON.stringify(answer._unsafeUnwrapErr())).not.toMatch(/acme|s3cret/);
+});
+
+test("a freed name's log stays with who had it, and its next owner begins an empty one", async () => {
+  const { platform } = await prepare();
+  const { controlPlane, principal, clock } = platform;
+  expect((await controlPlane.deleteDeployment(principal(), { name: "app" })).isOk()).toBe(true);
+  const logs = async (account: string) => controlPlane.readLogs(principal(account), { deployment_name: "app" });
+  expect((await logs("other"))._unsafeUnwrapErr().kind).toBe("forbidden");
+  expect((await logs("acme"))._unsafeUnwrap().logs).toHaveLength(3);
+  await clock.advance(7 * 86_400_000);
+  expect((await logs("other"))._unsafeUnwrapErr().kind).toBe("not_found");
+  await deployed(platform, {}, "other");
+  const theirs = (await logs("other"))._unsafeUnwrap().logs.map(({ message }) => JSON.parse(message).status);
+  expect(theirs).toEqual(["BUILDING", "DONE"]);
+  expect((await logs("acme"))._unsafeUnwrapErr().kind).toBe("forbidden");
+});

@@ -1,0 +1,130 @@
+/** HTTP clients for tests: one that shows everything of an answer, and one that sends bytes as they are. */
+import {
+  type Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
+import { connect, type Socket } from "node:net";
+
+export interface Reply {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly rawHeaders: readonly string[];
+  readonly trailers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  readonly text: string;
+}
+
+export interface SendOptions {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: OutgoingHttpHeaders | readonly string[];
+  readonly body?: string | Uint8Array;
+  /** Connections that are kept; without it every request has one of its own. */
+  readonly agent?: Agent;
+}
+
+export interface Opened {
+  readonly request: ClientRequest;
+  /** The head of the answer. */
+  readonly response: Promise<IncomingMessage>;
+}
+
+export const portOf = (url: string): number => Number(new URL(url).port);
+
+/** Begins a request; its body is the caller's to write and end. */
+export const openRequest = (url: string, { method, path, headers, agent }: Omit<SendOptions, "body"> = {}): Opened => {
+  const request = httpRequest({
+    host: "127.0.0.1",
+    port: portOf(url),
+    method: method ?? "GET",
+    path: path ?? "/",
+    agent: agent ?? false,
+    ...(headers === undefined ? {} : { headers: headers as OutgoingHttpHeaders }),
+  });
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    request.once("response", resolve);
+    request.once("error", reject);
+  });
+  // Those who hang up themselves do not look at it.
+  response.catch(() => undefined);
+  return { request, response };
+};
+
+/** The rest of an answer; rejects where it breaks off. */
+export const replyOf = async (response: IncomingMessage): Promise<Reply> => {
+  const body = Buffer.concat(await Array.fromAsync(response as AsyncIterable<Buffer>));
+  return {
+    status: response.statusCode ?? 0,
+    reason: response.statusMessage ?? "",
+    headers: response.headers,
+    rawHeaders: response.rawHeaders,
+    trailers: response.trailers,
+    body,
+    text: body.toString("utf8"),
+  };
+};
+
+export const send = async (url: string, options: SendOptions = {}): Promise<Reply> => {
+  const { request, response } = openRequest(url, options);
+  request.end(options.body);
+  return replyOf(await response);
+};
+
+/** Sends, and reads the answer as JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: answers are asserted on, whatever they are
+export const sendForJson = async (url: string, options: SendOptions = {}): Promise<any> =>
+  JSON.parse((await send(url, options)).text);
+
+export interface RawConnection {
+  readonly socket: Socket;
+  /** Everything that came, when the other side has closed or the connection broke. */
+  readonly closed: Promise<string>;
+  /** Resolves with everything that came once this is in it. */
+  received(text: string): Promise<string>;
+}
+
+/** A connection for bytes as they are. */
+export const openRaw = (url: string): RawConnection => {
+  const socket = connect({ host: "127.0.0.1", port: portOf(url) });
+  let came = "";
+  const watchers = new Set<() => void>();
+  socket.on("data", (chunk) => {
+    came += chunk.toString("latin1");
+    for (const watch of watchers) watch();
+  });
+  socket.on("error", () => undefined);
+  const closed = new Promise<string>((resolve) => {
+    socket.once("close", () => resolve(came));
+  });
+  return {
+    socket,
+    closed,
+    received: (text) =>
+      new Promise((resolve, reject) => {
+        const watch = () => {
+          if (!came.includes(text)) return;
+          watchers.delete(watch);
+          resolve(came);
+        };
+        watchers.add(watch);
+        void closed.then(() => reject(new Error(`the connection was closed after: ${came}`)));
+        watch();
+      }),
+  };
+};
+
+/** Sends bytes and returns all that comes back until the other side closes. */
+export const sendRaw = (url: string, bytes: string): Promise<string> => {
+  const { socket, closed } = openRaw(url);
+  socket.write(bytes, "latin1");
+  return closed;
+};
+
+/** The status codes of the answers in what came over a connection. */
+export const statusesOf = (came: string): number[] =>
+  [...came.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((match) => Number(match[1]));

@@ -1,0 +1,37 @@
+/** Uploads that stop halfway, over a connection that the test holds. */
+import { randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { tarGz } from "./archives.ts";
+import { openRaw, type RawConnection } from "./clients.ts";
+import type { DiskApi } from "./disk-api.ts";
+import { eventually } from "./eventually.ts";
+import { aroundFile, formType } from "./multipart.ts";
+
+/** A megabyte that stays one when it is packed. */
+export const bigArchive = tarGz([{ path: "data.bin", content: randomBytes(1024 * 1024) }]);
+
+export interface HalfUpload extends RawConnection {
+  /** Sends the other half. */
+  finish(): void;
+}
+
+/** Sends half of an upload, and waits until some of it has been stored. */
+export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUpload> => {
+  const before = (await api.spooled()).length;
+  const { before: start, after: end } = aroundFile({ function_name: `app-${account}`, volumes: "{}" });
+  const body = Buffer.concat([start, bigArchive, end]);
+  const half = start.length + bigArchive.length / 2;
+  const head = [
+    "POST /v1/deploy HTTP/1.1",
+    "Host: x",
+    `X-API-Key: ${await api.key(account)}`,
+    `Content-Type: ${formType}`,
+    `Content-Length: ${body.length}`,
+    "Connection: close",
+  ];
+  const connection = openRaw(api.url);
+  connection.socket.write(`${head.join("\r\n")}\r\n\r\n`);
+  connection.socket.write(body.subarray(0, half));
+  await eventually(async () => expect((await api.spooled()).length).toBeGreaterThan(before));
+  return { ...connection, finish: () => void connection.socket.write(body.subarray(half)) };
+};

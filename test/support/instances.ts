@@ -1,0 +1,85 @@
+/** Instances of a service on a runner of the test's choice, without a platform around them. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findToolchain } from "../../adapters/local/builder/toolchain.ts";
+import { type InstanceDeps, type InstanceSpec, startInstance } from "../../adapters/local/runner/instance.ts";
+import { randomIds } from "../../adapters/shared/system.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import type { NewLogEntry } from "../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { Bench } from "./jobs.ts";
+
+const template: ServiceTemplate = {
+  name: "app" as DeploymentName,
+  owner: "acme" as AccountId,
+  port: 8080,
+  memory: 256 * 1024 ** 2,
+  cpu: 1,
+  timeout: 10,
+  concurrency: 10,
+  maxInstances: 1,
+  sessionAffinity: false,
+  useHttp2: false,
+  mounts: [],
+  schedule: null,
+  env: {},
+  image: "local://test",
+  deployId: "test",
+};
+
+export interface Instances {
+  /** What the instances logged. */
+  readonly entries: NewLogEntry[];
+  /** What the platform logged about them. */
+  readonly complaints: string[];
+  /** What was said while the last one started. */
+  readonly said: string[];
+  readonly runDir: string;
+  start(
+    server: string,
+    more?: { template?: Partial<ServiceTemplate>; listenMillis?: number; signal?: AbortSignal },
+  ): ReturnType<typeof startInstance>;
+}
+
+/** @param change what is to be otherwise than in a real engine */
+export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}): Instances => {
+  const entries: NewLogEntry[] = [];
+  const complaints: string[] = [];
+  const said: string[] = [];
+  const complain = (message: string) => void complaints.push(message);
+  const runDir = join(bench.folder, "run");
+  mkdirSync(runDir);
+  const deps: InstanceDeps = {
+    runner: bench.runner,
+    tellsNodeItsMemory: false,
+    toolchain: findToolchain(join(bench.folder, "tools"), process.env),
+    runDir,
+    scope: bench.scope,
+    ids: randomIds,
+    log: (entry) => void entries.push(entry) as undefined,
+    logger: { debug: complain, info: complain, warn: complain, error: complain },
+    graceMillis: 500,
+    elsewhereMillis: 500,
+    ...change,
+  };
+  let sources = 0;
+  return {
+    entries,
+    complaints,
+    said,
+    runDir,
+    start: (server, { template: changed = {}, listenMillis = 30_000, signal = new AbortController().signal } = {}) => {
+      const app = join(bench.folder, `app${++sources}`);
+      mkdirSync(app);
+      writeFileSync(join(app, "server.js"), server);
+      said.length = 0;
+      const spec: InstanceSpec = {
+        template: { ...template, ...changed },
+        revision: "app-00001",
+        image: { reference: "local://test", app, kind: "node", command: "exec node server.js", path: [], needs: [] },
+      };
+      return startInstance(deps, spec, { listenMillis, signal, say: (message) => void said.push(message) });
+    },
+  };
+};

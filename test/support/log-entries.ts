@@ -1,0 +1,28 @@
+/** The log of a deployment as tests look at it. */
+import { type AccountId, parseAccount } from "../../core/domain/account.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { TestPlatform } from "./local-platform.ts";
+
+/** All entries of a deployment, oldest first. */
+export const entriesOf = async (
+  { local }: Pick<TestPlatform, "local">,
+  service = "app",
+  account = "acme",
+): Promise<readonly LogEntry[]> => {
+  const scope = { owner: parseAccount(account) as AccountId, service: service as DeploymentName };
+  return (await local.provider.logs.newest(scope, 1000))._unsafeUnwrap();
+};
+
+/** The platform's own entries of a kind, such as `started` or `crashed`. */
+export const eventsOf = async (
+  platform: Pick<TestPlatform, "local">,
+  event: string,
+): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  (await entriesOf(platform)).flatMap(({ logName, json }) =>
+    logName === "platform" && json?.["event"] === event ? [json] : [],
+  );
+
+/** The entries of served requests. */
+export const requestsOf = async (platform: Pick<TestPlatform, "local">): Promise<readonly LogEntry[]> =>
+  (await entriesOf(platform)).filter(({ logName }) => logName === "requests");

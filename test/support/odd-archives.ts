@@ -1,0 +1,108 @@
+/** Archives that no ordinary packer writes: headers of other kinds, sizes that are only claimed, bombs. */
+import { constants, crc32, deflateRawSync, gzipSync } from "node:zlib";
+import { type Entry, tarOf } from "./archives.ts";
+
+const BLOCK = 512;
+const MiB = 1024 * 1024;
+
+/** The end of an archive: two blocks of zeros. */
+export const END = Buffer.alloc(2 * BLOCK);
+
+/** Entries without the end of the archive after them. */
+export const blocksOf = (...entries: readonly Entry[]): Buffer => tarOf(entries).subarray(0, -END.length);
+
+/** Changes a header and makes its checksum right again. */
+export const patched = (blocks: Buffer, change: (header: Buffer) => void): Buffer => {
+  const made = Buffer.from(blocks);
+  const header = made.subarray(0, BLOCK);
+  change(header);
+  header.fill(" ", 148, 156);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return made;
+};
+
+/** An entry of the type that tar writes as this letter; a claimed size comes with no content. */
+export const entryOfType = (letter: string, entry: Entry): Buffer =>
+  patched(blocksOf(entry), (header) => header.write(letter, 156));
+
+const paxRecord = (key: string, value: string): string => {
+  const rest = Buffer.byteLength(` ${key}=${value}\n`);
+  let length = rest + 1;
+  while (length !== rest + String(length).length) length = rest + String(length).length;
+  return `${length} ${key}=${value}\n`;
+};
+
+/** A pax header for the entry after it (`x`), or for all that follow (`g`). */
+export const paxHeader = (records: Readonly<Record<string, string>>, letter: "x" | "g" = "x"): Buffer => {
+  const content = Object.entries(records)
+    .map(([key, value]) => paxRecord(key, value))
+    .join("");
+  return entryOfType(letter, { path: "PaxHeader", content });
+};
+
+/** GNU tar's way to say a path of over 100 bytes. */
+export const gnuLongName = (path: string): Buffer => entryOfType("L", { path: "././@LongLink", content: `${path}\0` });
+
+/** Sizes of 8 GiB and more, which do not fit into eleven octal digits. */
+export const hugeHeader = (path: string, size: bigint): Buffer =>
+  patched(blocksOf({ path }), (header) => {
+    header.writeUInt32BE(0x80000000, 124);
+    header.writeBigUInt64BE(size, 128);
+  });
+
+const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
+
+const deflatedPiece = (bytes: Uint8Array): Buffer =>
+  deflateRawSync(bytes, { level: 9, finishFlush: constants.Z_FULL_FLUSH });
+
+/**
+ * One gzip member that holds `start`, zeros by the MiB, then `end`. It is put together from pieces that are packed
+ * once, so that gigabytes take no time to make; its checksum is right only where there are no zeros.
+ */
+export const gzipWithZeros = (start: Uint8Array, mebibytes: number, end: Uint8Array = new Uint8Array()): Buffer => {
+  const zeros = deflatedPiece(Buffer.alloc(16 * MiB));
+  const trailer = Buffer.alloc(8);
+  trailer.writeUInt32LE(crc32(Buffer.concat([start, end])), 0);
+  trailer.writeUInt32LE(start.length + end.length, 4);
+  const pieces = Array.from({ length: Math.ceil(mebibytes / 16) }, () => zeros);
+  return Buffer.concat([GZIP_HEAD, deflatedPiece(start), ...pieces, deflateRawSync(end), trailer]);
+};
+
+const TEN_GB = 10_000;
+const good = blocksOf({ path: "index.js", content: "run()" });
+const claimed = (path: string, mebibytes: number): Buffer => blocksOf({ path, claimedSize: mebibytes * MiB });
+
+/** Ten gigabytes in some ten megabytes, in every way that we know of. */
+export const bombs: Readonly<Record<string, () => Buffer>> = {
+  "an entry that claims it": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
+  "a pax header that claims it": () =>
+    gzipWithZeros(Buffer.concat([good, paxHeader({ size: "10000000000" }), claimed("big", 0)]), TEN_GB),
+  "a pax header for all entries that claims it": () =>
+    gzipWithZeros(Buffer.concat([good, paxHeader({ size: "10000000000" }, "g"), claimed("big", 0)]), TEN_GB),
+  "a pax header that is itself so long": () =>
+    gzipWithZeros(Buffer.concat([good, entryOfType("x", { path: "x", claimedSize: 8_000 * MiB })]), TEN_GB),
+  "a long name that is itself so long": () =>
+    gzipWithZeros(Buffer.concat([good, entryOfType("L", { path: "x", claimedSize: 8_000 * MiB })]), TEN_GB),
+  "zeros after the end of the archive": () => gzipWithZeros(Buffer.concat([good, END]), TEN_GB),
+  "members of gzip after the end of the archive": () => {
+    const member = gzipSync(Buffer.alloc(16 * MiB));
+    return Buffer.concat([gzipSync(Buffer.concat([good, END])), ...Array.from({ length: 640 }, () => member)]);
+  },
+  "entries that are each allowed": () => {
+    const entry = (n: number) => [deflatedPiece(claimed(`big-${n}`, 512)), ...Array(32).fill(deflatedPiece(zeros))];
+    const zeros = Buffer.alloc(16 * MiB);
+    return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 20 }, (_, n) => entry(n)).flat()]);
+  },
+  "an entry whose size the headers disagree about": () => {
+    const lies = [paxHeader({ size: "0" }, "g"), paxHeader({ size: "10000000000" })];
+    return gzipWithZeros(Buffer.concat([good, ...lies, claimed("big", 0)]), TEN_GB);
+  },
+  "a gzip within the gzip": () => gzipSync(gzipWithZeros(Buffer.concat([good, END]), TEN_GB)),
+  "headers without end": () => {
+    const header = deflatedPiece(
+      Buffer.concat(Array.from({ length: 4096 }, () => paxHeader({ comment: "x".repeat(400) }))),
+    );
+    return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
+  },
+};

@@ -1,0 +1,27 @@
+/** Reading refusals as contract section 3 has them. */
+import { expect } from "vitest";
+import type { Answer } from "./api.ts";
+
+/** Where and what each problem is, as `field.part: type`, sorted; checks the shape of the answer on the way. */
+export const problemsOf = (answer: Answer): string[] => {
+  expect(answer.status, answer.text).toBe(422);
+  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(Object.keys(answer.json)).toEqual(["detail"]);
+  const problems: { loc: (string | number)[]; msg: string; type: string }[] = answer.json.detail;
+  expect(problems.length).toBeGreaterThan(0);
+  for (const problem of problems) {
+    expect(Object.keys(problem).sort()).toEqual(["loc", "msg", "type"]);
+    expect(["body", "query", "header"]).toContain(problem.loc[0]);
+    expect(problem.msg).toMatch(/\S/);
+  }
+  return problems.map(({ loc, type }) => `${loc.join(".")}: ${type}`).sort();
+};
+
+/** What a refusal that is not about fields says. */
+export const detailOf = (answer: Answer, status: number): string => {
+  expect(answer.status, answer.text).toBe(status);
+  expect(answer.headers.get("content-type")).toMatch(/^application\/json/);
+  expect(Object.keys(answer.json)).toEqual(["detail"]);
+  expect(typeof answer.json.detail).toBe("string");
+  return answer.json.detail;
+};

@@ -1,0 +1,12 @@
+/**
+ * How often a property is tried: the number it asks for, times `PORTSIDE_RUNS` where a longer search is wanted; and
+ * from which seed: a new one each time, or `PORTSIDE_SEED` where a failure is to be met again.
+ */
+
+const { PORTSIDE_RUNS: factor = "1", PORTSIDE_SEED: seed } = process.env;
+
+/** The fast-check parameters for a property that is worth this many tries. */
+export const runs = (times: number): { readonly numRuns: number; readonly seed?: number } => ({
+  numRuns: Math.ceil(times * Number(factor)),
+  ...(seed === undefined ? {} : { seed: Number(seed) }),
+});

@@ -1,0 +1,27 @@
+/**
+ * The API in a process of its own, over memory with uploads on disk, so that its memory and its log can be measured.
+ * Started by `server-process.ts`; the first argument is the spool's folder, the second the log level.
+ */
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createDiskSpool } from "../../adapters/shared/disk-spool.ts";
+import { randomIds } from "../../adapters/shared/system.ts";
+import { createControlPlane } from "../../core/control-plane.ts";
+import { type AccountId, parseAccount } from "../../core/domain/account.ts";
+import { createPino, type LogLevel, loggerOf } from "../../hosts/composition/logger.ts";
+import { createServer } from "../../hosts/http/server.ts";
+import { memoryUse } from "./memory-use.ts";
+
+const [spoolFolder = "", level = "silent"] = process.argv.slice(2);
+const log = createPino(level as LogLevel);
+const memory = createMemoryProvider({ logger: loggerOf(log) });
+const provider = { ...memory.provider, spool: createDiskSpool(spoolFolder, randomIds) };
+const app = await createServer({ controlPlane: createControlPlane({ ...memory.ports, provider }), logger: log });
+await app.listen({ host: "127.0.0.1", port: 0 });
+
+process.on("message", async (question: { readonly ask: "key" | "memory"; readonly account?: string }) => {
+  if (question.ask === "memory") return process.send?.(memoryUse());
+  const made = await memory.identity.keys.create(parseAccount(question.account ?? "acme") as AccountId, "test");
+  return process.send?.(made._unsafeUnwrap().key);
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.((app.server.address() as { port: number }).port);

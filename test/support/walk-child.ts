@@ -1,0 +1,26 @@
+/** Walks one bomb in a process of its own and reports how long it took and how much memory. */
+import { ArchiveWalk } from "../../adapters/shared/archive-walk.ts";
+import { archiveLimits } from "../../core/domain/limits.ts";
+import { bytesOf, tarGz } from "./archives.ts";
+import { memoryUse } from "./memory-use.ts";
+import { bombs } from "./odd-archives.ts";
+
+const walk = async (archive: Uint8Array): Promise<string | undefined> => {
+  const one = new ArchiveWalk(archiveLimits);
+  for await (const chunk of bytesOf(archive)) {
+    await one.write(chunk);
+    if (one.problem !== undefined) return one.problem;
+  }
+  await one.end();
+  return one.problem;
+};
+
+// What the first walk of a process loads is not the bomb's.
+await walk(tarGz([{ path: "a", content: "a" }]));
+const bomb = (bombs[process.argv[2] as string] as () => Buffer)();
+globalThis.gc?.();
+const before = memoryUse().now;
+const began = performance.now();
+const problem = await walk(bomb);
+const millis = Math.round(performance.now() - began);
+process.stdout.write(JSON.stringify({ problem, millis, bytes: bomb.length, grown: memoryUse().peak - before }));

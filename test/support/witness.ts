@@ -1,0 +1,82 @@
+/**
+ * What services under test tell the test, and where they wait for its word: events instead of clocks.
+ *
+ * A service gets the address by its environment and the two functions of `witnessCode`.
+ */
+import { createServer, type ServerResponse } from "node:http";
+
+export interface Witness extends AsyncDisposable {
+  /** For a service's environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What was reported under this name so far, oldest first. */
+  seen(name: string): readonly string[];
+  /** Resolves when there are this many reports of the name. */
+  reported(name: string, count?: number): Promise<readonly string[]>;
+  /** Lets everything go on that waits under the name, now or later. */
+  release(name: string): void;
+}
+
+/** `report(name, text)` and `hold(name)` for a service; `hold` resolves when the test releases the name. */
+export const witnessCode = `
+import { request as toWitness } from "node:http";
+const ask = (path, text) => new Promise((resolve) => {
+  const asked = toWitness(process.env.WITNESS + path, { method: "POST", agent: false }, (answer) => {
+    answer.resume();
+    answer.on("close", resolve);
+  });
+  asked.on("error", resolve);
+  asked.end(text);
+});
+const report = (name, text = "") => ask("/report/" + name, String(text));
+const hold = (name) => ask("/hold/" + name, "");
+`;
+
+export const startWitness = async (): Promise<Witness> => {
+  const seen = new Map<string, string[]>();
+  const watchers = new Set<() => void>();
+  const released = new Set<string>();
+  const held: { name: string; response: ServerResponse }[] = [];
+  const note = (name: string, text: string) => {
+    seen.set(name, [...(seen.get(name) ?? []), text]);
+    for (const watch of watchers) watch();
+  };
+  const letGo = () => {
+    for (const { name, response } of held) if (released.has(name)) response.end();
+  };
+  const server = createServer(async (request, response) => {
+    const [, what, name = ""] = (request.url ?? "").split("/");
+    const text = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>)).toString();
+    if (what === "report") {
+      note(name, text);
+      response.end();
+    } else {
+      held.push({ name, response });
+      letGo();
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    env: { WITNESS: `http://127.0.0.1:${port}` },
+    seen: (name) => seen.get(name) ?? [],
+    reported: (name, count = 1) =>
+      new Promise((resolve) => {
+        const watch = () => {
+          const reports = seen.get(name) ?? [];
+          if (reports.length < count) return;
+          watchers.delete(watch);
+          resolve(reports);
+        };
+        watchers.add(watch);
+        watch();
+      }),
+    release: (name) => {
+      released.add(name);
+      letGo();
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};
