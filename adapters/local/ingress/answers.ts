@@ -1,5 +1,5 @@
 /** What the ingress itself answers: refusals, time-outs, broken instances. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GateRefusal } from "./gate.ts";
 
 export interface OwnAnswer {
@@ -28,19 +28,38 @@ export const answerFor = (refusal: GateRefusal): OwnAnswer => {
 export const TIMED_OUT: OwnAnswer = { status: 504, detail: "The service took longer than its timeout." };
 export const BROKEN: OwnAnswer = { status: 502, detail: "The service broke the connection." };
 export const UNKNOWN_HOST: OwnAnswer = { status: 404, detail: "No service has this host name." };
+export const BAD_HEAD: OwnAnswer = { status: 400, detail: "The request's headers are not valid." };
+export const BAD_CODING: OwnAnswer = { status: 501, detail: "The only transfer coding known here is chunked." };
+export const NO_UPGRADE: OwnAnswer = { status: 501, detail: "This request cannot change the protocol." };
 export const BAD_TARGET: OwnAnswer = { status: 400, detail: "The request's target is not a path." };
+export const NOT_HTTP2: OwnAnswer = {
+  status: 505,
+  detail: "This service speaks HTTP/1.1; deploy it with use_http2 to reach it over HTTP/2.",
+};
 
 export const bodyOf = (answer: OwnAnswer): string => JSON.stringify({ detail: answer.detail });
 
-/** Answers in place of the service and closes the connection where the request's body was not read. */
-export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId: string, close: boolean): void => {
+/** Answers in place of the service. */
+export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId: string): void => {
   const body = bodyOf(answer);
   res.writeHead(answer.status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),
     "x-request-id": requestId,
     ...(answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) }),
-    ...(close ? { connection: "close" } : {}),
   });
   res.end(body);
+};
+
+const LINGER_MS = 5000;
+
+/**
+ * Reads and drops what a client still sends after its answer, for a while: a connection that is closed on a client
+ * that sends is reset, and the client never sees the answer.
+ */
+export const readOn = (req: IncomingMessage): void => {
+  if (req.complete || req.destroyed) return;
+  const timer = setTimeout(() => req.destroy(), LINGER_MS);
+  req.once("close", () => clearTimeout(timer));
+  req.resume();
 };

@@ -1,9 +1,9 @@
 /** One HTTP/1.1 request to one instance and its answer back, streamed both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
-import { requestHeaders, responseHeaders } from "./headers.ts";
-import type { Member } from "./pool.ts";
-import { hasBody, RelayedBody } from "./relayed-body.ts";
+import { flushHead, requestHeaders, responseHeaders } from "./headers.ts";
+import type { Member } from "./member.ts";
+import type { RelayedBody } from "./relayed-body.ts";
 
 /**
  * Kept connections are closed before any common server closes them (gunicorn: 2 s), because a request that is
@@ -29,12 +29,25 @@ export type ExchangeEnd =
   | { readonly kind: "done" }
   /** The answer broke off after its head was out. */
   | { readonly kind: "cut" }
+  /** The request's head is none that may be passed on. */
+  | { readonly kind: "refused" }
   /** The instance gave no answer. `unsent`: it saw nothing of the request, so another may be asked. */
   | { readonly kind: "broken"; readonly unsent: boolean };
+
+/** The words after the status, unless they hold what cannot be written again. */
+const plainReason = (reason: string | undefined): string =>
+  reason !== undefined && /^[\t\x20-\x7e]*$/.test(reason) ? reason : "";
+
+/** How an exchange ended for which no answer began. */
+const endBefore = (code: string | undefined): ExchangeEnd =>
+  // A head that Node's parser lets pass and undici does not, such as two Host headers.
+  code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: code === "ECONNREFUSED" };
 
 export interface ExchangeOptions {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** The request's body; another exchange may take it where this one ends `unsent`. */
+  readonly body: RelayedBody | null;
   readonly member: Member;
   readonly requestId: string;
   readonly remoteIp: string;
@@ -48,8 +61,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #options: ExchangeOptions;
   readonly #onEnd: (end: ExchangeEnd) => void;
   #controller: Dispatcher.DispatchController | undefined;
-  #body: RelayedBody | null = null;
   #abortedFor: Error | undefined;
+  #dispatched = false;
   #started = false;
   #wrote = false;
   #held = false;
@@ -61,30 +74,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#onEnd = onEnd;
   }
 
-  /** True once the head of the answer is on its way to the client. */
-  get started(): boolean {
-    return this.#started;
+  begin(): void {
+    const { body } = this.#options;
+    // The head is sent with the first bytes of the body. While it waits for them, a kept connection could be closed.
+    if (body === null) this.#dispatch();
+    else body.whenBegun(() => this.#dispatch());
   }
 
-  begin(): void {
-    const { req, member } = this.#options;
-    this.#body = hasBody(req) ? new RelayedBody(req) : null;
+  #dispatch(): void {
+    if (this.#ended) return;
+    this.#dispatched = true;
+    const { req, body, member } = this.#options;
     const path = req.url as string;
     const method = req.method as Dispatcher.HttpMethod;
-    try {
-      connectionsOf(member).dispatch(
-        { path, method, headers: requestHeaders(req, this.#options), body: this.#body },
-        this,
-      );
-    } catch {
-      // A head that Node's parser lets pass and undici does not, such as two Host headers.
-      this.#end({ kind: "broken", unsent: false });
-    }
+    const headers = requestHeaders(req, this.#options);
+    connectionsOf(member).dispatch({ path, method, headers, body }, this);
   }
 
   /** Breaks off towards the instance; the client is the caller's to answer. */
   abort(reason: Error): void {
     this.#abortedFor = reason;
+    if (!this.#dispatched) return this.#end({ kind: "broken", unsent: false });
     this.#controller?.abort(reason);
   }
 
@@ -103,14 +113,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const { res, requestId, cookie } = this.#options;
     this.#started = true;
-    res.writeHead(status, message ?? "", responseHeaders(headers, requestId, cookie));
+    res.writeHead(status, plainReason(message), responseHeaders(headers, requestId, cookie));
     res.on("drain", () => {
       this.#held = false;
       controller.resume();
     });
     // A head whose body does not come with it is sent at once all the same: an event stream may be silent for long.
     setImmediate(() => {
-      if (!this.#wrote && !this.#ended && !res.destroyed) res.flushHeaders();
+      if (!this.#wrote && !this.#ended && !res.destroyed) flushHead(res);
     });
   }
 
@@ -131,13 +141,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error & { code?: string }): void {
-    this.#body?.destroy();
-    this.#end(this.#started ? { kind: "cut" } : { kind: "broken", unsent: error.code === "ECONNREFUSED" });
+    this.#end(this.#started ? { kind: "cut" } : endBefore(error.code));
   }
 
   #end(end: ExchangeEnd): void {
     if (this.#ended) return;
     this.#ended = true;
+    if (end.kind !== "broken" || !end.unsent) this.#options.body?.destroy();
     this.#onEnd(end);
   }
 }

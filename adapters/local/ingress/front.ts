@@ -5,9 +5,20 @@ import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { saneRequestId } from "../../../core/domain/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
-import { answerFor, BAD_TARGET, BROKEN, type OwnAnswer, sendOwnAnswer, TIMED_OUT } from "./answers.ts";
+import {
+  answerFor,
+  BAD_CODING,
+  BAD_HEAD,
+  BAD_TARGET,
+  BROKEN,
+  type OwnAnswer,
+  readOn,
+  sendOwnAnswer,
+  TIMED_OUT,
+} from "./answers.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";
 import type { Admission, Gate } from "./gate.ts";
+import { hasBody, isPlainOrChunked, RelayedBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
 export interface FrontDeps {
@@ -16,7 +27,7 @@ export interface FrontDeps {
 }
 
 /** An instance that refuses connections is given up, and another one asked, this often. */
-const TRIES = 3;
+export const TRIES = 3;
 
 class Visit {
   readonly #deps: FrontDeps;
@@ -28,6 +39,7 @@ class Visit {
   readonly #begun = performance.now();
   readonly #affinity: string | undefined;
   #admission: Admission | undefined;
+  #body: RelayedBody | null = null;
   #exchange: Exchange | undefined;
   #timer: NodeJS.Timeout | undefined;
   #tries = 0;
@@ -47,6 +59,7 @@ class Visit {
 
   begin(): void {
     if (!this.#req.url?.startsWith("/")) return this.#answer(BAD_TARGET);
+    if (!isPlainOrChunked(this.#req)) return this.#answer(BAD_CODING);
     const admission = this.#gate.tryAdmit(this.#affinity);
     if (admission !== undefined) this.#run(admission);
     else void this.#wait();
@@ -59,9 +72,9 @@ class Visit {
     const outcome = await this.#gate.admit(this.#affinity, gone.signal);
     this.#res.off("close", abort);
     if ("lease" in outcome) {
-      if (this.#over) outcome.lease.release();
+      if (this.#answered) outcome.lease.release();
       else this.#run(outcome);
-    } else if (!this.#over) this.#answer(answerFor(outcome));
+    } else this.#answer(answerFor(outcome));
   }
 
   #run(admission: Admission): void {
@@ -69,11 +82,13 @@ class Visit {
     const { id } = lease.member.instance;
     this.#admission = admission;
     this.#tries++;
+    if (this.#tries === 1 && hasBody(this.#req)) this.#body = new RelayedBody(this.#req);
     this.#timer ??= setTimeout(() => this.#timedOut(), serving.template.timeout * 1000);
     this.#exchange = new Exchange(
       {
         req: this.#req,
         res: this.#res,
+        body: this.#body,
         member: lease.member,
         requestId: this.#requestId,
         remoteIp: this.#remoteIp,
@@ -84,38 +99,37 @@ class Visit {
     this.#exchange.begin();
   }
 
-  #exchanged({ lease }: Admission, end: ExchangeEnd): void {
+  #exchanged({ lease, serving }: Admission, end: ExchangeEnd): void {
+    if (end.kind === "broken" && end.unsent) serving.pool.giveUp(lease.member);
     lease.release();
     if (this.#over) return;
     switch (end.kind) {
       case "done":
         return;
+      case "refused":
+        return this.#answer(BAD_HEAD);
       case "cut":
         this.#res.destroy();
         return;
       case "broken":
-        if (!end.unsent || this.#tries >= TRIES) return this.#answer(BROKEN);
-        // Nobody listens there any more, whatever the process does.
-        lease.member.leaving = true;
-        void lease.member.instance.stop();
+        if (!end.unsent || this.#answered || this.#tries >= TRIES) return this.#answer(BROKEN);
         void this.#wait();
     }
   }
 
   #timedOut(): void {
-    const late = new Error("the request passed its timeout");
-    const exchange = this.#exchange;
-    if (exchange?.started === true) this.#res.destroy();
-    else this.#answer(TIMED_OUT);
-    exchange?.abort(late);
+    // Where the answer has begun, its end by force cuts it.
+    this.#answer(TIMED_OUT);
+    this.#exchange?.abort(new Error("the request passed its timeout"));
+  }
+
+  /** True where nothing more can be said to the client: it has an answer, or is gone. */
+  get #answered(): boolean {
+    return this.#over || this.#res.headersSent || this.#res.destroyed;
   }
 
   #answer(answer: OwnAnswer): void {
-    if (this.#res.headersSent || this.#res.destroyed) return;
-    const unread = !this.#req.complete;
-    sendOwnAnswer(this.#res, answer, this.#requestId, unread);
-    // What the client still sends is read and dropped, so that it gets to see the answer.
-    if (unread) this.#req.resume();
+    if (!this.#answered) sendOwnAnswer(this.#res, answer, this.#requestId);
   }
 
   /** The answer is out, or the client is gone. */
@@ -125,6 +139,7 @@ class Visit {
     clearTimeout(this.#timer);
     this.#status = this.#res.headersSent ? this.#res.statusCode : 499;
     if (!this.#res.writableFinished) this.#exchange?.abort(new Error("the client went away"));
+    readOn(this.#req);
     this.#log();
   }
 

@@ -1,5 +1,5 @@
 /** What a proxy changes in the headers that pass it. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 /** Headers that belong to one connection, not to the message. */
 const HOP_BY_HOP = new Set([
@@ -22,7 +22,7 @@ const HOP_BY_HOP = new Set([
 ]);
 
 /** The further headers that a message itself declares to be of its connection. */
-const namedByConnection = (connection: string | undefined): string[] =>
+export const namedByConnection = (connection: string | undefined): string[] =>
   connection === undefined
     ? []
     : connection
@@ -71,4 +71,9 @@ export const responseHeaders = (
   kept["x-request-id"] = requestId;
   if (cookie !== undefined) kept["set-cookie"] = [...(headers["set-cookie"] ?? []), cookie];
   return kept;
+};
+
+/** Sends the head of an answer ahead of its body. `flushHeaders` would write as UTF-8 what was read as Latin-1. */
+export const flushHead = (res: ServerResponse): void => {
+  res.write("", "latin1");
 };

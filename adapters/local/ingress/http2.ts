@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   type ClientHttp2Session,
+  type ClientHttp2Stream,
   connect,
   constants,
   type IncomingHttpHeaders,
@@ -14,204 +15,218 @@ import {
 } from "node:http2";
 import { saneRequestId } from "../../../core/domain/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
-import { answerFor, BAD_TARGET, BROKEN, bodyOf, type OwnAnswer, sendOwnAnswer, TIMED_OUT } from "./answers.ts";
-import type { FrontDeps } from "./front.ts";
-import type { Admission, Gate } from "./gate.ts";
-import type { Member } from "./pool.ts";
-import { hasBody } from "./relayed-body.ts";
+import { answerFor, BAD_CODING, BAD_HEAD, BAD_TARGET, BROKEN, type OwnAnswer, TIMED_OUT } from "./answers.ts";
+import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
+import { type FrontDeps, TRIES } from "./front.ts";
+import type { Admission, Gate, Serving } from "./gate.ts";
+import { namedByConnection, responseHeaders } from "./headers.ts";
+import type { Member } from "./member.ts";
 import { requestEntry } from "./request-log.ts";
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;
 
 /** Headers of one connection; HTTP/2 has none of them, `te: trailers` apart. */
-const dropped = [
+const dropped = new Set([
   "connection",
   "keep-alive",
   "proxy-connection",
+  "proxy-authorization",
   "transfer-encoding",
   "upgrade",
   "host",
   "expect",
   "http2-settings",
-];
+]);
 
-const sessionOf = (member: Member): ClientHttp2Session => {
+/** The session with an instance, or undefined where the instance does not take one. */
+const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined> => {
   const kept = member.resources.get("http2") as { session: ClientHttp2Session } | undefined;
-  if (kept !== undefined && !kept.session.closed && !kept.session.destroyed) return kept.session;
-  const session = connect(`http://127.0.0.1:${member.instance.port}`);
-  // A broken session breaks its streams, and those report it.
-  session.on("error", () => undefined);
-  member.resources.set("http2", { session, close: () => session.destroy() } as { close(): void });
-  return session;
+  let session = kept?.session;
+  if (session === undefined || session.closed || session.destroyed) {
+    const made = connect(`http://127.0.0.1:${member.instance.port}`);
+    // A broken session breaks its streams, and those report it.
+    made.on("error", () => undefined);
+    member.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });
+    session = made;
+  }
+  const { connecting } = session;
+  if (!connecting) return session;
+  return new Promise((resolve) => {
+    session.once("connect", () => resolve(session));
+    session.once("close", () => resolve(undefined));
+  });
 };
 
-/** The client's side of an exchange, whichever version of HTTP it speaks. */
-interface ClientSide {
-  readonly headers: IncomingHttpHeaders;
-  readonly method: string;
-  readonly path: string;
-  readonly authority: string;
-  readonly remoteIp: string;
-  readonly protocol: string;
-  readonly endsWithHead: boolean;
-  readonly body: NodeJS.ReadableStream;
-  readonly sink: NodeJS.WritableStream;
-  started(): boolean;
-  respond(headers: IncomingHttpHeaders, extra: Record<string, string>): void;
-  trailers(headers: IncomingHttpHeaders): void;
-  answer(answer: OwnAnswer, requestId: string): void;
-  cut(): void;
-  onClose(listener: () => void): void;
-}
-
-const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":") && !dropped.includes(name)));
-
-const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, remoteIp: string): ClientSide => {
-  let trailers: OutgoingHttpHeaders = {};
-  stream.on("wantTrailers", () => stream.sendTrailers(trailers));
-  // Its close follows.
-  stream.on("error", () => undefined);
+const upstreamHeaders = (client: ClientSide, requestId: string, service: string): OutgoingHttpHeaders => {
+  const headers: OutgoingHttpHeaders = {};
+  const named = namedByConnection(client.headers.connection);
+  for (const [name, value] of Object.entries(client.headers)) {
+    if (name.startsWith(":") || dropped.has(name) || named.includes(name)) continue;
+    if (name !== "te" || value === "trailers") headers[name] = value;
+  }
+  const before = headers["x-forwarded-for"];
+  const authority = client.authority || service;
   return {
-    headers,
-    method: String(headers[HTTP2_HEADER_METHOD]),
-    path: String(headers[HTTP2_HEADER_PATH] ?? ""),
-    authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
-    remoteIp,
-    protocol: "HTTP/2",
-    endsWithHead: stream.endAfterHeaders,
-    body: stream,
-    sink: stream,
-    started: () => stream.headersSent,
-    respond: (answer, extra) => {
-      if (stream.destroyed) return;
-      const status = answer[HTTP2_HEADER_STATUS];
-      stream.respond({ ...withoutPseudo(answer), ...extra, [HTTP2_HEADER_STATUS]: status }, { waitForTrailers: true });
-    },
-    trailers: (sent) => {
-      trailers = withoutPseudo(sent);
-    },
-    answer: (answer, requestId) => {
-      if (stream.destroyed || stream.headersSent) return;
-      const extra = answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) };
-      stream.respond({
-        [HTTP2_HEADER_STATUS]: answer.status,
-        "content-type": "application/json",
-        "x-request-id": requestId,
-        ...extra,
-      });
-      stream.end(bodyOf(answer));
-    },
-    cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
-    onClose: (listener) => stream.once("close", listener),
-  };
-};
-
-const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSide => ({
-  headers: req.headers,
-  method: req.method ?? "GET",
-  path: req.url ?? "",
-  authority: req.headers.host ?? "",
-  remoteIp: req.socket.remoteAddress ?? "",
-  protocol: `HTTP/${req.httpVersion}`,
-  endsWithHead: !hasBody(req),
-  body: req,
-  sink: res,
-  started: () => res.headersSent,
-  respond: (answer, extra) => {
-    res.writeHead(Number(answer[HTTP2_HEADER_STATUS]), { ...withoutPseudo(answer), ...extra });
-    res.flushHeaders();
-  },
-  trailers: (sent) => {
-    if (res.chunkedEncoding) res.addTrailers(withoutPseudo(sent) as Record<string, string>);
-  },
-  answer: (answer, requestId) => {
-    if (!res.headersSent) sendOwnAnswer(res, answer, requestId, !req.complete);
-  },
-  cut: () => res.destroy(),
-  onClose: (listener) => res.once("close", listener),
-});
-
-const upstreamHeaders = (client: ClientSide, requestId: string): OutgoingHttpHeaders => {
-  const before = client.headers["x-forwarded-for"];
-  return {
-    ...withoutPseudo(client.headers),
+    ...headers,
     [HTTP2_HEADER_METHOD]: client.method,
     [HTTP2_HEADER_PATH]: client.path,
     [HTTP2_HEADER_SCHEME]: "http",
-    [HTTP2_HEADER_AUTHORITY]: client.authority,
+    [HTTP2_HEADER_AUTHORITY]: authority,
     "x-request-id": requestId,
     "x-forwarded-for": before === undefined ? client.remoteIp : `${before}, ${client.remoteIp}`,
     "x-forwarded-proto": "http",
+    "x-forwarded-host": authority,
   };
 };
 
-/** Joins the client to a stream of the instance; resolves when both are over. */
-const exchange = (client: ClientSide, { lease, serving }: Admission, requestId: string, cookie: string | undefined) =>
-  new Promise<number>((resolve) => {
-    const stream = sessionOf(lease.member).request(upstreamHeaders(client, requestId), {
-      endStream: client.endsWithHead,
-    });
+interface Outcome {
+  readonly status: number;
+  readonly responseBytes: number;
+}
+
+/** Joins the client to a stream of the instance; resolves when the stream is over. */
+const exchange = (
+  client: ClientSide,
+  stream: ClientHttp2Stream,
+  timeoutMillis: number,
+  requestId: string,
+  cookie: string | undefined,
+) =>
+  new Promise<Outcome>((resolve) => {
     let status = 0;
+    let responseBytes = 0;
+    let over = false;
+    const fail = (answer: OwnAnswer) => {
+      if (over) return;
+      over = true;
+      if (client.started()) return client.cut();
+      status = answer.status;
+      client.answer(answer, requestId);
+    };
+    const giveUp = () => {
+      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+    };
     const timer = setTimeout(() => {
-      status = client.started() ? status : 504;
-      if (client.started()) client.cut();
-      else client.answer(TIMED_OUT, requestId);
-      stream.close(constants.NGHTTP2_CANCEL);
-    }, serving.template.timeout * 1000);
-    stream.on("response", (headers) => {
+      fail(TIMED_OUT);
+      giveUp();
+    }, timeoutMillis);
+    stream.on("response", (headers, flags) => {
+      if (over) return;
       status = Number(headers[HTTP2_HEADER_STATUS]);
-      client.respond(headers, { "x-request-id": requestId, ...(cookie === undefined ? {} : { "set-cookie": cookie }) });
-      stream.pipe(client.sink);
+      // The whole answer may be its head, as a failed call of gRPC is; it must not grow trailers on its way.
+      const whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      try {
+        client.respond(
+          status,
+          responseHeaders(withoutPseudo(headers) as IncomingHttpHeaders, requestId, cookie),
+          whole,
+        );
+      } catch {
+        // A head that this client's version of HTTP cannot have.
+        fail(BROKEN);
+        return giveUp();
+      }
+      if (!whole) stream.pipe(client.sink, { end: false });
+    });
+    stream.on("data", (chunk: Buffer) => {
+      responseBytes += chunk.length;
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
-    stream.on("error", () => {
-      if (client.started()) return client.cut();
-      status = 502;
-      client.answer(BROKEN, requestId);
+    stream.on("end", () => {
+      // Node ends a stream that was reset, too, and one whose session broke, at times without a code: it is destroyed then.
+      if (over || stream.destroyed) return;
+      over = true;
+      client.sink.end();
+      // What the service did not wait for it will not read.
+      if (!stream.writableFinished) giveUp();
     });
+    stream.on("error", () => undefined);
     stream.once("close", () => {
       clearTimeout(timer);
-      lease.release();
-      // Closed without an answer and without an error: the instance reset it.
-      if (status === 0) client.answer(BROKEN, requestId);
-      resolve(status === 0 ? 502 : status);
+      // Reset without an answer, or in the middle of one; to Node not every reset is an error.
+      fail(BROKEN);
+      resolve({ status, responseBytes });
     });
     client.onClose(() => {
-      if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
+      over = true;
+      giveUp();
     });
     if (!client.endsWithHead) client.body.pipe(stream);
   });
 
+/** Asks an instance, or another where nobody listens at the first. */
+const forward = async (
+  client: ClientSide,
+  gate: Gate,
+  requestId: string,
+  gone: AbortSignal,
+  admitted: (admission: Admission) => void,
+): Promise<Outcome> => {
+  const refuse = (answer: OwnAnswer): Outcome => {
+    client.answer(answer, requestId);
+    return { status: answer.status, responseBytes: 0 };
+  };
+  if (!client.path.startsWith("/")) return refuse(BAD_TARGET);
+  if (!client.plainOrChunked) return refuse(BAD_CODING);
+  const sticky = gate.serving?.template.sessionAffinity === true;
+  const affinity = sticky ? instanceOfCookie(client.headers.cookie) : undefined;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const outcome = gate.tryAdmit(affinity) ?? (await gate.admit(affinity, gone));
+    if (!("lease" in outcome)) return refuse(answerFor(outcome));
+    const { lease, serving } = outcome;
+    const { member } = lease;
+    try {
+      if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
+      admitted(outcome);
+      const session = await sessionOf(member);
+      if (session === undefined) {
+        serving.pool.giveUp(member);
+        continue;
+      }
+      if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
+      const stream = session.request(upstreamHeaders(client, requestId, gate.name), {
+        endStream: client.endsWithHead,
+      });
+      const { id } = member.instance;
+      const cookie = sticky && affinity !== id ? cookieFor(id) : undefined;
+      return await exchange(client, stream, serving.template.timeout * 1000, requestId, cookie);
+    } catch {
+      // A head that HTTP/1.1 allows and HTTP/2 does not.
+      return refuse(BAD_HEAD);
+    } finally {
+      lease.release();
+    }
+  }
+  return refuse(BROKEN);
+};
+
 const serve = async (deps: FrontDeps, client: ClientSide, gate: Gate): Promise<void> => {
   const begun = performance.now();
   const requestId = saneRequestId(client.headers["x-request-id"]) ?? deps.ids.id();
-  if (!client.path.startsWith("/")) return client.answer(BAD_TARGET, requestId);
   const gone = new AbortController();
   client.onClose(() => gone.abort());
-  const sticky = gate.serving?.template.sessionAffinity === true;
-  const affinity = sticky ? instanceOfCookie(client.headers.cookie) : undefined;
-  const outcome = gate.tryAdmit(affinity) ?? (await gate.admit(affinity, gone.signal));
-  if (!("lease" in outcome)) return client.answer(answerFor(outcome), requestId);
-  if (gone.signal.aborted) return outcome.lease.release();
-  const { serving, lease } = outcome;
-  const { id } = lease.member.instance;
-  const status = await exchange(client, outcome, requestId, sticky && affinity !== id ? cookieFor(id) : undefined);
+  let serving: Serving | undefined = gate.serving;
+  let instance: string | undefined;
+  const { status, responseBytes } = await forward(client, gate, requestId, gone.signal, (admission) => {
+    serving = admission.serving;
+    instance = admission.lease.member.instance.id;
+  });
+  if (serving === undefined) return;
   deps.log(
     requestEntry(serving.template, serving.revision, {
       method: client.method,
       target: client.path,
-      host: client.authority,
-      status,
-      responseBytes: 0,
+      host: client.authority || gate.name,
+      status: status === 0 ? 499 : status,
+      responseBytes,
       userAgent: client.headers["user-agent"],
       remoteIp: client.remoteIp,
       protocol: client.protocol,
       requestId,
       traceparent: client.headers["traceparent"] as string | undefined,
       millis: performance.now() - begun,
-      instance: id,
+      instance,
     }),
   );
 };

@@ -4,12 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { bodyOf, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
+import { bodyOf, NOT_HTTP2, readOn, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
 import { type FrontDeps, serveRequest } from "./front.ts";
 import { Gate, type Serving } from "./gate.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
-import { serveUpgrade } from "./upgrade.ts";
+import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
 
 export interface IngressConfig extends FrontDeps {
   readonly host: string;
@@ -111,22 +111,28 @@ export class Ingress {
 
   #handlers(gateOf: (host: string | undefined) => Gate | undefined): Handlers {
     const deps = this.#config;
-    const refuse = (res: ServerResponse) => sendOwnAnswer(res, UNKNOWN_HOST, deps.ids.id(), true);
+    const refuse = (req: IncomingMessage, res: ServerResponse) => {
+      res.once("close", () => readOn(req));
+      sendOwnAnswer(res, UNKNOWN_HOST, deps.ids.id());
+    };
     const find = (host: string | undefined, path: string | undefined) =>
       path?.startsWith(PLATFORM_PATH) === true ? undefined : gateOf(host);
     return {
       request: (req: IncomingMessage, res: ServerResponse) => {
         const gate = find(req.headers.host, req.url);
-        if (gate === undefined) refuse(res);
+        if (gate === undefined) refuse(req, res);
         else if (gate.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, gate);
         else serveRequest(deps, req, res, gate);
       },
+      mayUpgrade,
       upgrade: (req, socket, head) => {
         const gate = find(req.headers.host, req.url);
         if (gate === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         else void serveUpgrade(deps, req, socket, head, gate);
       },
       stream: (stream, headers) => {
+        // Its close follows.
+        stream.on("error", () => undefined);
         const gate = find(
           headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
@@ -139,8 +145,3 @@ export class Ingress {
     };
   }
 }
-
-const NOT_HTTP2 = {
-  status: 505,
-  detail: "This service speaks HTTP/1.1; deploy it with use_http2 to reach it over HTTP/2.",
-};

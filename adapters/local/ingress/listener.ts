@@ -5,6 +5,8 @@ import { createServer, type Server, type Socket } from "node:net";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
+  /** Whether a request that offers an upgrade is one for `upgrade`; the others go to `request`. */
+  mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
 }
@@ -26,15 +28,20 @@ export interface Listener {
 const peek = (socket: Socket, http1: Server, http2: Server): void => {
   socket.setTimeout(FIRST_BYTES_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
+  let head: Buffer | undefined;
   const onReadable = () => {
-    const head = socket.read() as Buffer | null;
-    if (head === null) return;
+    const more = socket.read() as Buffer | null;
+    if (more === null) return;
+    head = head === undefined ? more : Buffer.concat([head, more]);
+    const text = head.toString("latin1", 0, PREFACE.length);
+    const likeHttp2 = PREFACE.startsWith(text);
+    // A lone "P" may yet become a POST.
+    if (likeHttp2 && text.length < PREFACE.length) return;
     socket.off("readable", onReadable);
     socket.setTimeout(0);
     socket.removeAllListeners("timeout");
     socket.unshift(head);
-    const text = head.subarray(0, PREFACE.length).toString("latin1");
-    (text === PREFACE.slice(0, text.length) ? http2 : http1).emit("connection", socket);
+    (likeHttp2 ? http2 : http1).emit("connection", socket);
   };
   socket.on("readable", onReadable);
 };
@@ -49,6 +56,7 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_MS,
     requestTimeout: 0,
+    shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
   });
   http1.on("request", (req, res) => handlers.request(req, res));
   http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));

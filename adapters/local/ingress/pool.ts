@@ -5,6 +5,7 @@
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Instance } from "../runner/instance.ts";
 import type { Exit } from "../runner/runner.ts";
+import { Member } from "./member.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 
 export interface PoolConfig {
@@ -20,6 +21,7 @@ export interface PoolConfig {
   readonly giveBudget: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
   readonly onIdle: (instance: Instance) => void;
+  readonly onUnreachable: (instance: Instance) => void;
   readonly onCrashed: (instance: Instance, exit: Exit) => void;
 }
 
@@ -37,34 +39,6 @@ export interface Lease {
   release(): void;
 }
 
-/** An instance in the pool, with whatever the forwarders keep for it. */
-export class Member {
-  readonly instance: Instance;
-  active = 0;
-  idleSince = Date.now();
-  leaving = false;
-  /** Connections to the instance and the like; closed with it. */
-  readonly resources = new Map<string, { close(): void }>();
-
-  constructor(instance: Instance) {
-    this.instance = instance;
-  }
-
-  /** Something that is kept for the instance, made at its first use. */
-  resource<T extends { close(): void }>(name: string, make: () => T): T {
-    const present = this.resources.get(name) as T | undefined;
-    if (present !== undefined) return present;
-    const made = make();
-    this.resources.set(name, made);
-    return made;
-  }
-
-  closeResources(): void {
-    for (const resource of this.resources.values()) resource.close();
-    this.resources.clear();
-  }
-}
-
 interface Waiter {
   readonly affinity: string | undefined;
   readonly resolve: (outcome: Lease | Refusal) => void;
@@ -72,6 +46,12 @@ interface Waiter {
 
 /** After a failed start the next one waits, so that a service that cannot start is not started in a loop. */
 const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
+
+/**
+ * An instance that refuses connections has most likely just ended; that is waited for this long, because a signal
+ * would hide how it ended.
+ */
+const ENDING_MS = 1000;
 
 /** Where the account has no instance left, those that wait try again this often. */
 const BUDGET_RETRY_MS = 500;
@@ -87,7 +67,7 @@ export class Pool {
   #failedAt = 0;
   #lastFailure: DeployFailure | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
-  #budgetTimer: NodeJS.Timeout | undefined;
+  #scaleTimer: NodeJS.Timeout | undefined;
   #retired = false;
 
   constructor(config: PoolConfig) {
@@ -119,7 +99,9 @@ export class Pool {
     const now = this.tryAcquire(affinity);
     if (now !== undefined) return Promise.resolve(now);
     if (this.#retired) return Promise.resolve({ kind: "retired" });
-    if (this.#queue.length >= this.#config.queueLimit) return Promise.resolve({ kind: "full" });
+    // Whatever the limit, one may wait where nothing runs: it is what wakes the service.
+    if (this.#queue.length >= Math.max(this.#config.queueLimit, this.size === 0 ? 1 : 0))
+      return Promise.resolve({ kind: "full" });
     return new Promise((resolve) => {
       const leave = (outcome: Lease | Refusal) => {
         clearTimeout(timer);
@@ -156,6 +138,18 @@ export class Pool {
     while (this.#members.some((member) => member.active > 0) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all([...this.#members].map((member) => this.#stop(member)));
+  }
+
+  /** Takes out an instance at which nobody listens any more, whatever its process does. */
+  giveUp(member: Member): void {
+    if (member.leaving) return;
+    member.leaving = true;
+    const timer = setTimeout(() => {
+      if (member.stopping || member.instance.processes().length === 0) return;
+      this.#config.onUnreachable(member.instance);
+      void this.#stop(member);
+    }, ENDING_MS);
+    void member.instance.exited.then(() => clearTimeout(timer));
   }
 
   #place(affinity: string | undefined): Lease | undefined {
@@ -203,8 +197,12 @@ export class Pool {
     if (this.#retired || this.#queue.length === 0) return;
     const wait =
       (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number) - (Date.now() - this.#failedAt);
-    if (wait > 0 && this.#members.length === 0 && this.#lastFailure !== undefined)
-      return this.#refuseAll(this.#lastFailure);
+    if (wait > 0 && this.#lastFailure !== undefined) {
+      // Others that are up or on their way will take those who wait.
+      if (this.size > 0) this.#scaleLater(wait);
+      else this.#refuseAll(this.#lastFailure);
+      return;
+    }
     const { concurrency, maxInstances } = this.#config;
     const load = {
       waiting: this.#queue.length,
@@ -222,10 +220,7 @@ export class Pool {
 
   #startOne(): boolean {
     if (!this.#config.takeBudget()) {
-      this.#budgetTimer ??= setTimeout(() => {
-        this.#budgetTimer = undefined;
-        this.#scale();
-      }, BUDGET_RETRY_MS).unref();
+      this.#scaleLater(BUDGET_RETRY_MS);
       return false;
     }
     this.#starting++;
@@ -249,9 +244,14 @@ export class Pool {
     this.#failures++;
     this.#failedAt = Date.now();
     this.#lastFailure = failure;
-    // Others that are up or on their way will take those who wait.
-    if (this.#members.length === 0 && this.#starting === 0) this.#refuseAll(failure);
-    else this.#scale();
+    this.#scale();
+  }
+
+  #scaleLater(millis: number): void {
+    this.#scaleTimer ??= setTimeout(() => {
+      this.#scaleTimer = undefined;
+      this.#scale();
+    }, millis).unref();
   }
 
   #join(member: Member): void {
@@ -266,12 +266,13 @@ export class Pool {
     this.#members.splice(index, 1);
     this.#config.giveBudget();
     member.closeResources();
-    if (!member.leaving) this.#config.onCrashed(member.instance, exit);
+    if (!member.stopping) this.#config.onCrashed(member.instance, exit);
     this.#scale();
   }
 
   async #stop(member: Member): Promise<void> {
     member.leaving = true;
+    member.stopping = true;
     const exit = await member.instance.stop();
     this.#left(member, exit);
   }

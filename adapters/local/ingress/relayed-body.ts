@@ -4,16 +4,21 @@ import { Readable } from "node:stream";
 
 export class RelayedBody extends Readable {
   readonly #req: IncomingMessage;
+  #begun = false;
+  #onBegun: (() => void) | undefined;
 
   constructor(req: IncomingMessage) {
     super();
     this.#req = req;
-    req.pause();
+    // Who reads it is told; until then there may be nobody.
+    this.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => {
       if (!this.destroyed && !this.push(chunk)) req.pause();
+      this.#begin();
     });
     req.on("end", () => {
       if (!this.destroyed) this.push(null);
+      this.#begin();
     });
     req.on("close", () => {
       if (!req.complete) this.destroy(new Error("the client went away"));
@@ -21,10 +26,28 @@ export class RelayedBody extends Readable {
     req.on("error", (error) => this.destroy(error));
   }
 
+  /** Calls the listener once the first bytes are there, or it is clear that there are none. */
+  whenBegun(listener: () => void): void {
+    if (this.#begun) listener();
+    else this.#onBegun = listener;
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#onBegun?.();
+  }
+
   override _read(): void {
     this.#req.resume();
   }
 }
+
+/** False for a body in a coding that only its connection has, such as gzip, which would have to be undone here. */
+export const isPlainOrChunked = (req: IncomingMessage): boolean => {
+  const coding = req.headers["transfer-encoding"];
+  return coding === undefined || coding.toLowerCase() === "chunked";
+};
 
 export const hasBody = (req: IncomingMessage): boolean =>
   req.headers["transfer-encoding"] !== undefined || (req.headers["content-length"] ?? "0") !== "0";

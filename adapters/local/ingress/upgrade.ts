@@ -1,42 +1,42 @@
 /** WebSocket and other upgrades: two sockets joined, for as long as the request's timeout allows. */
 
-import type { IncomingMessage } from "node:http";
-import { connect, type Socket } from "node:net";
+import { type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
 import { saneRequestId } from "../../../core/domain/request-id.ts";
-import { instanceOfCookie } from "./affinity.ts";
-import { answerFor, bodyOf, type OwnAnswer } from "./answers.ts";
+import { cookieFor, instanceOfCookie } from "./affinity.ts";
+import { answerFor, BROKEN, bodyOf, NO_UPGRADE, type OwnAnswer, TIMED_OUT } from "./answers.ts";
 import type { FrontDeps } from "./front.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate, Serving } from "./gate.ts";
+import { requestHeaders, responseHeaders } from "./headers.ts";
+import { hasBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
-const refuse = (socket: Socket, { status, retryAfter, ...answer }: OwnAnswer): void => {
-  const body = bodyOf({ status, ...answer });
-  const retry = retryAfter === undefined ? "" : `Retry-After: ${retryAfter}\r\n`;
-  socket.end(
-    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${retry}Connection: close\r\n\r\n${body}`,
-  );
+/**
+ * True for a request that may turn its connection into something else. HTTP/2 is none of these: whoever wants it
+ * begins with it, and the offer to change over may be ignored (RFC 9113, 3.1).
+ */
+export const mayUpgrade = (req: IncomingMessage): boolean =>
+  req.method === "GET" && !hasBody(req) && req.headers.upgrade?.toLowerCase() !== "h2c";
+
+type Head = Readonly<Record<string, string | readonly string[]>>;
+
+const headText = (status: number, reason: string, headers: Head): string => {
+  const lines = Object.entries(headers).flatMap(([name, value]) => [value].flat().map((one) => `${name}: ${one}`));
+  return `${[`HTTP/1.1 ${status} ${reason}`, ...lines].join("\r\n")}\r\n\r\n`;
 };
 
-/** The request's head as it came, with what a proxy adds. */
-const headOf = (req: IncomingMessage, requestId: string, remoteIp: string): string => {
-  const lines = [`${req.method} ${req.url} HTTP/1.1`];
-  for (let at = 0; at < req.rawHeaders.length; at += 2) {
-    const name = req.rawHeaders[at] as string;
-    if (["x-request-id", "x-forwarded-for", "x-forwarded-proto"].includes(name.toLowerCase())) continue;
-    lines.push(`${name}: ${req.rawHeaders[at + 1]}`);
-  }
-  const before = req.headers["x-forwarded-for"];
-  lines.push(
-    `X-Request-Id: ${requestId}`,
-    `X-Forwarded-For: ${before === undefined ? remoteIp : `${before}, ${remoteIp}`}`,
-    "X-Forwarded-Proto: http",
-  );
-  return `${lines.join("\r\n")}\r\n\r\n`;
+const refuse = (socket: Socket, { status, retryAfter, detail }: OwnAnswer, requestId: string): void => {
+  const body = bodyOf({ status, detail });
+  const head = {
+    "content-type": "application/json",
+    "content-length": String(Buffer.byteLength(body)),
+    "x-request-id": requestId,
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+    connection: "close",
+  };
+  socket.write(headText(status, "Refused", head) + body);
+  socket.destroySoon();
 };
-
-/** The status of the first answer line that the instance sends. */
-const statusOf = (chunk: Buffer): number =>
-  Number(/^HTTP\/1\.[01] (\d{3})/.exec(chunk.subarray(0, 16).toString("latin1"))?.[1] ?? 502);
 
 export const serveUpgrade = async (
   deps: FrontDeps,
@@ -48,56 +48,96 @@ export const serveUpgrade = async (
   const begun = performance.now();
   const requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
   const remoteIp = socket.remoteAddress ?? "";
-  const gone = new AbortController();
-  const abort = () => gone.abort();
-  socket.on("error", abort);
-  socket.once("close", abort);
-  const affinity = gate.serving?.template.sessionAffinity === true ? instanceOfCookie(req.headers.cookie) : undefined;
-  const outcome = await gate.admit(affinity, gone.signal);
-  if (!("lease" in outcome)) return refuse(socket, answerFor(outcome));
-  const { lease, serving } = outcome;
-  const { instance } = lease.member;
-  if (gone.signal.aborted) return lease.release();
-  const upstream = connect({ host: "127.0.0.1", port: instance.port });
-  let status = 502;
-  let over = false;
-  const end = () => {
-    if (over) return;
-    over = true;
-    clearTimeout(timer);
-    upstream.destroy();
-    socket.destroy();
-    lease.release();
+  const log = (status: number, serving: Serving | undefined, instance?: string, responseBytes = 0) => {
+    if (serving === undefined) return;
     deps.log(
       requestEntry(serving.template, serving.revision, {
         method: req.method ?? "GET",
         target: req.url ?? "/",
         host: req.headers.host ?? gate.name,
         status,
-        responseBytes: upstream.bytesRead,
+        responseBytes,
         userAgent: req.headers["user-agent"],
         remoteIp,
         protocol: `HTTP/${req.httpVersion}`,
         requestId,
         traceparent: req.headers["traceparent"] as string | undefined,
         millis: performance.now() - begun,
-        instance: instance.id,
+        instance,
       }),
     );
   };
-  const timer = setTimeout(end, serving.template.timeout * 1000);
-  upstream.setNoDelay(true);
-  socket.setNoDelay(true);
-  upstream.once("connect", () => {
-    upstream.write(headOf(req, requestId, remoteIp));
-    if (head.length > 0) upstream.write(head);
-    upstream.once("data", (chunk: Buffer) => {
-      status = statusOf(chunk);
-    });
-    upstream.pipe(socket).pipe(upstream);
-  });
-  for (const side of [upstream, socket]) {
-    side.on("error", end);
-    side.on("close", end);
+  const turnAway = (answer: OwnAnswer) => {
+    refuse(socket, answer, requestId);
+    log(answer.status, gate.serving);
+  };
+  const gone = new AbortController();
+  const abort = () => gone.abort();
+  socket.on("error", abort);
+  socket.once("close", abort);
+  if (!mayUpgrade(req)) return turnAway(NO_UPGRADE);
+  const sticky = gate.serving?.template.sessionAffinity === true;
+  const affinity = sticky ? instanceOfCookie(req.headers.cookie) : undefined;
+  const outcome = await gate.admit(affinity, gone.signal);
+  if (!("lease" in outcome)) return turnAway(answerFor(outcome));
+  const { lease, serving } = outcome;
+  if (gone.signal.aborted) {
+    lease.release();
+    return turnAway(answerFor({ kind: "client_gone" }));
   }
+  const { instance } = lease.member;
+  const protocol = String(req.headers.upgrade);
+  const cookie = sticky && affinity !== instance.id ? cookieFor(instance.id) : undefined;
+  const upstream = request({
+    host: "127.0.0.1",
+    port: instance.port,
+    method: "GET",
+    path: req.url,
+    agent: false,
+    headers: [...requestHeaders(req, { requestId, remoteIp }), "Connection", "Upgrade", "Upgrade", protocol],
+  });
+  let status = 0;
+  let joined: Socket | undefined;
+  socket.on("close", () => {
+    clearTimeout(timer);
+    upstream.destroy();
+    joined?.destroy();
+    lease.release();
+    log(status === 0 ? 499 : status, serving, instance.id, joined?.bytesRead);
+  });
+  const fail = (answer: OwnAnswer) => {
+    if (status !== 0 || socket.destroyed) return void socket.destroy();
+    status = answer.status;
+    refuse(socket, answer, requestId);
+  };
+  const timer = setTimeout(() => fail(TIMED_OUT), serving.template.timeout * 1000);
+  const answerHead = (answer: IncomingMessage): Head => {
+    status = answer.statusCode ?? 502;
+    return responseHeaders(answer.headers, requestId, cookie);
+  };
+  socket.setNoDelay(true);
+  upstream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "ECONNREFUSED") serving.pool.giveUp(lease.member);
+    fail(BROKEN);
+  });
+  upstream.on("upgrade", (answer, service: Socket, first) => {
+    joined = service;
+    joined.setNoDelay(true);
+    joined.on("error", () => socket.destroy());
+    joined.on("close", () => socket.destroySoon());
+    const own = { connection: "Upgrade", upgrade: answer.headers.upgrade ?? protocol };
+    socket.write(headText(101, "Switching Protocols", { ...answerHead(answer), ...own }), "latin1");
+    if (first.length > 0) socket.write(first);
+    if (head.length > 0) joined.write(head);
+    joined.pipe(socket).pipe(joined);
+  });
+  // The service stays with HTTP: its answer is passed on, and nothing that the client may have sent behind its request.
+  upstream.on("response", (answer) => {
+    const whole = { ...answerHead(answer), connection: "close" };
+    socket.write(headText(answer.statusCode ?? 502, "Refused", whole), "latin1");
+    answer.on("error", () => socket.destroy());
+    answer.on("end", () => socket.destroySoon());
+    answer.pipe(socket, { end: false });
+  });
+  upstream.end();
 };

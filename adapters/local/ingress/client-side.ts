@@ -1,0 +1,102 @@
+/** The client's side of an exchange with a service that speaks HTTP/2, whichever version the client speaks. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import { bodyOf, type OwnAnswer, readOn, sendOwnAnswer } from "./answers.ts";
+import { flushHead } from "./headers.ts";
+import { hasBody, isPlainOrChunked } from "./relayed-body.ts";
+
+const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_STATUS } = constants;
+
+export interface ClientSide {
+  readonly headers: IncomingHttpHeaders;
+  readonly method: string;
+  readonly path: string;
+  readonly authority: string;
+  readonly remoteIp: string;
+  readonly protocol: string;
+  readonly endsWithHead: boolean;
+  readonly plainOrChunked: boolean;
+  readonly body: NodeJS.ReadableStream;
+  readonly sink: NodeJS.WritableStream;
+  started(): boolean;
+  /** @param whole the answer has no body and no trailers */
+  respond(status: number, headers: OutgoingHttpHeaders, whole: boolean): void;
+  trailers(headers: IncomingHttpHeaders): void;
+  answer(answer: OwnAnswer, requestId: string): void;
+  cut(): void;
+  onClose(listener: () => void): void;
+}
+
+export const withoutPseudo = (headers: IncomingHttpHeaders): OutgoingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith(":")));
+
+export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, remoteIp: string): ClientSide => {
+  let trailers: OutgoingHttpHeaders = {};
+  stream.on("wantTrailers", () => stream.sendTrailers(trailers));
+  return {
+    headers,
+    method: String(headers[HTTP2_HEADER_METHOD]),
+    path: String(headers[HTTP2_HEADER_PATH] ?? ""),
+    authority: String(headers[HTTP2_HEADER_AUTHORITY] ?? headers.host ?? ""),
+    remoteIp,
+    protocol: "HTTP/2",
+    endsWithHead: stream.endAfterHeaders,
+    plainOrChunked: true,
+    body: stream,
+    sink: stream,
+    started: () => stream.headersSent,
+    respond: (status, answer, whole) => {
+      if (stream.destroyed) return;
+      const head = { ...answer, [HTTP2_HEADER_STATUS]: status };
+      stream.respond(head, whole ? { endStream: true } : { waitForTrailers: true });
+    },
+    trailers: (sent) => {
+      trailers = withoutPseudo(sent);
+    },
+    answer: (answer, requestId) => {
+      if (stream.destroyed || stream.headersSent) return;
+      const extra = answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) };
+      stream.respond({
+        [HTTP2_HEADER_STATUS]: answer.status,
+        "content-type": "application/json",
+        "x-request-id": requestId,
+        ...extra,
+      });
+      stream.end(bodyOf(answer));
+      // What it still sends is dropped, so that it gets to see the answer.
+      stream.resume();
+    },
+    cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    onClose: (listener) => stream.once("close", listener),
+  };
+};
+
+export const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSide => {
+  res.once("close", () => readOn(req));
+  return {
+    headers: req.headers,
+    method: req.method ?? "GET",
+    path: req.url ?? "",
+    authority: req.headers.host ?? "",
+    remoteIp: req.socket.remoteAddress ?? "",
+    protocol: `HTTP/${req.httpVersion}`,
+    endsWithHead: !hasBody(req),
+    plainOrChunked: isPlainOrChunked(req),
+    body: req,
+    sink: res,
+    started: () => res.headersSent,
+    respond: (status, answer, whole) => {
+      res.writeHead(status, answer);
+      if (whole) res.end();
+      else flushHead(res);
+    },
+    trailers: (sent) => {
+      if (res.chunkedEncoding) res.addTrailers(withoutPseudo(sent) as Record<string, string>);
+    },
+    answer: (answer, requestId) => {
+      if (!res.headersSent) sendOwnAnswer(res, answer, requestId);
+    },
+    cut: () => res.destroy(),
+    onClose: (listener) => res.once("close", listener),
+  };
+};

@@ -1,0 +1,104 @@
+/** Services at zero: started once for all who wait, stopped when idle, started again for the next. */
+import { expect, test } from "vitest";
+import { createLocalProvider } from "../../../../adapters/local/index.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { portOf, send } from "../../../support/clients.ts";
+import { eventually, isAlive } from "../../../support/eventually.ts";
+import { startLocal } from "../../../support/local-platform.ts";
+import { entriesOf, eventsOf } from "../../../support/log-entries.ts";
+import { startWitness, witnessCode } from "../../../support/witness.ts";
+
+/** Answers its process id, those of `/slow` after a second. */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+await report("start", process.pid);
+createServer((request, response) => {
+  setTimeout(() => response.end(String(process.pid)), request.url === "/slow" ? 1000 : 0);
+}).listen(process.env.PORT);
+`;
+
+test("twenty requests at once to a service at zero: one start, twenty answers", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { env: witness.env });
+  expect(witness.seen("start")).toHaveLength(1);
+  await platform.local.close();
+  await using stack = new AsyncDisposableStack();
+  const local = await createLocalProvider({ dataDir: platform.dataDir, ingressPort: 0, runner: "process" });
+  stack.defer(() => local.close());
+  const replies = await Promise.all(Array.from({ length: 20 }, () => send(url)));
+  expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+  expect(witness.seen("start")).toHaveLength(2);
+  const started = await eventsOf({ local }, "started");
+  expect(started).toHaveLength(1);
+  expect(started[0]?.["cold_start_ms"]).toBeGreaterThan(0);
+});
+
+test("a new server on the same data folder serves at the same addresses, from the first request on", async () => {
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(helloServer("first")));
+  const { ingressPort } = platform.local;
+  await platform.local.close();
+  await expect(send(url)).rejects.toThrow("ECONNREFUSED");
+  await using stack = new AsyncDisposableStack();
+  const local = await createLocalProvider({ dataDir: platform.dataDir, ingressPort: 0, runner: "process" });
+  stack.defer(() => local.close());
+  expect((await send(url)).text).toBe("first");
+  expect(local.ingressPort).toBe(ingressPort);
+  const shared = { headers: { host: `app.localhost:${ingressPort}` } };
+  expect((await send(`http://127.0.0.1:${ingressPort}`, shared)).text).toBe("first");
+  // It is the service's own port that was kept, not another one that happened to be free.
+  expect(portOf(url)).not.toBe(ingressPort);
+});
+
+test("after the idle time the process is gone, and the next request starts another one", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process", idleSeconds: 0.3 });
+  const url = await platform.up(nodeSource(server), { env: witness.env });
+  const first = Number(witness.seen("start")[0]);
+  await eventually(() => expect(isAlive(first)).toBe(false));
+  const second = Number((await send(url)).text);
+  expect(second).not.toBe(first);
+  await eventually(() => expect(isAlive(second)).toBe(false));
+  expect((await eventsOf(platform, "idle")).length).toBeGreaterThanOrEqual(2);
+  // To be stopped is no crash.
+  expect(await eventsOf(platform, "crashed")).toEqual([]);
+});
+
+test("an instance with a request is not idle, however long that takes", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process", idleSeconds: 0.2 });
+  const url = await platform.up(nodeSource(server), { env: witness.env });
+  const { status, text } = await send(url, { path: "/slow" });
+  expect(status).toBe(200);
+  expect(witness.seen("start")).toContain(text);
+});
+
+test("a service that does not start again: 503 with Retry-After, the cause in its log, not in the answer", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  // It starts once and never again.
+  const once = `
+    ${witnessCode}
+    import { createServer } from "node:http";
+    import { existsSync, writeFileSync } from "node:fs";
+    if (existsSync(process.env.MARKER)) { console.error("the secret of the house"); process.exit(9); }
+    writeFileSync(process.env.MARKER, "");
+    createServer((request, response) => process.exit(8)).listen(process.env.PORT);
+  `;
+  const env = { ...witness.env, MARKER: `${platform.dataDir}/started-before` };
+  const url = await platform.up(nodeSource(once), { env });
+  expect((await send(url)).status).toBe(502);
+  const refused = await eventually(async () => {
+    const reply = await send(url);
+    expect(reply.status).toBe(503);
+    return reply;
+  });
+  expect(refused.headers["retry-after"]).toBe("5");
+  expect(JSON.parse(refused.text)).toEqual({ detail: "The service does not start (crashed)." });
+  const [failure] = await eventsOf(platform, "start_failed");
+  expect(failure).toMatchObject({ reason: "crashed", exit_code: 9 });
+  expect((await entriesOf(platform)).some(({ text }) => text === "the secret of the house")).toBe(true);
+});

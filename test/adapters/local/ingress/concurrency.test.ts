@@ -1,0 +1,119 @@
+/** No instance gets more than its concurrency, no service more than its instances; the rest waits, within bounds. */
+import { expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives.ts";
+import { openRequest, type Reply, replyOf, send } from "../../../support/clients.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { startLocal } from "../../../support/local-platform.ts";
+import { requestsOf } from "../../../support/log-entries.ts";
+import { startWitness, witnessCode } from "../../../support/witness.ts";
+
+/** Reports each request, holds those of `/hold`, and says how many it had at once. */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+let active = 0, most = 0;
+createServer(async (request, response) => {
+  most = Math.max(most, ++active);
+  if (request.url === "/second") await new Promise((resolve) => setTimeout(resolve, 1000));
+  else if (request.url === "/hold") {
+    await report("begun");
+    await hold("end");
+  }
+  active--;
+  response.end(JSON.stringify({ pid: process.pid, most }));
+}).listen(process.env.PORT);
+`;
+
+const statusesOf = (replies: readonly Reply[]) => replies.map(({ status }) => status).sort();
+
+test("eight requests of a second: two at once in each of two instances, the rest waits, all are answered", async () => {
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { concurrency: 2, max_instances: 2 });
+  const begun = performance.now();
+  const replies = await Promise.all(Array.from({ length: 8 }, () => send(url, { path: "/second" })));
+  // Four at a time, so two rounds; timers count whole milliseconds.
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(1998);
+  expect(statusesOf(replies)).toEqual(Array(8).fill(200));
+  const seen = replies.map(({ text }) => JSON.parse(text) as { pid: number; most: number });
+  expect(new Set(seen.map(({ pid }) => pid)).size).toBe(2);
+  expect(Math.max(...seen.map(({ most }) => most))).toBe(2);
+});
+
+test("a request that finds the queue full gets 503 with Retry-After at once, those in it are served", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process", queue: 2 });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const first = send(url, { path: "/hold" });
+  await witness.reported("begun");
+  const others = [1, 2, 3].map(() => send(url, { path: "/hold" }));
+  const refused = await Promise.race(others);
+  expect(refused.status).toBe(503);
+  expect(refused.headers["retry-after"]).toBe("1");
+  expect(JSON.parse(refused.text)).toEqual({ detail: "Too many requests wait for this service; try again." });
+  witness.release("end");
+  expect(statusesOf(await Promise.all([first, ...others]))).toEqual([200, 200, 200, 503]);
+  expect(witness.seen("begun")).toHaveLength(3);
+});
+
+test("with no queue at all, whoever finds no place is refused", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process", queue: 0 });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const first = send(url, { path: "/hold" });
+  await witness.reported("begun");
+  expect((await send(url)).status).toBe(503);
+  witness.release("end");
+  expect((await first).status).toBe(200);
+});
+
+test("a request that waits longer than the timeout gets 503 with Retry-After, and not before", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const fields = { concurrency: 1, max_instances: 1, timeout: 1, env: witness.env };
+  const url = await platform.up(nodeSource(server), fields);
+  const first = send(url, { path: "/hold" });
+  await witness.reported("begun");
+  const begun = performance.now();
+  // The place is free after a second, for one of them; the other has waited that long for it by then.
+  const others = [1, 2].map(() => send(url, { path: "/hold" }));
+  const refused = await Promise.race(others);
+  expect(refused.status).toBe(503);
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
+  expect(refused.headers["retry-after"]).toBe("5");
+  expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service had room in time; try again." });
+  expect((await first).status).toBe(504);
+  expect(statusesOf(await Promise.all(others))).toEqual([503, 504]);
+});
+
+test("a client that hangs up frees its place", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const { request } = openRequest(url, { path: "/hold" });
+  request.end();
+  await witness.reported("begun");
+  request.destroy();
+  expect((await send(url)).status).toBe(200);
+  const [entry] = await requestsOf(platform);
+  expect(entry?.http?.status).toBe(499);
+});
+
+test("a client that hangs up while it waits leaves the queue, and the service never hears of it", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process", queue: 1 });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const first = openRequest(url, { path: "/hold" });
+  first.request.end();
+  await witness.reported("begun");
+  // One finds the queue empty and the other finds it full; who is who, the refusal tells.
+  const two = [1, 2].map(() => openRequest(url, { path: "/hold" }));
+  for (const { request } of two) request.end();
+  const refused = await Promise.race(two.map(({ response }, index) => response.then(() => index)));
+  two[1 - refused]?.request.destroy();
+  await eventually(async () => expect((await requestsOf(platform)).map(({ http }) => http?.status)).toContain(499));
+  const patient = send(url);
+  witness.release("end");
+  expect((await patient).status).toBe(200);
+  expect((await replyOf(await first.response)).status).toBe(200);
+  expect(witness.seen("begun")).toHaveLength(1);
+});

@@ -1,0 +1,158 @@
+/** Instances that break: the client is told, the instance is replaced, and nothing is sent twice. */
+import { Agent } from "node:http";
+import { expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives.ts";
+import { openRequest, send } from "../../../support/clients.ts";
+import { eventually, isAlive } from "../../../support/eventually.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { eventsOf, requestsOf } from "../../../support/log-entries.ts";
+import { startWitness, type Witness, witnessCode } from "../../../support/witness.ts";
+
+/** Reports every request; some of them end it, or its way in. */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+const server = createServer(async (request, response) => {
+  const body = Buffer.concat(await Array.fromAsync(request)).toString();
+  await report(request.method, request.url + " " + body);
+  switch (request.url) {
+    case "/die":
+      return process.exit(7);
+    case "/die-midway":
+      response.writeHead(200, { "content-length": 10 });
+      response.write("12345");
+      return setImmediate(() => process.exit(7));
+    case "/reset":
+      return request.socket.resetAndDestroy();
+    case "/hang":
+      return report("hangs", process.pid);
+    case "/go-deaf":
+      setInterval(() => undefined, 1000);
+      return server.close(() => report("deaf")), response.setHeader("connection", "close").end("deaf");
+    default:
+      return response.end(process.pid + " " + body);
+  }
+}).listen(process.env.PORT);
+`;
+
+const start = async (fields: Readonly<Record<string, unknown>> = {}) => {
+  await using stack = new AsyncDisposableStack();
+  const witness: Witness = stack.use(await startWitness());
+  const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
+  const url = await platform.up(nodeSource(server), { max_instances: 1, env: witness.env, ...fields });
+  const teardown = stack.move();
+  return { witness, platform, url, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+};
+
+/** The process that answers; what comes while an instance is going down may still be 502. */
+const pidOf = (url: string): Promise<number> =>
+  eventually(async () => {
+    const { status, text } = await send(url);
+    expect(status).toBe(200);
+    return Number.parseInt(text, 10);
+  });
+
+test("an instance that ends in the middle of a request: 502 for that client, another instance for the next", async () => {
+  await using service = await start();
+  const pid = await pidOf(service.url);
+  const reply = await send(service.url, { method: "POST", path: "/die", body: "1" });
+  expect(reply.status).toBe(502);
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service broke the connection." });
+  expect(await pidOf(service.url)).not.toBe(pid);
+  expect((await send(service.url, { method: "POST", body: "2" })).status).toBe(200);
+  expect(service.witness.seen("POST")).toEqual(["/die 1", "/ 2"]);
+});
+
+test("its end is in the log with the reason and the exit code, however it was noticed", async () => {
+  await using service = await start();
+  for (let count = 1; count <= 5; count++) {
+    expect((await send(service.url, { method: "POST", path: "/die" })).status).toBe(502);
+    await pidOf(service.url);
+    const crashed = await eventually(async () => {
+      const events = await eventsOf(service.platform, "crashed");
+      expect(events).toHaveLength(count);
+      return events;
+    });
+    expect(crashed.at(-1)).toMatchObject({ reason: "crashed", exit_code: 7 });
+  }
+});
+
+test("an instance that is killed from outside is replaced, and what killed it is in the log", async () => {
+  await using service = await start();
+  const hanging = send(service.url, { path: "/hang" });
+  const pid = Number((await service.witness.reported("hangs"))[0]);
+  process.kill(pid, "SIGKILL");
+  expect((await hanging).status).toBe(502);
+  await eventually(() => expect(isAlive(pid)).toBe(false));
+  expect(await pidOf(service.url)).not.toBe(pid);
+  await eventually(async () => {
+    const [crash] = await eventsOf(service.platform, "crashed");
+    expect(crash).toMatchObject({ reason: "crashed", message: "The service ended by signal SIGKILL." });
+  });
+});
+
+test("an answer that breaks off when the instance ends is cut, not made whole", async () => {
+  await using service = await start();
+  await expect(send(service.url, { path: "/die-midway" })).rejects.toThrow("aborted");
+  await pidOf(service.url);
+});
+
+test("a connection that is reset under a POST is 502, and the POST is not sent again", async () => {
+  await using service = await start();
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  for (let count = 1; count <= 20; count++) {
+    // The one before left a connection that is kept, so that it is used again.
+    expect((await send(service.url, { agent })).status).toBe(200);
+    expect((await send(service.url, { method: "POST", path: "/reset", body: `${count}`, agent })).status).toBe(502);
+  }
+  agent.destroy();
+  expect(service.witness.seen("POST")).toEqual(Array.from({ length: 20 }, (_, index) => `/reset ${index + 1}`));
+});
+
+test("where nobody listens any more, another instance gets the request, its body whole, once", async () => {
+  await using service = await start({ max_instances: 2 });
+  const deaf = await pidOf(service.url);
+  expect((await send(service.url, { path: "/go-deaf" })).text).toBe("deaf");
+  await service.witness.reported("deaf");
+  const { request, response } = openRequest(service.url, { method: "POST" });
+  const body = "x".repeat(300_000);
+  request.write(body.slice(0, 100_000));
+  request.end(body.slice(100_000));
+  const answer = await response;
+  expect(answer.statusCode).toBe(200);
+  const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString();
+  expect(text.slice(text.indexOf(" ") + 1)).toBe(body);
+  expect(Number.parseInt(text, 10)).not.toBe(deaf);
+  expect(service.witness.seen("POST")).toHaveLength(1);
+  // The deaf one is ended, and its owner can read why.
+  await eventually(() => expect(isAlive(deaf)).toBe(false));
+  expect(await eventsOf(service.platform, "unreachable")).toHaveLength(1);
+  expect(await eventsOf(service.platform, "crashed")).toEqual([]);
+});
+
+test("every request is in the log with method, status, latency and instance, the broken one too", async () => {
+  await using service = await start();
+  await send(service.url, { path: "/fine?q=1", headers: { "user-agent": "tester/1", host: "shop.example" } });
+  await send(service.url, { method: "POST", path: "/die" });
+  const entries = await requestsOf(service.platform);
+  expect(entries.map(({ http }) => [http?.requestMethod, http?.status])).toEqual([
+    ["GET", 200],
+    ["POST", 502],
+  ]);
+  const [fine, broken] = entries;
+  expect(fine).toMatchObject({
+    severity: "INFO",
+    http: {
+      requestUrl: "http://shop.example/fine?q=1",
+      responseSize: fine?.http?.responseSize,
+      userAgent: "tester/1",
+      remoteIp: "127.0.0.1",
+      protocol: "HTTP/1.1",
+      latency: expect.stringMatching(/^\d+\.\d{6}s$/),
+    },
+  });
+  expect(fine?.http?.responseSize).toBeGreaterThan(0);
+  expect(fine?.instance).toMatch(/^[a-z0-9]{20}$/);
+  expect(fine?.revision).toBeDefined();
+  expect(broken?.severity).toBe("ERROR");
+});

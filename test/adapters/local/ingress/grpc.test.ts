@@ -1,0 +1,109 @@
+/** gRPC: an unmodified `@grpc/grpc-js` server behind `use_http2`, called by an unmodified client. */
+import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { portOf } from "../../../support/clients.ts";
+import { chat, drain, FAILURE, failed, grpcEcho, stream, sumOf, unary } from "../../../support/grpc-echo.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { requestsOf } from "../../../support/log-entries.ts";
+import { startWitness, type Witness } from "../../../support/witness.ts";
+
+let witness: Witness;
+let platform: TestPlatform;
+const clients: Record<string, Client> = {};
+
+beforeAll(async () => {
+  witness = await startWitness();
+  platform = await startLocal({ runner: "process" });
+  const url = await platform.up(grpcEcho, { use_http2: true, max_instances: 1, env: witness.env });
+  const shared = platform.local.ingressPort;
+  const insecure = credentials.createInsecure();
+  clients["its own port"] = new Client(`127.0.0.1:${portOf(url)}`, insecure);
+  clients["the shared port"] = new Client(`127.0.0.1:${shared}`, insecure, {
+    "grpc.default_authority": `app.localhost:${shared}`,
+  });
+});
+
+afterAll(async () => {
+  for (const client of Object.values(clients)) client.close();
+  await platform[Symbol.asyncDispose]();
+  await witness[Symbol.asyncDispose]();
+});
+
+describe.each(["its own port", "the shared port"])("through %s", (way) => {
+  const client = () => clients[way] as Client;
+
+  test("a unary call: message, metadata before and behind it", async () => {
+    const metadata = new Metadata();
+    metadata.set("x-asked", "yes");
+    metadata.set("x-raw-bin", Buffer.from([1, 0, 254]));
+    const { message, error, head, end } = await unary(client(), "Unary", metadata);
+    expect(error).toBeNull();
+    expect(message.value).toBe(42);
+    expect(message.metadata).toMatchObject({ "x-asked": "yes", "x-forwarded-for": "127.0.0.1" });
+    expect(message.metadata["x-request-id"]).toMatch(/^[a-z0-9]{20}$/);
+    expect(message.host).toBe(
+      way === "the shared port"
+        ? `app.localhost:${platform.local.ingressPort}`
+        : client().getChannel().getTarget().replace("dns:", ""),
+    );
+    expect(head.get("x-head")).toEqual(["of the answer"]);
+    expect(end.code).toBe(status.OK);
+    expect(end.metadata.get("x-trailer")).toEqual(["of the answer"]);
+  });
+
+  test("a failing call: code, message and metadata as the service gave them", async () => {
+    const { error, end } = await unary(client(), "Fail");
+    expect(failed(error as ServiceError)).toEqual(FAILURE);
+    expect(end.code).toBe(status.FAILED_PRECONDITION);
+  });
+
+  test("a stream of a thousand messages, and the metadata behind them", async () => {
+    const { values, end } = await drain(stream(client(), "Count", 1000));
+    expect(values).toEqual(Array.from({ length: 1000 }, (_, value) => value));
+    expect(end.code).toBe(status.OK);
+    expect(end.metadata.get("x-trailer")).toEqual(["after 1000"]);
+  });
+
+  test("a stream that fails midway: its messages first, then the failure", async () => {
+    const { values, end } = await drain(stream(client(), "FailLate", 0));
+    expect(values).toEqual([1, 2]);
+    expect(failed(end)).toEqual(FAILURE);
+  });
+
+  test("a stream of the client's", async () => {
+    const values = Array.from({ length: 1000 }, (_, index) => index + 1);
+    expect(await sumOf(client(), values)).toEqual({ value: 500_500 });
+  });
+
+  test("a conversation, in which each side waits for the other", async () => {
+    const call = chat(client());
+    const answers = call[Symbol.asyncIterator]();
+    for (let value = 1; value <= 100; value++) {
+      call.write({ value });
+      expect((await answers.next()).value).toEqual({ value: value * 2 });
+    }
+    call.end();
+    expect((await answers.next()).done).toBe(true);
+  });
+
+  test("a call that the client gives up is given up for the service too", async () => {
+    const before = witness.seen("cancelled").length;
+    const call = stream(client(), "Wait", 0);
+    const ended = drain(call);
+    await new Promise((resolve) => call.once("data", resolve));
+    call.cancel();
+    expect((await ended).end.code).toBe(status.CANCELLED);
+    await witness.reported("cancelled", before + 1);
+  });
+});
+
+test("an unknown method is the service's to refuse", async () => {
+  const { error } = await unary(clients["its own port"] as Client, "Nobody");
+  expect(error?.code).toBe(status.UNIMPLEMENTED);
+});
+
+test("calls are in the log", async () => {
+  const entry = (await requestsOf(platform)).find(({ http }) => http?.requestUrl?.endsWith("/test.Echo/Count"));
+  expect(entry?.http).toMatchObject({ requestMethod: "POST", status: 200, protocol: "HTTP/2" });
+  expect(entry?.http?.responseSize).toBeGreaterThan(1000);
+});

@@ -1,0 +1,100 @@
+/** Services that speak HTTP/2 and break: every client is told in its own version's words, none is left hanging. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openRequest, send } from "../../../support/clients.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { openHttp2, sendHttp2 } from "../../../support/http2-client.ts";
+import { http2Service } from "../../../support/http2-service.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { entriesOf, eventsOf } from "../../../support/log-entries.ts";
+import { startWitness, type Witness } from "../../../support/witness.ts";
+
+let witness: Witness;
+let platform: TestPlatform;
+let url: string;
+
+beforeAll(async () => {
+  witness = await startWitness();
+  platform = await startLocal({ runner: "process", queue: 0 });
+  const common = { use_http2: true, max_instances: 1, env: witness.env };
+  url = await platform.up(http2Service, common);
+  await platform.up(http2Service, { ...common, function_name: "hasty", timeout: 1 });
+  await platform.up(http2Service, { ...common, function_name: "narrow", concurrency: 1 });
+});
+
+afterAll(async () => {
+  await platform[Symbol.asyncDispose]();
+  await witness[Symbol.asyncDispose]();
+});
+
+const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
+const at = (name: string) => ({ ":authority": `${name}.localhost` });
+const up = () => eventually(async () => expect((await sendHttp2(url)).status).toBe(200));
+
+/** One way to ask, for both versions: the status, or that the answer broke off. */
+const outcome = (way: string, headers: Readonly<Record<string, string>>): Promise<number | "cut"> => {
+  const name = headers[":authority"] as string;
+  const path = headers[":path"] as string;
+  const asked = way === "HTTP/2" ? sendHttp2(shared(), headers) : send(shared(), { path, headers: { host: name } });
+  return asked.then(
+    ({ status }) => status,
+    () => "cut" as const,
+  );
+};
+
+describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
+  test.each(["/half-then-reset", "/half-then-hang-up", "/half-then-die"])(
+    "an answer that breaks off is cut, not left hanging: %s",
+    async (path) => {
+      await up();
+      expect(await outcome(way, { ...at("app"), ":path": path })).toBe("cut");
+    },
+  );
+
+  test("a stream that is reset before the answer is 502", async () => {
+    await up();
+    expect(await outcome(way, { ...at("app"), ":path": "/reset" })).toBe(502);
+  });
+
+  test("past the timeout it is 504, or cut where the answer had begun, not before a second", async () => {
+    for (const [path, end] of [
+      ["/silent", 504],
+      ["/half", "cut"],
+    ] as const) {
+      const begun = performance.now();
+      expect(await outcome(way, { ...at("hasty"), ":path": path })).toBe(end);
+      expect(performance.now() - begun).toBeGreaterThanOrEqual(999);
+    }
+  });
+
+  test("no place: 503, and a place is free when the client hangs up", async () => {
+    const name = { ...at("narrow"), ":path": "/hold" };
+    const before = witness.seen("begun").length;
+    const held =
+      way === "HTTP/2"
+        ? openHttp2(shared(), name)
+        : openRequest(shared(), { path: "/hold", headers: { host: "narrow.localhost" } });
+    if ("request" in held) held.request.end();
+    await witness.reported("begun", before + 1);
+    expect(await outcome(way, { ...at("narrow"), ":path": "/" })).toBe(503);
+    if ("request" in held) held.request.destroy();
+    else held.stream.close();
+    await eventually(async () => expect(await outcome(way, { ...at("narrow"), ":path": "/" })).toBe(200));
+  });
+
+  test("a session that the service ends is made anew", async () => {
+    for (let count = 0; count < 5; count++) {
+      await up();
+      expect(await outcome(way, { ...at("app"), ":path": "/goodbye" })).toBe(200);
+    }
+  });
+});
+
+test("every answer is in the log, refused and broken ones too", async () => {
+  const statuses = async (service: string) =>
+    (await entriesOf(platform, service)).flatMap(({ http }) => (http === undefined ? [] : [http.status]));
+  expect(await statuses("app")).toEqual(expect.arrayContaining([200, 502]));
+  expect(await statuses("hasty")).toEqual(expect.arrayContaining([504]));
+  expect(await statuses("narrow")).toEqual(expect.arrayContaining([499, 503]));
+  // One for each version of the client.
+  await eventually(async () => expect(await eventsOf(platform, "crashed")).toHaveLength(2));
+});

@@ -1,0 +1,96 @@
+/** Services that speak HTTP/2 (h2c), asked by clients of either version. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { openRaw, send, sendRaw } from "../../../support/clients.ts";
+import { sendHttp2 } from "../../../support/http2-client.ts";
+import { http2Service } from "../../../support/http2-service.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+
+let platform: TestPlatform;
+let url: string;
+
+beforeAll(async () => {
+  platform = await startLocal({ runner: "process" });
+  url = await platform.up(http2Service, { use_http2: true, max_instances: 1, session_affinity: true });
+  await platform.up(nodeSource(helloServer()), { function_name: "old" });
+});
+
+afterAll(() => platform[Symbol.asyncDispose]());
+
+const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
+const at = (name: string) => ({ ":authority": `${name}.localhost` });
+
+describe("a client of HTTP/1.1", () => {
+  test("gets its answer, the service its request", async () => {
+    const reply = await send(url, { method: "PUT", path: "/a?b", headers: { host: "shop.example" }, body: "hello" });
+    expect(reply.status).toBe(200);
+    const { headers, body } = JSON.parse(reply.text);
+    expect(body).toBe("hello");
+    expect(headers).toMatchObject({
+      ":method": "PUT",
+      ":path": "/a?b",
+      ":authority": "shop.example",
+      "x-forwarded-for": "127.0.0.1",
+      "x-forwarded-proto": "http",
+      "x-forwarded-host": "shop.example",
+      "x-request-id": reply.headers["x-request-id"],
+    });
+  });
+
+  test("has trailers, the service's cookies beside the platform's, and HEAD without a body", async () => {
+    const reply = await send(url, { path: "/trailers" });
+    expect(reply.text).toBe("abc");
+    expect(reply.trailers).toEqual({ "x-sum": "6" });
+    expect(reply.headers["set-cookie"]?.slice(0, 2)).toEqual(["a=1", "b=2"]);
+    expect(reply.headers["set-cookie"]?.[2]).toMatch(/^portside_affinity=/);
+    expect(reply.headers["x-bytes"]).toBe("\u00e9");
+    expect(await send(url, { method: "HEAD", path: "/trailers" })).toMatchObject({ status: 200, text: "" });
+  });
+
+  test.each([
+    ["TE: gzip"],
+    ["Connection: X-Hop, TE", "X-Hop: 1", "TE: trailers;q=0.5"],
+    ["Keep-Alive: 5", "Proxy-Connection: keep-alive", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
+    ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAAA"],
+  ])("may send what HTTP/2 does not have: %s", async (...lines) => {
+    const came = await sendRaw(
+      url,
+      `GET / HTTP/1.1\r\nHost: app\r\nConnection: close\r\n${lines.join("\r\n")}\r\n\r\n`,
+    );
+    expect(came).toMatch(/^HTTP\/1\.1 200 /);
+    expect(came).not.toMatch(/"(te|x-hop|keep-alive|proxy-connection|upgrade|http2-settings|connection)"/);
+  });
+
+  test("sees an answer that does not wait for its body, and goes on with its connection", async () => {
+    const size = 8 * 1024 ** 2;
+    const { socket, received } = openRaw(url);
+    socket.write(`POST /early HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);
+    await received("too big");
+    socket.write(Buffer.alloc(size));
+    socket.write("GET / HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n");
+    await received('"body":""');
+  });
+});
+
+test("a client of HTTP/2 that asks for nobody is 404, and one that asks for a service of HTTP/1.1 is told", async () => {
+  expect((await sendHttp2(shared(), at("nobody"))).status).toBe(404);
+  const reply = await sendHttp2(shared(), at("old"));
+  expect(reply.status).toBe(505);
+  expect(JSON.parse(reply.text).detail).toContain("use_http2");
+});
+
+test("sixty streams at once are sixty answers", async () => {
+  const replies = await Promise.all(
+    Array.from({ length: 60 }, (_, count) => sendHttp2(url, { ":path": `/${count}`, ":method": "POST" }, `${count}`)),
+  );
+  for (const [count, { text }] of replies.entries()) expect(JSON.parse(text).body).toBe(`${count}`);
+});
+
+test("headers that are no ASCII keep their bytes, whichever versions meet", async () => {
+  const { headers, text } = await sendHttp2(url, { ":path": "/trailers" });
+  expect(headers["x-bytes"]).toBe("\u00e9");
+  expect(text).toBe("abc");
+  const name = "caf\u00e9 \u00c3\u00a9";
+  for (const asked of [sendHttp2(url, { "x-name": name }), send(url, { headers: { "x-name": name } })])
+    expect(JSON.parse((await asked).text).headers["x-name"]).toBe(name);
+});

@@ -1,0 +1,81 @@
+/**
+ * Connections to instances are kept, but never so long that a service closes them first: a request that is sent
+ * into a closing connection is lost, and a POST must not be sent again.
+ */
+import { expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives.ts";
+import { openRequest, replyOf, send } from "../../../support/clients.ts";
+import { startLocal } from "../../../support/local-platform.ts";
+import { startWitness, witnessCode } from "../../../support/witness.ts";
+
+/**
+ * Closes idle connections after two seconds, as gunicorn does, and does not say so. Reports which side ended each
+ * connection, and every POST.
+ */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+const posts = new Map();
+let opened = 0;
+const server = createServer(async (request, response) => {
+  const id = Buffer.concat(await Array.fromAsync(request)).toString();
+  posts.set(id, (posts.get(id) ?? 0) + 1);
+  response.setHeader("connection", "keep-alive");
+  response.setHeader("x-opened", opened);
+  response.end(request.url === "/posts" ? JSON.stringify([...posts]) : "kept");
+});
+server.keepAliveTimeout = 2000;
+server.keepAliveTimeoutBuffer = 0;
+server.on("connection", (socket) => {
+  opened++;
+  let peerEnded = false;
+  socket.on("end", () => { peerEnded = true; });
+  socket.on("close", () => report("closed", peerEnded ? "by the platform" : "by the service"));
+});
+server.listen(process.env.PORT);
+`;
+
+test("idle connections are closed by the platform, before the service does it", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 100, env: witness.env });
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, id) => send(url, { method: "POST", body: `${id}` })),
+  );
+  const opened = Math.max(...replies.map(({ headers }) => Number(headers["x-opened"])));
+  const closed = await witness.reported("closed", opened);
+  expect(closed.filter((by) => by === "by the service")).toEqual([]);
+});
+
+test("no POST is lost or doubled around the moment at which the service closes idle connections", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 1000, env: witness.env });
+  const clients = Array.from({ length: 100 }, (_, client) => async () => {
+    const first = await send(url, { method: "POST", body: `${client} first` });
+    // Spread over two seconds, give or take a tenth.
+    await new Promise((resolve) => setTimeout(resolve, 1900 + 2 * client));
+    const second = await send(url, { method: "POST", body: `${client} second` });
+    return [first.status, second.status];
+  });
+  expect(await Promise.all(clients.map((run) => run()))).toEqual(Array(100).fill([200, 200]));
+  const posts = JSON.parse((await send(url, { path: "/posts" })).text) as [string, number][];
+  expect(posts.filter(([id]) => id !== "")).toHaveLength(200);
+  expect(posts.filter(([id, count]) => id !== "" && count !== 1)).toEqual([]);
+});
+
+test("a body that is long in coming does not take a kept connection with it", async () => {
+  await using witness = await startWitness();
+  await using platform = await startLocal({ runner: "process" });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, env: witness.env });
+  await send(url, { method: "POST", body: "before" });
+  const { request, response } = openRequest(url, { method: "POST", headers: { "content-length": 4 } });
+  // The head alone, onto a connection that is idle; then nothing until all idle connections are closed.
+  request.flushHeaders();
+  await witness.reported("closed", witness.seen("closed").length + 1);
+  request.end("late");
+  const reply = await replyOf(await response);
+  expect(reply.status).toBe(200);
+  const posts = JSON.parse((await send(url, { path: "/posts" })).text) as [string, number][];
+  expect(posts).toContainEqual(["late", 1]);
+});

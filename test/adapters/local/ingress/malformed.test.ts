@@ -1,0 +1,138 @@
+/** Requests that are wrong, or that two readers could read in two ways: refused or right, and never two requests. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives.ts";
+import { openRaw, send, sendRaw, statusesOf } from "../../../support/clients.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+
+/** Answers with what it saw, in order, since it was last asked for `/seen`. */
+const server = `
+import { createServer } from "node:http";
+let seen = [];
+createServer(async (request, response) => {
+  if (request.url === "/seen") {
+    response.end(JSON.stringify(seen));
+    seen = [];
+    return;
+  }
+  const body = Buffer.concat(await Array.fromAsync(request)).toString();
+  seen.push((request.method + " " + request.url + " " + body).trim());
+  response.end("served " + request.url);
+}).listen(process.env.PORT);
+`;
+
+let platform: TestPlatform;
+let url: string;
+
+beforeAll(async () => {
+  platform = await startLocal({ runner: "process" });
+  url = await platform.up(nodeSource(server), { max_instances: 1 });
+});
+
+afterAll(() => platform[Symbol.asyncDispose]());
+
+const seen = async (): Promise<string[]> => JSON.parse((await send(url, { path: "/seen" })).text);
+
+const request = (line: string, headers: readonly string[], body = ""): string =>
+  `${[line, ...headers, "Connection: close"].join("\r\n")}\r\n\r\n${body}`;
+
+/** A request hidden in what one of two readers takes for a body. */
+const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: app\r\n\r\n";
+const LENGTH = `Content-Length: ${HIDDEN.length}`;
+
+const refused: readonly [string, string, number][] = [
+  [
+    "a length and chunks",
+    request("POST /a HTTP/1.1", ["Host: app", LENGTH, "Transfer-Encoding: chunked"], `0\r\n\r\n${HIDDEN}`),
+    400,
+  ],
+  [
+    "chunks and a length",
+    request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: chunked", LENGTH], `0\r\n\r\n${HIDDEN}`),
+    400,
+  ],
+  ["two lengths", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: 0", LENGTH], HIDDEN), 400],
+  ["two lengths in one line", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: 0, 5"], "hello"), 400],
+  ["a length that is none", request("POST /a HTTP/1.1", ["Host: app", "Content-Length: +5"], "hello"), 400],
+  [
+    "chunked, but not last",
+    request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: chunked, gzip"], HIDDEN),
+    400,
+  ],
+  [
+    "a coding that is not undone here",
+    request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: gzip, chunked"], "0\r\n\r\n"),
+    501,
+  ],
+  [
+    "a coding that only looks like chunked",
+    request("POST /a HTTP/1.1", ["Host: app", "Transfer-Encoding: xchunked"], HIDDEN),
+    501,
+  ],
+  [
+    "a space before the colon",
+    request("POST /a HTTP/1.1", ["Host: app", `Content-Length : ${HIDDEN.length}`], HIDDEN),
+    400,
+  ],
+  ["a folded header", request("GET /a HTTP/1.1", ["Host: app", "X-A: 1", " folded"]), 400],
+  ["a null in a header", request("GET /a HTTP/1.1", ["Host: app", "X-A: 1\0"]), 400],
+  ["a lone line feed for an end", "GET /a HTTP/1.1\nHost: app\nConnection: close\n\n", 400],
+  ["two hosts", request("GET /a HTTP/1.1", ["Host: app", "Host: other"]), 400],
+  ["no host", request("GET /a HTTP/1.1", []), 400],
+  ["a target that is a whole address", request("GET http://other/a HTTP/1.1", ["Host: app"]), 400],
+  ["a target that is no path", request("OPTIONS * HTTP/1.1", ["Host: app"]), 400],
+  ["a tunnel", request("CONNECT other:80 HTTP/1.1", ["Host: other:80"]), 0],
+  ["no HTTP", "SSH-2.0-OpenSSH_9.6\r\n\r\n", 400],
+  ["a version that is none", request("GET /a HTTP/9.9", ["Host: app"]), 400],
+  ["a head that is too long", request("GET /a HTTP/1.1", ["Host: app", `X-A: ${"a".repeat(70_000)}`]), 431],
+];
+
+test.each(refused)("%s is refused, and the service never hears of it", async (_words, bytes, status) => {
+  const statuses = statusesOf(await sendRaw(url, bytes));
+  expect(statuses).toEqual(status === 0 ? [] : [status]);
+  expect(await seen()).toEqual([]);
+});
+
+test("requests that are sent without waiting are each served once, answered in their order", async () => {
+  const post = (path: string, body: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: app\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const get = "GET /3 HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n";
+  const came = await sendRaw(url, `${post("/1", "one")}${post("/2", HIDDEN)}${get}`);
+  expect(came.match(/served \/\d/g)).toEqual(["served /1", "served /2", "served /3"]);
+  expect((await seen()).sort()).toEqual(["GET /3", "POST /1 one", `POST /2 ${HIDDEN.trim()}`]);
+});
+
+test("a body is a body, whatever it looks like", async () => {
+  await sendRaw(url, request("POST /a HTTP/1.1", ["Host: app", LENGTH], HIDDEN));
+  expect(await seen()).toEqual([`POST /a ${HIDDEN.trim()}`]);
+});
+
+test("an upgrade that the service does not want is answered, and hides no request behind it", async () => {
+  const head = "GET /a HTTP/1.1\r\nHost: app\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  const came = await sendRaw(url, `${head}${HIDDEN}${HIDDEN}`);
+  expect(statusesOf(came)).toEqual([200]);
+  expect(came).toMatch(/\r\nconnection: close\r\n/i);
+  expect(came).toMatch(/served \/a$/);
+  expect(await seen()).toEqual(["GET /a"]);
+});
+
+test.each([
+  ["with a body", "POST", "websocket"],
+  ["to HTTP/2", "GET", "h2c"],
+  ["to HTTP/2, with a body", "POST", "h2c"],
+])("an offer to upgrade %s is passed over", async (_words, method, protocol) => {
+  const upgrade = ["Host: app", "Content-Length: 5", "Connection: Upgrade", `Upgrade: ${protocol}`];
+  const came = await sendRaw(url, request(`${method} /a HTTP/1.1`, upgrade, "hello"));
+  expect(statusesOf(came)).toEqual([200]);
+  expect(await seen()).toEqual([`${method} /a hello`]);
+});
+
+test("a request that comes byte by byte is the same request", async () => {
+  for (const line of ["POST /a HTTP/1.1", "PRI * HTTP/1.1", "PROPFIND /a HTTP/1.1"]) {
+    const { socket, closed } = openRaw(url);
+    socket.setNoDelay(true);
+    for (const byte of request(line, ["Host: app", "Content-Length: 0"]))
+      await new Promise<void>((resolve) => socket.write(byte, () => setImmediate(resolve)));
+    expect(statusesOf(await closed)).toEqual([line.startsWith("PRI") ? 400 : 200]);
+  }
+  expect(await seen()).toEqual(["POST /a", "PROPFIND /a"]);
+});

@@ -1,0 +1,112 @@
+/** When a pool stops instances, what it makes of those that end by themselves, and how it retires. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { leaseOf, poolOf } from "../../../support/pretended-pool.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("ends", () => {
+  test("an instance is stopped when it was idle for long enough, one with a request is not", async () => {
+    const { pool, acquire, up, events, budget } = poolOf({ idleMillis: 1000 });
+    const waiting = [acquire(), acquire()];
+    const [busy, idle] = [await up(), await up()];
+    const [, second] = await Promise.all(waiting.map(leaseOf));
+    await vi.advanceTimersByTimeAsync(700);
+    second?.release();
+    second?.release();
+    await vi.advanceTimersByTimeAsync(900);
+    expect(pool.size).toBe(2);
+    await vi.advanceTimersByTimeAsync(200);
+    expect([busy.stopped, idle.stopped]).toEqual([false, true]);
+    expect(pool.size).toBe(1);
+    expect(budget()).toBe(9);
+    expect(events.filter((event) => !event.startsWith("started"))).toEqual(["idle i2"]);
+  });
+
+  test("one that ends by itself is a crash, and those who wait get another one", async () => {
+    const { acquire, up, starting, events } = poolOf({ maxInstances: 1 });
+    const lease = acquire();
+    const first = await up();
+    const waits = acquire();
+    first.end({ code: 3 });
+    (await leaseOf(lease)).release();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(starting).toHaveLength(1);
+    const second = await up();
+    expect((await leaseOf(waits)).member.instance.id).toBe(second.id);
+    expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
+  });
+
+  test("one that was given up and ends by itself is a crash with its own reason, not stopped by a signal", async () => {
+    const { pool, acquire, up, events } = poolOf();
+    const lease = acquire();
+    const instance = await up();
+    const { member, release } = await leaseOf(lease);
+    pool.giveUp(member);
+    release();
+    expect(pool.tryAcquire()).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(500);
+    instance.end({ code: 7 });
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(instance.stopped).toBe(false);
+    expect(events).toEqual(["started i1", "crashed i1 7"]);
+  });
+
+  test("one that was given up and lives on is stopped", async () => {
+    const { pool, acquire, up, events } = poolOf();
+    const lease = acquire();
+    const instance = await up();
+    pool.giveUp((await leaseOf(lease)).member);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(instance.stopped).toBe(true);
+    expect(pool.size).toBe(0);
+    expect(events).toEqual(["started i1", "unreachable i1"]);
+  });
+});
+
+describe("retirement", () => {
+  test("sends those who wait away, ends starts, and stops each instance with its last request", async () => {
+    const { pool, acquire, up, starting, budget } = poolOf({ maxInstances: 2, concurrency: 2 });
+    const lease = acquire();
+    const instance = await up();
+    const both = [await leaseOf(lease), await leaseOf(acquire())];
+    const waits = acquire();
+    expect(starting).toHaveLength(1);
+    const retired = pool.retire(10_000);
+    expect(await waits).toEqual({ kind: "retired" });
+    expect(await acquire()).toEqual({ kind: "retired" });
+    expect(starting[0]?.signal.aborted).toBe(true);
+    starting.shift()?.resolve({ reason: "interrupted", message: "" });
+    both[0]?.release();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(instance.stopped).toBe(false);
+    both[1]?.release();
+    expect(instance.stopped).toBe(true);
+    await vi.advanceTimersByTimeAsync(100);
+    await retired;
+    expect(budget()).toBe(10);
+  });
+
+  test("stops what is still at work when the drain time is over", async () => {
+    const { pool, acquire, up } = poolOf();
+    const lease = acquire();
+    const instance = await up();
+    await lease;
+    const retired = pool.retire(1000);
+    await vi.advanceTimersByTimeAsync(900);
+    expect(instance.stopped).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(instance.stopped).toBe(true);
+    await retired;
+  });
+
+  test("stops an instance that comes up only then", async () => {
+    const { pool, acquire, up, budget } = poolOf();
+    void acquire();
+    const retired = pool.retire(1000);
+    const instance = await up();
+    await retired;
+    expect(instance.stopped).toBe(true);
+    expect(budget()).toBe(10);
+  });
+});

@@ -1,0 +1,94 @@
+/** When a pool starts instances, and what it does when that fails. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Lease } from "../../../../adapters/local/ingress/pool.ts";
+import { FAILURE, leaseOf, poolOf } from "../../../support/pretended-pool.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("starts", () => {
+  test("as many as those who wait need, not one more, and whoever waited longest is first", async () => {
+    const { pool, acquire, starting, up } = poolOf({ concurrency: 2 });
+    const order: number[] = [];
+    const waiting = [1, 2, 3].map((count) => acquire().then(() => order.push(count)));
+    expect(starting).toHaveLength(2);
+    await up();
+    expect(order).toEqual([1, 2]);
+    await up();
+    await Promise.all(waiting);
+    expect(pool.size).toBe(2);
+  });
+
+  test("one that fails refuses those who wait, and the next ones for a moment, so that it is not tried in a loop", async () => {
+    const { acquire, starting, fail, up, budget } = poolOf();
+    const refusal = { kind: "did_not_start", failure: FAILURE };
+    const waiting = [acquire(), acquire()];
+    await fail();
+    await fail();
+    expect(await Promise.all(waiting)).toEqual([refusal, refusal]);
+    expect(budget()).toBe(10);
+    expect(await acquire()).toEqual(refusal);
+    expect(starting).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(1000);
+    const later = acquire();
+    expect(starting).toHaveLength(1);
+    const instance = await up();
+    expect((await leaseOf(later)).member.instance.id).toBe(instance.id);
+  });
+
+  test("one that fails is no reason to refuse those whom another one on its way will take", async () => {
+    const { acquire, starting, fail, up } = poolOf();
+    const waiting = [acquire(), acquire()];
+    await fail();
+    const instance = await up();
+    expect((await leaseOf(waiting[0] as Promise<Lease>)).member.instance.id).toBe(instance.id);
+    // The other one waits for a further start.
+    expect(starting).toHaveLength(1);
+    await up();
+    await leaseOf(waiting[1] as Promise<Lease>);
+  });
+
+  test("that fail beside an instance that runs are tried again later, not in a loop", async () => {
+    const { acquire, starting, fail, up } = poolOf();
+    const first = acquire();
+    await up();
+    await leaseOf(first);
+    const waits = acquire();
+    await fail();
+    expect(starting).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(starting).toHaveLength(1);
+    await fail();
+    await vi.advanceTimersByTimeAsync(900);
+    expect(starting).toHaveLength(0);
+    await vi.advanceTimersByTimeAsync(100);
+    await up();
+    await leaseOf(waits);
+  });
+
+  test("wait for the account's budget, and take what it has", async () => {
+    const { acquire, starting, up, setBudget } = poolOf();
+    setBudget(1);
+    const waiting = [acquire(), acquire()];
+    expect(starting).toHaveLength(1);
+    await up();
+    await leaseOf(waiting[0] as Promise<Lease>);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(starting).toHaveLength(0);
+    setBudget(1);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(starting).toHaveLength(1);
+    await up();
+    await leaseOf(waiting[1] as Promise<Lease>);
+  });
+
+  test("even without a queue one may wait where nothing runs, for nobody else would wake the service", async () => {
+    const { acquire, starting, up } = poolOf({ queueLimit: 0 });
+    const first = acquire();
+    expect(starting).toHaveLength(1);
+    expect(await acquire()).toEqual({ kind: "full" });
+    await up();
+    await leaseOf(first);
+    expect(await acquire()).toEqual({ kind: "full" });
+  });
+});

@@ -1,0 +1,106 @@
+/** Which service a request is for: by the port it came in at, or by its host name on the port that all share. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { openRaw, type Reply, send, sendRaw } from "../../../support/clients.ts";
+import { principalOf, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+
+let platform: TestPlatform;
+let shared: string;
+const own: Record<string, string> = {};
+
+beforeAll(async () => {
+  platform = await startLocal({ runner: "process" });
+  shared = `http://127.0.0.1:${platform.local.ingressPort}`;
+  for (const name of ["one", "two"])
+    own[name] = await platform.up(nodeSource(helloServer(`I am ${name}`)), { function_name: name });
+});
+
+afterAll(() => platform[Symbol.asyncDispose]());
+
+const askFor = (host: string, path = "/"): Promise<Reply> => send(shared, { path, headers: { host } });
+
+test("every service has a port of its own, where the host name does not matter", async () => {
+  for (const name of ["one", "two"])
+    expect((await send(own[name] as string, { headers: { host: "anything.example" } })).text).toBe(`I am ${name}`);
+});
+
+test.each(["one.localhost", "one.localhost:8080", "ONE.LocalHost", "one.localhost.", "one.localhost.:8080"])(
+  "the shared port knows a service by its host name: %s",
+  async (host) => {
+    expect((await askFor(host)).text).toBe("I am one");
+    expect((await askFor(host.replace(/one/i, "two"))).text).toBe("I am two");
+  },
+);
+
+test.each([
+  "nobody.localhost",
+  "localhost",
+  "one",
+  "one.example",
+  "x.one.localhost",
+  ".localhost",
+  "127.0.0.1",
+  "[::1]:80",
+])("an unknown host is 404: %s", async (host) => {
+  const reply = await askFor(host);
+  expect(reply.status).toBe(404);
+  expect(JSON.parse(reply.text)).toEqual({ detail: "No service has this host name." });
+  expect(reply.headers["x-request-id"]).toMatch(/^[a-z0-9]{20}$/);
+});
+
+test("a request of HTTP/1.0 without a host is 404 on the shared port and served at the service's own", async () => {
+  expect(await sendRaw(shared, "GET / HTTP/1.0\r\n\r\n")).toMatch(/^HTTP\/1\.1 404 /);
+  const served = await sendRaw(own["one"] as string, "GET / HTTP/1.0\r\n\r\n");
+  expect(served).toMatch(/^HTTP\/1\.1 200 /);
+  expect(served).toMatch(/\r\n\r\nI am one$/);
+});
+
+test("an upgrade for an unknown host is 404", async () => {
+  const head = "GET / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+  expect(await sendRaw(shared, head)).toMatch(/^HTTP\/1\.1 404 /);
+});
+
+test("a client that sends a body to an unknown host sees the 404, not a reset", async () => {
+  const size = 8 * 1024 ** 2;
+  const { socket, received } = openRaw(shared);
+  socket.pause();
+  socket.write(`POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${size}\r\n\r\n`);
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.write(Buffer.alloc(size), () => resolve());
+  });
+  socket.resume();
+  await received("HTTP/1.1 404 Not Found");
+  socket.destroy();
+});
+
+test("what is under /_portside/ is the platform's on every host, and nowhere else", async () => {
+  expect((await askFor("one.localhost", "/_portside/storage/x")).status).toBe(404);
+  expect((await send(own["one"] as string, { path: "/_portside/" })).status).toBe(404);
+  expect((await askFor("one.localhost", "/_portsidelike")).text).toBe("I am one");
+});
+
+test("with a domain, services answer at NAME.DOMAIN too, and that is their address", async () => {
+  await using withDomain = await startLocal({ runner: "process", domain: "apps.example" });
+  const url = await withDomain.up(nodeSource(helloServer("hi")), { function_name: "one" });
+  expect(url).toBe(`http://one.apps.example:${withDomain.local.ingressPort}`);
+  for (const host of ["one.apps.example", "one.localhost"])
+    expect((await send(url, { headers: { host } })).text).toBe("hi");
+  expect((await send(url, { headers: { host: "apps.example" } })).status).toBe(404);
+});
+
+test("a service of which nothing serves is 503 with Retry-After", async () => {
+  const records = await platform.deploy(nodeSource("process.exit(1);"), { function_name: "broken" });
+  expect(records.at(-1)?.status).toBe("ERROR");
+  const reply = await askFor("broken.localhost");
+  expect(reply.status).toBe(503);
+  expect(reply.headers["retry-after"]).toBe("30");
+});
+
+test("a deleted service is unknown at once, and its port is closed", async () => {
+  const url = await platform.up(nodeSource(helloServer("bye")), { function_name: "gone" });
+  const deleted = await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "gone" });
+  expect(deleted.isOk()).toBe(true);
+  expect((await askFor("gone.localhost")).status).toBe(404);
+  await expect(send(url)).rejects.toThrow(/ECONNREFUSED|ECONNRESET/);
+});

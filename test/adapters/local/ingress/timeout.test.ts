@@ -1,0 +1,127 @@
+/** `timeout`: 504 while nothing was answered, a cut after; the instance goes on serving the others. */
+import { expect, test } from "vitest";
+import { nodeSource } from "../../../support/archives.ts";
+import { openRaw, openRequest, replyOf, send } from "../../../support/clients.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { requestsOf } from "../../../support/log-entries.ts";
+import { startWitness, type Witness, witnessCode } from "../../../support/witness.ts";
+
+/** Never ends what is not `/`: answers nothing, or half; reads the body, or does not. */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+let requests = 0;
+createServer(async (request, response) => {
+  const kind = request.url.slice(1);
+  requests++;
+  if (kind === "") return response.end(JSON.stringify({ pid: process.pid, requests }));
+  request.once("close", () => report("closed", kind));
+  if (kind !== "unread") request.resume();
+  if (kind === "half-answer") {
+    response.writeHead(200, { "content-length": "10" });
+    response.write("12345");
+  }
+  await report("begun", kind);
+}).listen(process.env.PORT);
+`;
+
+const start = async (timeout = 1) => {
+  await using stack = new AsyncDisposableStack();
+  const witness: Witness = stack.use(await startWitness());
+  const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
+  const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: witness.env });
+  // On a machine that stands still for a second even these run out of time; then they are sent again.
+  const pid = () =>
+    eventually(async () => {
+      const { status, text } = await send(url);
+      expect(status).toBe(200);
+      return (JSON.parse(text) as { pid: number }).pid;
+    });
+  const teardown = stack.move();
+  return { witness, platform, url, pid, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+};
+
+/** Timers count whole milliseconds. */
+const SECOND = 999;
+
+test("no answer: 504, not before a second; the instance serves others meanwhile and after", async () => {
+  await using service = await start();
+  const pid = await service.pid();
+  const begun = performance.now();
+  const late = send(service.url, { path: "/silent" });
+  await service.witness.reported("begun");
+  expect(await service.pid()).toBe(pid);
+  const reply = await late;
+  const took = performance.now() - begun;
+  expect(reply.status).toBe(504);
+  expect(took).toBeGreaterThanOrEqual(SECOND);
+  expect(JSON.parse(reply.text)).toEqual({ detail: "The service took longer than its timeout." });
+  expect(await service.pid()).toBe(pid);
+  // The service learns that nobody waits any more.
+  await service.witness.reported("closed");
+  const entry = (await requestsOf(service.platform)).find(({ http }) => http?.status === 504);
+  expect(entry).toMatchObject({ severity: "ERROR", http: { requestUrl: expect.stringContaining("/silent") } });
+});
+
+test.each([
+  ["the service reads it", "/reads"],
+  ["the service does not read it", "/unread"],
+])("half of the request's body was sent, %s: 504, not before a second", async (_words, path) => {
+  await using service = await start();
+  const pid = await service.pid();
+  const begun = performance.now();
+  const size = 4 * 1024 ** 2;
+  const { request, response } = openRequest(service.url, { method: "POST", path, headers: { "content-length": size } });
+  request.write(Buffer.alloc(size / 2));
+  await service.witness.reported("begun");
+  expect(await service.pid()).toBe(pid);
+  const reply = await replyOf(await response);
+  expect(reply.status).toBe(504);
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(SECOND);
+  request.destroy();
+  expect(await service.pid()).toBe(pid);
+});
+
+test("a client that goes on sending after the 504 gets to read it, and its connection stays usable", async () => {
+  await using service = await start(2);
+  const size = 16 * 1024 ** 2;
+  const { socket, received } = openRaw(service.url);
+  socket.write(`POST /unread HTTP/1.1\r\nHost: app\r\nContent-Length: ${size}\r\n\r\n`);
+  // As a client that looks at the answer only when it has sent everything.
+  socket.pause();
+  socket.write(Buffer.alloc(size / 2));
+  await eventually(async () =>
+    expect((await requestsOf(service.platform)).map(({ http }) => http?.status)).toEqual([504]),
+  );
+  await new Promise<void>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.write(Buffer.alloc(size / 2), () => resolve());
+  });
+  socket.resume();
+  await received("HTTP/1.1 504 Gateway Timeout");
+  socket.write("GET / HTTP/1.1\r\nHost: app\r\nConnection: close\r\n\r\n");
+  await received("HTTP/1.1 200 OK");
+  socket.destroy();
+});
+
+test("half of the answer was sent: the connection is cut, not before a second", async () => {
+  await using service = await start();
+  const pid = await service.pid();
+  const begun = performance.now();
+  const { request, response } = openRequest(service.url, { path: "/half-answer" });
+  request.end();
+  const answer = await response;
+  expect(answer.statusCode).toBe(200);
+  expect(await service.pid()).toBe(pid);
+  let came = "";
+  answer.on("data", (chunk: Buffer) => {
+    came += chunk;
+  });
+  const error = await new Promise<Error>((resolve) => answer.once("error", resolve));
+  expect(error.message).toBe("aborted");
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(SECOND);
+  expect(came).toBe("12345");
+  await service.witness.reported("closed");
+  expect(await service.pid()).toBe(pid);
+});
