@@ -46,6 +46,13 @@ interface Recognised {
 export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator => {
   const recognised = new Map<string, Recognised>();
   const usedAt = new Map<string, Instant>();
+  let revocations = 0;
+
+  /** A key that was looked up before a revocation may be the revoked one, and is not remembered after it. */
+  const forget = (): void => {
+    revocations++;
+    recognised.clear();
+  };
 
   const noteUse = (id: string): void => {
     const now = clock.now();
@@ -69,11 +76,12 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
         noteUse(known.principal.credentialId);
         return okAsync(known.principal);
       }
+      const seen = revocations;
       return stored(records.withPrefix(key.slice(0, PREFIX_LENGTH))).andThen((candidates) => {
         const record = candidates.find((candidate) => sameHash(candidate.hash, hashed));
         if (record === undefined) return errAsync(UNKNOWN);
         const principal: Principal = { account: record.account, credentialId: record.id };
-        remember(hashed, principal);
+        if (seen === revocations) remember(hashed, principal);
         noteUse(record.id);
         return okAsync(principal);
       });
@@ -96,9 +104,9 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
     list: (account) => stored(records.ofAccount(account)).map((own) => own.map(listed)),
 
     revoke: (account, id) => {
-      recognised.clear();
+      forget();
       return stored(records.remove(account, id)).andThen((had) => {
-        recognised.clear();
+        forget();
         return had ? okAsync(undefined) : errAsync(notFound(`Your account has no key '${id}'.`));
       });
     },

@@ -23,8 +23,8 @@ const ALGORITHMS = [
   "EdDSA",
   "Ed25519",
 ];
-/** Clocks of issuers and ours may differ by this much. */
-const TOLERANCE_SECONDS = 30;
+/** An issuer's clock may be ahead of ours by this much; a token that has expired has expired. */
+const TOLERANCE_SECONDS = 5;
 
 export interface JwtIssuer {
   /** Exactly the `iss` of its tokens. */
@@ -41,31 +41,50 @@ export interface JwtIssuer {
 /** The default alias of an issuer: its host and path, so that accounts of two issuers never meet. */
 export const issuerAlias = (issuer: string): string => issuer.replace(/^[a-z]+:\/\//i, "").replace(/\/+$/, "");
 
-/** `ALIAS:CLAIM`, the claim percent-encoded where it needs to be (contract section 2). */
+const percentEncoded = (text: string): string =>
+  [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
+
+/**
+ * `ALIAS:CLAIM` (contract section 2). What an account's name cannot have is percent-encoded, and so are `%` and `:`,
+ * so that no claim of one issuer reads like an account of another.
+ */
 export const accountFromClaim =
   (alias: string, claim: string) =>
   (claims: JWTPayload): AccountId | undefined => {
-    const value = claims[claim];
-    if (typeof value !== "string" || value === "") return undefined;
-    return parseAccount(`${alias}:${encodeURIComponent(value)}`);
+    const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+    if (typeof value !== "string" || value === "" || !value.isWellFormed()) return undefined;
+    return parseAccount(`${alias}:${value.replace(/[^A-Za-z0-9._@/|+-]+/g, percentEncoded)}`);
   };
+
+/** The issuer's keys could not be had, which says nothing about the token. */
+class KeysUnavailable extends Error {}
 
 const codeOf = (error: unknown): string => (error as { code?: string }).code ?? "";
 
+/** What looking for a key says about the token: that the issuer has no such key, or more than one. */
+const tokenFaults = ["ERR_JWKS_NO_MATCHING_KEY", "ERR_JWKS_MULTIPLE_MATCHING_KEYS", "ERR_JOSE_NOT_SUPPORTED"];
+
+const keysOf =
+  ({ keys }: JwtIssuer): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (cause) {
+      throw tokenFaults.includes(codeOf(cause)) ? cause : new KeysUnavailable("no keys", { cause });
+    }
+  };
+
+const EXPIRED = "The token has expired; get a new one.";
+
 const refusals: Readonly<Record<string, string>> = {
-  ERR_JWT_EXPIRED: "The token has expired; get a new one.",
+  ERR_JWT_EXPIRED: EXPIRED,
   ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not meant for this platform, or not valid yet.",
 };
 
-const refusal = (error: unknown): Unauthenticated | Unavailable => {
-  const code = codeOf(error);
-  // Only fetching the issuer's keys can fail for another reason than the token itself.
-  const unreachable = error instanceof TypeError && error.cause !== undefined;
-  const ours = code === "ERR_JWKS_TIMEOUT" || code === "ERR_JOSE_GENERIC" || unreachable;
-  return ours
-    ? unavailable("The issuer's keys could not be fetched; try again.", 5, error)
-    : unauthenticated(refusals[code] ?? "The token is not valid.");
-};
+const refusal = (error: unknown): Unauthenticated | Unavailable =>
+  error instanceof KeysUnavailable
+    ? unavailable("The issuer's keys could not be fetched; try again.", 5, error.cause)
+    : unauthenticated(refusals[codeOf(error)] ?? "The token is not valid.");
 
 const verify = async (
   token: string,
@@ -82,14 +101,16 @@ const verify = async (
   const issuer = issuers.find((one) => one.issuer === claimed.iss);
   if (issuer === undefined) return err(unauthenticated("The token's issuer is not known here."));
   try {
-    const { payload } = await jwtVerify(token, issuer.keys, {
+    const now = millisOf(clock.now());
+    const { payload } = await jwtVerify(token, keysOf(issuer), {
       issuer: issuer.issuer,
       audience: issuer.audience,
       algorithms: [...(issuer.algorithms ?? ALGORITHMS)],
       clockTolerance: TOLERANCE_SECONDS,
       requiredClaims: ["exp"],
-      currentDate: new Date(millisOf(clock.now())),
+      currentDate: new Date(now),
     });
+    if ((payload.exp ?? 0) * 1000 <= now) return err(unauthenticated(EXPIRED));
     const account = issuer.accountOf(payload);
     return account === undefined
       ? err(unauthenticated("The token does not name an account."))

@@ -20,7 +20,7 @@ export const generateSigningKey = async (): Promise<JWK> => {
   return exportJWK(privateKey);
 };
 
-/** Issues tokens and says how to recognise them. `loadKey` is asked once, at the first token. */
+/** Issues tokens and says how to recognise them. `loadKey` is asked at the first token, and again where that failed. */
 export const createTokens = (
   loadKey: () => Promise<JWK>,
   clock: Clock,
@@ -28,7 +28,10 @@ export const createTokens = (
 ): { readonly issuer: TokenIssuer; readonly trusted: JwtIssuer } => {
   let key: Promise<JWK> | undefined;
   const signingKey = () => {
-    key ??= loadKey();
+    key ??= loadKey().catch((error: unknown) => {
+      key = undefined;
+      throw error;
+    });
     return key;
   };
   const sign = async (account: string) => {

@@ -31,19 +31,23 @@ export const receiveArchive = async (
   const hash = createHash("sha256");
   const walk = new ArchiveWalk(limits);
   let total = 0;
-  for await (const chunk of bytes) {
-    signal?.throwIfAborted();
-    total += chunk.length;
-    if (total > limits.fileBytes)
-      return refused(
-        `is over ${formatMemory(limits.fileBytes)}; leave out what the build can fetch, or put it in a volume and name it with source_object`,
-        "too_large",
-      );
-    hash.update(chunk);
-    await Promise.all([walk.write(chunk), sink.write(chunk)]);
+  try {
+    for await (const chunk of bytes) {
+      signal?.throwIfAborted();
+      total += chunk.length;
+      if (total > limits.fileBytes)
+        return refused(
+          `is over ${formatMemory(limits.fileBytes)}; leave out what the build can fetch, or put it in a volume and name it with source_object`,
+          "too_large",
+        );
+      hash.update(chunk);
+      await Promise.all([walk.write(chunk), sink.write(chunk)]);
+      if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
+    }
+    await walk.end();
     if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
+    return { ok: true, digest: `sha256:${hash.digest("hex")}`, bytes: total };
+  } finally {
+    walk.close();
   }
-  await walk.end();
-  if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
-  return { ok: true, digest: `sha256:${hash.digest("hex")}`, bytes: total };
 };

@@ -9,7 +9,9 @@ import { type ReadForm, readForm } from "./form.ts";
 /** How a handler answers a refusal. */
 export type Refuse = (reply: FastifyReply, error: ControlPlaneError) => unknown;
 
-async function* lines(run: DeployRun, after: number, signal: AbortSignal): AsyncGenerator<string> {
+async function* lines(reply: FastifyReply, run: DeployRun, after: number, signal: AbortSignal): AsyncGenerator<string> {
+  // A client that has seen every record so far learns at once that it follows, not with the next record.
+  reply.raw.flushHeaders();
   for await (const record of run.follow(after, signal)) yield `${JSON.stringify(record)}\n`;
 }
 
@@ -20,11 +22,26 @@ const streamRun = (reply: FastifyReply, run: DeployRun, after: number): unknown 
   reply.header("content-type", "application/x-ndjson");
   reply.header("cache-control", "no-store");
   reply.header("x-accel-buffering", "no");
-  return reply.send(Readable.from(lines(run, after, gone.signal), { objectMode: false, highWaterMark: 16_384 }));
+  return reply.send(Readable.from(lines(reply, run, after, gone.signal), { objectMode: false, highWaterMark: 16_384 }));
 };
 
 const discard = async (archive: ReceivedSource | undefined): Promise<void> => {
   if (archive?.kind === "kept") await archive.source.discard();
+};
+
+/**
+ * Why a form whose file could not be taken is refused. That the provider cannot take it is the last thing to say:
+ * what the request itself breaks comes first, what the account may not do comes before that (contract section 3).
+ */
+const refusalOf = async (
+  controlPlane: ControlPlane,
+  principal: Principal,
+  { fields, issues }: ReadForm,
+  error: ControlPlaneError,
+): Promise<ControlPlaneError> => {
+  if (error.kind === "rate_limited") return error;
+  const plan = await controlPlane.plan(principal, { fields, issues });
+  return plan.isErr() ? plan.error : error;
 };
 
 /** Reads the form; undefined where there is nobody left to answer, or an answer was given already. */
@@ -49,7 +66,7 @@ const takeForm = async (
   }
   if (form.error !== undefined) {
     await discard(form.archive);
-    refuse(reply, form.error);
+    refuse(reply, await refusalOf(controlPlane, principal, form, form.error));
     return undefined;
   }
   const { fields, issues, archive } = form;
@@ -61,7 +78,9 @@ export const deployHandler = (controlPlane: ControlPlane, refuse: Refuse) =>
     const form = await takeForm(controlPlane, principal, request, reply, refuse);
     if (form === undefined) return reply;
     const run = await controlPlane.deploy(principal, form);
-    return run.isErr() ? refuse(reply, run.error) : streamRun(reply, run.value, 0);
+    if (run.isOk()) return streamRun(reply, run.value, 0);
+    await discard(form.archive);
+    return refuse(reply, run.error);
   };
 
 export const planHandler = (controlPlane: ControlPlane, refuse: Refuse) =>

@@ -18,6 +18,7 @@ import { type Capabilities, type Feature, refusal } from "../../core/domain/capa
 import { deployEventSchema } from "../../core/domain/deploy-events.ts";
 import { deployFields } from "../../core/domain/deploy-fields.ts";
 import { deploymentSchema } from "../../core/domain/deployment.ts";
+import { issue } from "../../core/domain/issue.ts";
 import { logPageSchema } from "../../core/domain/log-entry.ts";
 import {
   cancelFields,
@@ -28,7 +29,7 @@ import {
   resumeFields,
   revokeKeyFields,
 } from "../../core/domain/requests.ts";
-import { type ControlPlaneError, internal } from "../../core/errors.ts";
+import { type ControlPlaneError, internal, invalidInput } from "../../core/errors.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import type { Place } from "./error-response.ts";
 
@@ -214,6 +215,11 @@ export const endpoints: readonly Endpoint[] = [
     place: "body",
     fields: {},
     answer: tokenSchema,
-    run: (controlPlane, principal, _request, options) => controlPlane.issueToken(principal, options),
+    run: (controlPlane, principal, request, options) => {
+      const unknown = Object.keys(request).map((name) =>
+        issue([name], `unknown field '${name}'; this endpoint takes none`, "extra_forbidden"),
+      );
+      return unknown.length > 0 ? errAsync(invalidInput(unknown)) : controlPlane.issueToken(principal, options);
+    },
   }),
 ];

@@ -3,7 +3,10 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Busboy, type BusboyHeaders, type BusboyInstance } from "@fastify/busboy";
 import type { ReceivedSource } from "../../core/control-plane.ts";
+import { deployFields } from "../../core/domain/deploy-fields.ts";
 import { type Issue, issue } from "../../core/domain/issue.ts";
+import { archiveLimits, MiB } from "../../core/domain/limits.ts";
+import { formatMemory } from "../../core/domain/resources.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";
 
@@ -19,34 +22,30 @@ export interface ReadForm {
 }
 
 const FILE = "source_archive";
-/** A refused body is read on for this much and this long, so that the client gets to see the answer. */
-const DRAIN_BYTES = 32 * 1024 * 1024;
+/** A body is read for this much past the file's limit, and a refused one for this long, so that the client sees the answer. */
+const BODY_BYTES = archiveLimits.fileBytes + 32 * MiB;
 const DRAIN_MS = 5000;
 /** A client that sends nothing for this long is gone. */
 const SILENCE_MS = 60_000;
 
-const limits = { fieldNameSize: 200, fieldSize: 1024 * 1024, fields: 100, files: 4, parts: 110, headerPairs: 50 };
+/** All texts of a form together, so that no number of fields fills the memory. */
+const TEXT_BYTES = 1 * MiB;
 
-/** A file's bytes, to be read as far as the reader likes; what is left is dropped, the stream is not destroyed. */
-async function* chunksOf(file: Readable): AsyncGenerator<Uint8Array> {
-  try {
-    for await (const chunk of file.iterator({ destroyOnReturn: false })) yield chunk as Uint8Array;
-  } finally {
-    file.resume();
-  }
-}
+const limits = { fieldSize: TEXT_BYTES, fields: 100, files: 4, parts: 110, headerPairs: 50 };
+
+/** Stands for a file where a text belongs: no field takes a list, so each refuses it in its own words. */
+const A_FILE = ["a file"];
 
 /** True for a file without a byte; what it has stays to be read. */
 const isEmpty = (file: Readable): Promise<boolean> =>
   new Promise((resolve) => {
+    const events = ["readable", "end", "close"];
     const decide = () => {
-      file.off("readable", decide);
-      file.off("end", decide);
+      for (const event of events) file.off(event, decide);
       resolve(file.readableLength === 0);
     };
     if (file.readableLength > 0 || file.readableEnded) return decide();
-    file.on("readable", decide);
-    file.on("end", decide);
+    for (const event of events) file.on(event, decide);
   });
 
 export type Receive = (
@@ -66,9 +65,12 @@ class FormReader {
   readonly #end = Promise.withResolvers<End>();
   readonly #work: Promise<void>[] = [];
   #files = 0;
+  #fileBytes = 0;
+  #textBytes = 0;
   #archive: ReceivedSource | undefined;
   #error: ControlPlaneError | undefined;
-  #drain: { bytes: number; readonly timer: NodeJS.Timeout } | undefined;
+  #bodyBytes = 0;
+  #drained: NodeJS.Timeout | undefined;
 
   constructor(req: IncomingMessage, receive: Receive) {
     this.#req = req;
@@ -79,13 +81,13 @@ class FormReader {
     this.#parse();
     const end = await this.#end.promise;
     this.#req.setTimeout(0);
-    clearTimeout(this.#drain?.timer);
-    if (end !== "whole") this.#stop.abort(new Error("the body is not read any further"));
-    await Promise.all(this.#work);
+    if (end !== "whole") this.#stop.abort();
+    await Promise.all(this.#work).finally(() => clearTimeout(this.#drained));
     if (end === "gone") {
       if (this.#archive?.kind === "kept") await this.#archive.source.discard();
       return undefined;
     }
+    this.#checkSizes();
     return {
       fields: this.#fields,
       issues: this.#issues,
@@ -106,16 +108,20 @@ class FormReader {
       return this.#end.resolve("whole");
     }
     busboy.on("field", (name, value, _nameCut, cut) => this.#field(name ?? "", value, cut));
-    busboy.on("file", (name, file, filename) => this.#work.push(this.#file(name ?? "", file, filename)));
+    busboy.on("file", (name, file, filename) => {
+      const taken = this.#file(name ?? "", file, filename);
+      this.#work.push(taken);
+      // Thrown again when the form is read; until then the rest is only passed over.
+      taken.catch(() => this.#passOver(file));
+    });
     for (const limit of ["partsLimit", "filesLimit", "fieldsLimit"] as const)
       busboy.on(limit, () => this.#issues.push(issue([], "has too many parts", "too_large")));
     busboy.on("finish", () => this.#end.resolve("whole"));
     busboy.on("error", () => this.#malformed());
     this.#stop.signal.addEventListener("abort", () => req.unpipe(busboy));
     req.on("data", (chunk: Buffer) => {
-      if (this.#drain === undefined) return;
-      this.#drain.bytes -= chunk.length;
-      if (this.#drain.bytes < 0) this.#end.resolve("unread");
+      this.#bodyBytes += chunk.length;
+      if (this.#bodyBytes > BODY_BYTES) this.#end.resolve("unread");
     });
     req.once("close", () => {
       if (!req.complete) this.#end.resolve("gone");
@@ -125,43 +131,71 @@ class FormReader {
   }
 
   #malformed(): void {
-    this.#issues.push(issue([], "is not a well-formed multipart form, or is cut off", "value_error"));
-    this.#stop.abort(new Error("the form is malformed"));
+    if (!this.#stop.signal.aborted)
+      this.#issues.push(issue([], "is not a well-formed multipart form, or is cut off", "value_error"));
+    this.#stop.abort();
     this.#req.resume();
     this.#end.resolve("whole");
   }
 
   #field(name: string, value: string, cut: boolean): void {
+    this.#textBytes += Buffer.byteLength(value);
+    if (name === FILE)
+      return void this.#issues.push(issue([name], "must be a file part, with a filename", "value_error"));
     if (Object.hasOwn(this.#fields, name))
       this.#issues.push(issue([name], "is given twice; send it once", "value_error"));
-    else if (cut) this.#issues.push(issue([name], "is over 1 MiB", "too_large"));
-    if (name !== FILE) this.#fields[name] = value;
-    else this.#issues.push(issue([name], "must be a file part, with a filename", "value_error"));
+    const tooLarge = cut || this.#textBytes > TEXT_BYTES;
+    if (tooLarge) this.#issues.push(issue([name], "takes the form's texts over 1 MiB", "too_large"));
+    this.#fields[name] = tooLarge ? "" : value;
   }
 
   async #file(name: string, file: Readable, filename: string | undefined): Promise<void> {
     file.on("error", () => this.#malformed());
+    // Whoever waits for the file's bytes must learn that none will come.
+    this.#stop.signal.addEventListener("abort", () => file.destroy(new Error("the body is not read any further")));
     if ((filename ?? "") === "" && (await isEmpty(file))) return void file.resume();
     if (name !== FILE) {
-      this.#fields[name] = "";
+      if (Object.hasOwn(deployFields, name)) this.#fields[name] = A_FILE;
+      else this.#issues.push(issue([name], `unknown file '${name}'; the source is ${FILE}`, "extra_forbidden"));
       return void file.resume();
     }
     if (this.#files++ > 0) {
       this.#issues.push(issue([FILE], "is given twice; send one archive", "value_error"));
       return void file.resume();
     }
-    const broken = () => file.destroy(new Error("the body is not read any further"));
-    this.#stop.signal.addEventListener("abort", broken);
-    const received = await this.#receive(chunksOf(file), this.#stop.signal);
-    this.#stop.signal.removeEventListener("abort", broken);
+    const received = await this.#receive(this.#counted(file), this.#stop.signal);
     if (received.isErr()) this.#error = received.error;
     else this.#archive = received.value;
-    if (received.isErr() || received.value.kind === "refused") this.#drainRest();
+    if (received.isErr() || received.value.kind === "refused") this.#passOver(file);
+  }
+
+  #countFile(chunk: Uint8Array): void {
+    this.#fileBytes += chunk.length;
+  }
+
+  /** The file's bytes, to be read as far as the reader likes; the stream is not destroyed by that. */
+  async *#counted(file: Readable): AsyncGenerator<Uint8Array> {
+    for await (const chunk of file.iterator({ destroyOnReturn: false })) {
+      this.#countFile(chunk);
+      yield chunk;
+    }
   }
 
   /** From now on the body is only read so that the client gets to see the answer. */
-  #drainRest(): void {
-    this.#drain ??= { bytes: DRAIN_BYTES, timer: setTimeout(() => this.#end.resolve("unread"), DRAIN_MS) };
+  #passOver(file: Readable): void {
+    file.on("data", (chunk: Uint8Array) => this.#countFile(chunk));
+    file.resume();
+    this.#drained ??= setTimeout(() => this.#end.resolve("unread"), DRAIN_MS);
+  }
+
+  /** What only shows when the reading is over. */
+  #checkSizes(): void {
+    if (this.#bodyBytes > BODY_BYTES) this.#issues.push(issue([], `is over ${formatMemory(BODY_BYTES)}`, "too_large"));
+    const archive = this.#archive;
+    if (archive?.kind !== "refused" || archive.issues.some(({ type }) => type === "too_large")) return;
+    // It was refused for what is in it, and is too large besides.
+    if (this.#fileBytes > archiveLimits.fileBytes)
+      this.#issues.push(issue([FILE], `is over ${formatMemory(archiveLimits.fileBytes)}`, "too_large"));
   }
 }
 

@@ -60,14 +60,23 @@ const problem = (description: string, schema: string): Json => ({
   content: { "application/json": { schema: { $ref: `#/components/schemas/${schema}` } } },
 });
 
-const problems = (endpoint: Endpoint): Json => ({
+/** What any call may answer, and what only some can: those with a body, and those that name something. */
+const problems = ({ kind, method, fields }: Endpoint): Json => ({
   "401": problem("Missing or invalid credential.", "Detail"),
   "403": problem("The account does not own the resource.", "Detail"),
-  ...(endpoint.kind === "deploy" || endpoint.path.includes("check")
-    ? {}
-    : { "404": problem("There is no such thing.", "Detail") }),
+  ...(method === "POST" || Object.keys(fields).length > 0
+    ? { "404": problem("There is no such thing.", "Detail") }
+    : {}),
+  ...(method === "POST"
+    ? {
+        "409": problem("Refused in the resource's present state.", "Detail"),
+        "415": problem("The endpoint takes another content type.", "Detail"),
+      }
+    : {}),
+  ...(method === "POST" && kind === "json" ? { "413": problem("The body is over 1 MiB.", "Detail") } : {}),
   "422": problem("Every broken rule of the request.", "ValidationError"),
   "429": problem("Too many requests of this account; see Retry-After.", "Detail"),
+  "500": problem("A bug; the answer has the request's id.", "Detail"),
   "501": problem("This platform's provider does not offer it.", "Detail"),
   "503": problem("A backing service is unavailable; see Retry-After.", "Detail"),
 });
@@ -122,8 +131,39 @@ const operation = (endpoint: Endpoint): Json => {
 
 const pathOf = (path: string): string => path.replace(/:(\w+)/g, "{$1}");
 
-/** Made once, at the first request for it. */
-export const openApiDocument = (): Json => {
+const statusSchema: Json = { type: "object", properties: { status: { type: "string" } }, required: ["status"] };
+
+/** The paths without credentials that a server has beside the API. */
+const healthPaths: Json = Object.fromEntries(
+  [
+    ["/health", "The process is up."],
+    ["/ready", "The backing services answer."],
+  ].map(([path, summary]) => [
+    path,
+    {
+      get: {
+        summary,
+        operationId: `get_${path?.slice(1)}`,
+        security: [],
+        responses: {
+          "200": { description: summary, content: { "application/json": { schema: statusSchema } } },
+          ...(path === "/ready"
+            ? { "503": problem("A backing service does not answer; see Retry-After.", "Detail") }
+            : {}),
+        },
+      },
+    },
+  ]),
+);
+
+export interface OpenApiOptions {
+  /** The path under which the API is served, where it is not the root. */
+  readonly prefix?: string;
+  /** Whether `/health` and `/ready` are served as well. */
+  readonly health?: boolean;
+}
+
+export const openApiDocument = ({ prefix = "", health = false }: OpenApiOptions = {}): Json => {
   const paths: Record<string, Json> = {};
   for (const endpoint of endpoints) {
     const path = pathOf(endpoint.path);
@@ -132,7 +172,8 @@ export const openApiDocument = (): Json => {
   return {
     openapi: "3.1.0",
     info: { title: "Portside", version: API_VERSION, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
-    paths,
+    servers: [{ url: prefix === "" ? "/" : prefix }],
+    paths: health ? { ...paths, ...healthPaths } : paths,
     components: {
       schemas: { Detail: schemaOf(detailSchema), ValidationError: validationError },
       securitySchemes: {

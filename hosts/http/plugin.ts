@@ -16,11 +16,15 @@ import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
 import { errorResponse, type Place } from "./error-response.ts";
+import { healthRoutes } from "./health-routes.ts";
+import { refuseOtherMethods } from "./other-methods.ts";
 
 export interface PortsideOptions {
   readonly controlPlane: ControlPlane;
   /** Serve `/openapi.json`, `/docs` and `/schema/portside.json` as well; true by default. */
   readonly documents?: boolean;
+  /** Serve `/health` and `/ready` as well; false by default, since an application has such paths of its own. */
+  readonly health?: boolean;
 }
 
 /** What a request carries from its first hook to its last. */
@@ -29,8 +33,6 @@ interface Carried {
   place: Place;
   principal?: Principal;
 }
-
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
 
 const carried = new WeakMap<FastifyRequest, Carried>();
 
@@ -123,8 +125,10 @@ const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
   }
 };
 
-const handleError = (error: FastifyError, _request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   if (error instanceof BodyRefused) return refuse(reply, error.error);
+  // The client left in the middle of its body: nobody's bug, and nobody to answer.
+  if (request.raw.destroyed && !request.raw.complete) return reply.hijack();
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return reply.code(413).send({ detail: "The body is over 1 MiB." });
@@ -137,27 +141,9 @@ const handleError = (error: FastifyError, _request: FastifyRequest, reply: Fasti
   }
 };
 
-/** For each path the methods that it has; any other is a 405 that names them. */
-const refuseOtherMethods = (app: FastifyInstance, controlPlane: ControlPlane): void => {
-  const byPath = Map.groupBy(endpoints, (endpoint) => endpoint.path);
-  for (const [url, known] of byPath) {
-    const allowed = known.map((endpoint) => endpoint.method as string);
-    app.route({
-      method: METHODS.filter((method) => !allowed.includes(method)),
-      url,
-      onRequest: async (request, reply) => ((await checkCaller(controlPlane, request, reply)) ? undefined : reply),
-      handler: (_request, reply) =>
-        reply
-          .code(405)
-          .header("allow", allowed.join(", "))
-          .send({ detail: `This path has ${allowed.join(", ")} only.` }),
-    });
-  }
-};
-
 export const portside = async (
   app: FastifyInstance,
-  { controlPlane, documents = true }: PortsideOptions,
+  { controlPlane, documents = true, health = false }: PortsideOptions,
 ): Promise<void> => {
   readBodies(app);
   app.setErrorHandler<FastifyError>(handleError);
@@ -171,6 +157,10 @@ export const portside = async (
       onRequest: admit(controlPlane, endpoint),
       handler: handlerOf(controlPlane, endpoint),
     });
-  refuseOtherMethods(app, controlPlane);
-  if (documents) documentRoutes(app);
+  for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
+    const methods = same.map((endpoint) => endpoint.method);
+    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(controlPlane, request, reply));
+  }
+  if (documents) documentRoutes(app, { health });
+  if (health) healthRoutes(app, controlPlane);
 };

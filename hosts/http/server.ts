@@ -1,5 +1,13 @@
-/** Portside's own server around the plugin: health, readiness, one log line a request, a graceful end. */
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+/** Portside's own server around the plugin: one log line a request, answers where the plugin has none, a graceful end. */
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import { portside, principalOf, requestIdOf } from "./plugin.ts";
 
@@ -9,32 +17,58 @@ export interface ServerOptions {
   readonly logger: FastifyBaseLogger;
 }
 
-/** `/ready` asks the backing services at most this often. */
-const READY_MS = 10_000;
 const HEADERS_MS = 60_000;
+/** How often a server that stops looks for connections that have become idle. */
+const IDLE_MS = 100;
 
-const readiness = (controlPlane: ControlPlane) => {
-  let cached: { at: number; ok: boolean } | undefined;
-  return async (): Promise<boolean> => {
-    const now = performance.now();
-    if (cached === undefined || now - cached.at > READY_MS)
-      cached = { at: now, ok: (await controlPlane.check()).isOk() };
-    return cached.ok;
-  };
+const nothingHere = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+  reply.header("x-request-id", requestIdOf(request)).code(404).send({ detail: "There is nothing here." });
+
+/** What cannot be read as HTTP has no request yet, so the answer is written as it stands. */
+const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const tooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
+  const body = JSON.stringify({ detail: tooLong ? "The headers are too long." : "This is not a well-formed request." });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n` +
+      `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+  );
+};
+
+/** A server that stops takes nothing new, and ends what it runs: its clients are told so, not cut off. */
+const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void => {
+  let stops = false;
+  app.addHook("onRequest", async (request, reply) => {
+    if (!stops) return undefined;
+    return reply
+      .code(503)
+      .headers({ "x-request-id": requestIdOf(request), "retry-after": "5" })
+      .send({ detail: "The server is stopping; try again." });
+  });
+  app.addHook("preClose", async () => {
+    stops = true;
+    await controlPlane.close();
+    // A connection that becomes idle after the closing has begun would else be waited for until it times out.
+    const closing = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
+    app.server.once("close", () => clearInterval(closing));
+  });
 };
 
 export const createServer = async ({ controlPlane, logger }: ServerOptions): Promise<FastifyInstance> => {
   const app = Fastify({
     loggerInstance: logger,
-    // One line a request is logged below; the two that Fastify would write say less.
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",
+    return503OnClosing: false,
     // Answers to clients that are still sending a body must not wait for the body.
     requestTimeout: 0,
     http: { headersTimeout: HEADERS_MS },
     routerOptions: { ignoreTrailingSlash: false },
+    frameworkErrors: (_error, request, reply) => void nothingHere(request, reply),
+    clientErrorHandler: refuseBytes,
   });
-  const isReady = readiness(controlPlane);
+  stopGracefully(app, controlPlane);
   app.addHook("onResponse", async (request, reply) => {
     const { method, url } = request;
     const fields = {
@@ -45,16 +79,8 @@ export const createServer = async ({ controlPlane, logger }: ServerOptions): Pro
     };
     request.log.info({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, "request");
   });
-  app.setNotFoundHandler((request, reply) =>
-    reply.header("x-request-id", requestIdOf(request)).code(404).send({ detail: "There is nothing here." }),
-  );
-  app.get("/health", (_request, reply) => reply.send({ status: "ok" }));
-  app.get("/ready", async (_request, reply) =>
-    (await isReady())
-      ? reply.send({ status: "ready" })
-      : reply.code(503).header("retry-after", "10").send({ detail: "A backing service does not answer." }),
-  );
+  app.setNotFoundHandler(nothingHere);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
-  await app.register(portside, { controlPlane });
+  await app.register(portside, { controlPlane, health: true });
   return app;
 };

@@ -1,0 +1,81 @@
+/** The platform's own tokens: short-lived, of the account that asked, and signed with a key that may come late. */
+import { decodeJwt, decodeProtectedHeader } from "jose";
+import { describe, expect, test } from "vitest";
+import { createIdentity, generateSigningKey } from "../../../adapters/identity/index.ts";
+import { createManualClock } from "../../../adapters/memory/index.ts";
+import { createMemoryKeys } from "../../../adapters/memory/keys.ts";
+import { createWorld } from "../../../adapters/memory/world.ts";
+import { randomIds } from "../../../adapters/shared/system.ts";
+import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
+import { timestampOf } from "../../../core/domain/instant.ts";
+import { forged, issuerKey, signed } from "../../support/token-issuer.ts";
+
+const principal: Principal = { account: parseAccount("id.example:user|1") as AccountId, credentialId: "key" };
+const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+const setUp = async (loadSigningKey?: () => ReturnType<typeof generateSigningKey>) => {
+  const clock = createManualClock();
+  const key = await generateSigningKey();
+  const identity = createIdentity({
+    records: createMemoryKeys(createWorld()),
+    loadSigningKey: loadSigningKey ?? (async () => key),
+    clock,
+    ids: randomIds,
+    logger,
+  });
+  const who = async (value: string) =>
+    (await identity.authenticator.authenticate({ kind: "bearer", value })).match(
+      ({ account }) => account as string,
+      ({ kind }) => kind,
+    );
+  const issue = async () => (await identity.tokens.issue(principal))._unsafeUnwrap();
+  return { clock, identity, who, issue };
+};
+
+test("a token stands for the account that asked for it, for an hour to the second", async () => {
+  const { clock, who, issue } = await setUp();
+  const { token, expiresAt } = await issue();
+  expect(timestampOf(expiresAt)).toBe("2026-01-01T01:00:00+00:00");
+  expect(decodeProtectedHeader(token)).toEqual({ alg: "EdDSA" });
+  expect(Object.keys(decodeJwt(token)).sort()).toEqual(["aud", "exp", "iat", "iss", "jti", "sub"]);
+  expect(await who(token)).toBe("id.example:user|1");
+  await clock.advance(3_599_000);
+  expect(await who(token)).toBe("id.example:user|1");
+  await clock.advance(1000);
+  expect(await who(token)).toBe("unauthenticated");
+});
+
+test("the key of a token is not in it, and an API key is no token", async () => {
+  const { who, issue, identity } = await setUp();
+  expect(JSON.stringify(decodeJwt((await issue()).token))).not.toContain('"d"');
+  const { key } = (await identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
+  expect(await who(key)).toBe("unauthenticated");
+});
+
+describe("nobody else signs in the platform's name", () => {
+  const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
+
+  test("not with a key of their own", async () => {
+    const { who } = await setUp();
+    expect(await who(await signed(claims, await issuerKey("any", "EdDSA")))).toBe("unauthenticated");
+    expect(await who(await signed(claims, await issuerKey("any", "ES256")))).toBe("unauthenticated");
+    expect(await who(forged({ alg: "none" }, claims))).toBe("unauthenticated");
+  });
+
+  test("not with another platform's key", async () => {
+    const [one, other] = [await setUp(), await setUp()];
+    expect(await other.who((await one.issue()).token)).toBe("unauthenticated");
+  });
+});
+
+test("a signing key that could not be loaded once is asked for again", async () => {
+  const key = await generateSigningKey();
+  let times = 0;
+  const { identity, who, issue } = await setUp(async () => {
+    if (++times === 1) throw new Error("database is locked");
+    return key;
+  });
+  expect((await identity.tokens.issue(principal))._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect(await who((await issue()).token)).toBe("id.example:user|1");
+  expect(times).toBe(2);
+});

@@ -1,0 +1,61 @@
+/** A bug answers 500 with the request id and nothing else, wherever it is; the server goes on. */
+import { describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { type AccountId, parseAccount } from "../../../core/domain/account.ts";
+import { recordsOf, serveApi } from "../../support/api.ts";
+import { sourceOf } from "../../support/archives.ts";
+import { callEndpoint, endpointNames } from "../../support/endpoint-calls.ts";
+import { type Breaking, SECRET_WORDS, throwingPorts } from "../../support/throwing-ports.ts";
+
+/** An API whose ports are broken, and a key made before they were. */
+const serveBroken = async (how: Breaking, only: (method: string) => boolean) => {
+  const memory = createMemoryProvider();
+  const made = await memory.identity.keys.create(parseAccount("acme") as AccountId, "test");
+  const api = await serveApi(throwingPorts(memory.ports, how, only));
+  return { api, key: made._unsafeUnwrap().key };
+};
+
+/** What needs no port of the provider: answered as ever. */
+const portless = /capabilities|volume|sql|subscription|GET \/v1\/deploy\/|deploy\/cancel/;
+const headers = { "x-request-id": "the-request" };
+
+describe.each(["throws", "rejects"] as const)("a port that %s", (how) => {
+  test.each(endpointNames)("%s", async (endpoint) => {
+    const { api, key } = await serveBroken(how, (method) => !method.startsWith("authenticator"));
+    await using _api = api;
+    const answer = await callEndpoint(api, endpoint, {}, { key, headers });
+    expect(answer.text).not.toMatch(/hunter2|secret|beta|TypeError|\bat \//);
+    if (portless.test(endpoint)) return expect(answer.status).not.toBe(500);
+    expect(answer.status).toBe(500);
+    expect(answer.headers.get("x-request-id")).toBe("the-request");
+    return expect(answer.json).toEqual({ detail: "Internal error; the request's id is the-request." });
+  });
+
+  test("while it tells who calls", async () => {
+    const { api, key } = await serveBroken(how, (method) => method.startsWith("authenticator"));
+    await using _api = api;
+    const answer = await api.call("GET", "/v1/deployment/list", { key, headers });
+    expect([answer.status, answer.json.detail]).toEqual([500, "Internal error; the request's id is the-request."]);
+    expect((await api.call("GET", "/health", { key: null })).status).toBe(200);
+  });
+
+  test("while it is asked whether it answers", async () => {
+    const { api } = await serveBroken(how, (method) => method === "provider.check");
+    await using _api = api;
+    const answer = await api.call("GET", "/ready", { key: null, headers });
+    expect(answer.status).toBeGreaterThanOrEqual(500);
+    expect(answer.text).not.toContain("hunter2");
+    expect(Object.keys(answer.json)).toEqual(["detail"]);
+  });
+
+  test("in the middle of a stream ends it with the reason `internal`", async () => {
+    const { api, key } = await serveBroken(how, (method) => method === "builder.build");
+    await using _api = api;
+    const archive = sourceOf({ "index.js": "run()" });
+    const answer = await api.deploy({ function_name: "app", volumes: "{}" }, archive, { key });
+    expect(answer.status).toBe(200);
+    expect(recordsOf(answer).at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
+    expect(answer.text).not.toContain(SECRET_WORDS);
+    expect(answer.text).not.toMatch(/hunter2|TypeError/);
+  });
+});

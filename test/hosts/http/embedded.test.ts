@@ -1,0 +1,115 @@
+/** The plugin in somebody else's application: all of Portside under its prefix, and the rest as if it were not there. */
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { createControlPlane } from "../../../core/control-plane.ts";
+import { type AccountId, parseAccount } from "../../../core/domain/account.ts";
+import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
+
+let app: FastifyInstance;
+afterEach(() => app.close());
+
+const register = (options: PortsideOptions & { readonly prefix?: string }) =>
+  // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
+  app.register(portside, options);
+
+/** An application with ways of its own, and Portside in it; by default at the root. */
+const embed = async (prefix = "") => {
+  const memory = createMemoryProvider();
+  const controlPlane = createControlPlane(memory.ports);
+  app = Fastify();
+  app.addContentTypeParser("text/x-own", { parseAs: "string" }, (_request, body, done) => done(null, { own: body }));
+  app.setErrorHandler((error: Error, _request, reply) => reply.code(418).send({ teapot: error.message }));
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send("own 404"));
+  app.addHook("onSend", async (_request, reply) => void reply.header("x-own", "yes"));
+  await register({ controlPlane, prefix });
+  app.post("/echo", async (request) => ({ got: request.body ?? null }));
+  app.get("/fail", async () => {
+    throw new Error("own failure");
+  });
+  app.get("/health", async () => "own health");
+  app.put("/v1/own", async () => "own path beside ours");
+  const made = await memory.identity.keys.create(parseAccount("acme") as AccountId, "test");
+  return { key: made._unsafeUnwrap().key, controlPlane };
+};
+
+const call = (method: "GET" | "POST" | "PUT", url: string, headers: Record<string, string> = {}, payload?: string) =>
+  app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
+
+describe.each(["", "/platform", "/a/b"])("under %j", (prefix) => {
+  test("the API works, and says how it refuses", async () => {
+    const { key } = await embed(prefix);
+    const list = await call("GET", `${prefix}/v1/deployment/list`, { "x-api-key": key });
+    expect([list.statusCode, list.json()]).toEqual([200, []]);
+    expect(list.headers["x-request-id"]).toMatch(/./);
+    const refused = await call("GET", `${prefix}/v1/deployment/list`);
+    expect([refused.statusCode, Object.keys(refused.json())]).toEqual([401, ["detail"]]);
+    const json = { "x-api-key": key, "content-type": "application/json" };
+    const twice = await call("POST", `${prefix}/v1/deployment/delete`, json, '{"name":"a","name":"b"}');
+    expect([twice.statusCode, twice.json().detail[0].type]).toEqual([422, "json_invalid"]);
+    const other = await call("PUT", `${prefix}/v1/deployment/list`, { "x-api-key": key });
+    expect([other.statusCode, other.headers["allow"]]).toEqual([405, "GET, HEAD"]);
+  });
+
+  test("the document and its reader are there, and know where they are", async () => {
+    await embed(prefix);
+    const document = (await call("GET", `${prefix}/openapi.json`)).json();
+    expect(document.servers).toEqual([{ url: prefix === "" ? "/" : prefix }]);
+    expect(Object.keys(document.paths)).not.toContain("/health");
+    const moved = await call("GET", `${prefix}/docs`);
+    expect(moved.headers["location"]).toBe(`${prefix}/docs/`);
+    const page = await call("GET", `${prefix}/docs/`);
+    expect(page.statusCode).toBe(200);
+    expect(page.body).toContain(`"${prefix}/openapi.json"`);
+    expect((await call("GET", `${prefix}/docs/js/scalar.js`)).statusCode).toBe(200);
+  });
+
+  test("the application's routes are its own", async () => {
+    await embed(prefix);
+    expect((await call("GET", "/health")).body).toBe("own health");
+    expect((await call("PUT", "/v1/own")).body).toBe("own path beside ours");
+    const answer = await call("GET", "/health", { "x-request-id": "mine" });
+    expect(answer.headers["x-request-id"]).toBeUndefined();
+    expect(answer.headers["x-own"]).toBe("yes");
+  });
+
+  test("its body parsers are", async () => {
+    await embed(prefix);
+    const echo = async (type: string, body: string) =>
+      (await call("POST", "/echo", { "content-type": type }, body)).json();
+    expect(await echo("text/x-own", "hi")).toEqual({ got: { own: "hi" } });
+    expect(await echo("application/json", '{"a":1,"a":2}')).toEqual({ got: { a: 2 } });
+    expect(await echo("text/plain", "plain")).toEqual({ got: "plain" });
+    expect((await call("POST", "/echo", { "content-type": "multipart/form-data" }, "x")).statusCode).toBe(418);
+  });
+
+  test("its errors and its 404 are", async () => {
+    await embed(prefix);
+    expect((await call("GET", "/fail")).json()).toEqual({ teapot: "own failure" });
+    expect((await call("GET", "/nothing")).body).toBe("own 404");
+    expect((await call("GET", `${prefix}/v1/nothing`)).body).toBe("own 404");
+  });
+});
+
+test("twice in one application, for two control planes", async () => {
+  await embed("/one");
+  await app.close();
+  const [one, two] = [createMemoryProvider(), createMemoryProvider()];
+  app = Fastify();
+  await register({ controlPlane: createControlPlane(one.ports), prefix: "/one" });
+  await register({ controlPlane: createControlPlane(two.ports), prefix: "/two" });
+  const made = await one.identity.keys.create(parseAccount("acme") as AccountId, "test");
+  const headers = { "x-api-key": made._unsafeUnwrap().key };
+  expect((await call("GET", "/one/v1/deployment/list", headers)).statusCode).toBe(200);
+  expect((await call("GET", "/two/v1/deployment/list", headers)).statusCode).toBe(401);
+});
+
+test("without its pages, and with its health, where that is wanted", async () => {
+  const { controlPlane } = await embed();
+  await app.close();
+  app = Fastify();
+  await register({ controlPlane, documents: false, health: true });
+  expect((await call("GET", "/docs")).statusCode).toBe(404);
+  expect((await call("GET", "/openapi.json")).statusCode).toBe(404);
+  expect((await call("GET", "/health")).json()).toEqual({ status: "ok" });
+});

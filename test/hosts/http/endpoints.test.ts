@@ -1,0 +1,114 @@
+/** Every path of the contract is there, asks who calls before anything else, and says what is not offered yet. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { serveMemory } from "../../support/api.ts";
+import { openRaw } from "../../support/clients.ts";
+import { callEndpoint, endpointNames, sampleOf } from "../../support/endpoint-calls.ts";
+import { detailOf, problemsOf } from "../../support/refusals.ts";
+
+/** Contract sections 2, 4, 5, 7 and 9, word for word. */
+const contract = [
+  "GET /v1/capabilities",
+  "GET /v1/deploy/:deploy_id",
+  "GET /v1/deployment/check-name",
+  "GET /v1/deployment/list",
+  "GET /v1/key/list",
+  "GET /v1/user/subscription",
+  "GET /v1/volume/list",
+  "GET /v1/volume/objects",
+  "GET /v1/volume/trash",
+  "POST /v1/deploy",
+  "POST /v1/deploy/cancel",
+  "POST /v1/deploy/plan",
+  "POST /v1/deployment/delete",
+  "POST /v1/deployment/logs",
+  "POST /v1/key/create",
+  "POST /v1/key/revoke",
+  "POST /v1/sql",
+  "POST /v1/token",
+  "POST /v1/volume/create",
+  "POST /v1/volume/delete",
+  "POST /v1/volume/delete-object",
+  "POST /v1/volume/download",
+  "POST /v1/volume/restore",
+  "POST /v1/volume/upload",
+];
+
+let api: Awaited<ReturnType<typeof serveMemory>>;
+beforeAll(async () => {
+  api = await serveMemory();
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+test("the endpoints are those of the contract", () => {
+  expect([...endpointNames].sort()).toEqual(contract);
+});
+
+describe.each(endpointNames)("%s", (endpoint) => {
+  const [method = ""] = endpoint.split(" ");
+
+  test("is routed", async () => {
+    const answer = await callEndpoint(api, endpoint);
+    expect([200, 404, 501]).toContain(answer.status);
+    if (answer.status !== 200) expect(detailOf(answer, answer.status)).not.toBe("There is nothing here.");
+  });
+
+  test("asks for a credential before it looks at the request", async () => {
+    const without = await callEndpoint(api, endpoint, {}, { key: null });
+    detailOf(without, 401);
+    expect(without.headers.get("www-authenticate")).toMatch(/Bearer/);
+    const wrongInEveryWay = { key: "psk_wrong", body: "{", headers: { "content-type": "text/nonsense" } };
+    const answer = await api.call(
+      method,
+      sampleOf(endpoint).path,
+      method === "GET" ? { key: "psk_wrong" } : wrongInEveryWay,
+    );
+    detailOf(answer, 401);
+  });
+
+  if (method === "GET") return;
+  test("asks for it before a byte of the body has come", async () => {
+    const connection = openRaw(api.url);
+    const type = sampleOf(endpoint).form === undefined ? "application/json" : "multipart/form-data; boundary=x";
+    const head = [`${method} ${sampleOf(endpoint).path} HTTP/1.1`, "Host: x", `Content-Type: ${type}`];
+    connection.socket.write(`${[...head, "Content-Length: 1000000"].join("\r\n")}\r\n\r\n`);
+    expect(await connection.received("}")).toMatch(/^HTTP\/1\.1 401 /);
+    connection.socket.destroy();
+  });
+});
+
+describe("what is not offered yet is a 501 in the words of the capability that lacks", () => {
+  // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
+  const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
+    "/v1/volume/": ({ volumes }) => volumes.store,
+    "/v1/sql": ({ sql }) => sql,
+    "/v1/user/subscription": ({ subscription }) => subscription,
+  };
+  const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));
+
+  test.each(missing)("%s", async (endpoint) => {
+    const capabilities = (await api.call("GET", "/v1/capabilities")).json;
+    const [, wanted] = Object.entries(lacking).find(([path]) => endpoint.includes(path)) ?? [];
+    const reason = wanted?.(capabilities).reason;
+    expect(reason).toMatch(/\S/);
+    expect(detailOf(await callEndpoint(api, endpoint), 501)).toBe(reason);
+  });
+
+  test("a field that needs one is a 422 that names it", async () => {
+    const { volumes, cron, logs } = (await api.call("GET", "/v1/capabilities")).json;
+    const deploy = async (fields: Record<string, string>) => {
+      const answer = await api.deploy({ function_name: "app", volumes: "{}", ...fields }, undefined, {
+        path: "/v1/deploy/plan",
+      });
+      return [problemsOf(answer), answer.json.detail[0].msg];
+    };
+    expect(await deploy({ volumes: '{"/data":"v"}' })).toEqual([["body.volumes: unsupported"], volumes.mounts.reason]);
+    expect(await deploy({ schedule: "0 9 * * *" })).toEqual([["body.schedule: unsupported"], cron.schedules.reason]);
+    const read = async (fields: object) => {
+      const answer = await api.call("POST", "/v1/deployment/logs", { json: { deployment_name: "app", ...fields } });
+      return [problemsOf(answer), answer.json.detail[0].msg];
+    };
+    const since = "2026-01-31T09:00:00Z";
+    expect(await read({ since })).toEqual([["body.since: unsupported"], logs.since.reason]);
+    expect(await read({ query: "severity>=ERROR" })).toEqual([["body.query: unsupported"], logs.query.reason]);
+  });
+});

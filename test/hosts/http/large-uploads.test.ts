@@ -1,0 +1,102 @@
+/**
+ * A file of 101 MiB: every client sees the 422, however it sends, in bounded memory of the server.
+ * `PORTSIDE_RUNS=5` tries each way of sending twenty times.
+ */
+import { randomBytes } from "node:crypto";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MiB } from "../../../core/domain/limits.ts";
+import { tarOf } from "../../support/archives.ts";
+import { type Folder, folderWith } from "../../support/folders.ts";
+import { needs } from "../../support/machine.ts";
+import { runs } from "../../support/runs.ts";
+import { type ServerProcess, startServer } from "../../support/server-process.ts";
+import { type Seen, type UploadClient, withCurl, withFetch, withPython } from "../../support/upload-clients.ts";
+
+const times = runs(4).numRuns;
+
+let server: ServerProcess;
+let folder: Folder;
+let archive: string;
+let noArchive: string;
+let key: string;
+/** What the server held after its first such upload: what it loads and warms up for one is not held against more. */
+let warm: number;
+
+const write = (name: string, bytes: Uint8Array): string => {
+  const path = join(folder.path, name);
+  writeFileSync(path, bytes);
+  return path;
+};
+
+beforeAll(async () => {
+  folder = folderWith();
+  // Stored, not packed: 101 MiB stay 101 MiB, and take no time to make.
+  archive = write("big.tar.gz", gzipSync(tarOf([{ path: "big", content: Buffer.alloc(101 * MiB) }]), { level: 0 }));
+  noArchive = write("no.tar.gz", randomBytes(101 * MiB));
+  server = await startServer();
+  key = await server.key();
+  await withFetch({ url: server.url, key, archive, chunked: false }, 1);
+  warm = (await server.memory()).peak;
+}, 60_000);
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const typesOf = ({ body }: Seen): string[] => JSON.parse(body).detail.map(({ type }: { type: string }) => type);
+
+const clients: readonly (readonly [string, UploadClient, readonly ("curl" | "python")[]])[] = [
+  ["Node's fetch", withFetch, []],
+  ["curl", withCurl, ["curl"]],
+  ["Python's http.client", withPython, ["python"]],
+];
+
+describe.each(clients)("%s", (_name, client, wanted) => {
+  test.for([
+    ["with its length said before", false],
+    ["in pieces of unknown number", true],
+  ] as const)("%s", { timeout: 240_000 }, async ([_how, chunked], context) => {
+    needs(context, ...wanted);
+    const upload = { url: server.url, key, archive, chunked };
+    const seen = await client(upload, times);
+    expect(seen.map(({ status }) => status)).toEqual(Array.from({ length: times }, () => 422));
+    for (const one of seen) {
+      expect(typesOf(one)).toEqual(["too_large"]);
+      expect(JSON.parse(one.body).detail[0].loc).toEqual(["body", "source_archive"]);
+    }
+    expect(await server.spooled()).toEqual([]);
+  });
+
+  test("a file that is refused for what it is, and too large besides: told both", async (context) => {
+    needs(context, ...wanted);
+    const seen = await client({ url: server.url, key, archive: noArchive, chunked: false }, 2);
+    for (const one of seen) {
+      expect(one.status).toBe(422);
+      expect(typesOf(one).sort()).toEqual(["archive_invalid", "too_large"]);
+    }
+    expect(await server.spooled()).toEqual([]);
+  }, 60_000);
+});
+
+test("after all of them the server holds little more than after the first, and goes on", async () => {
+  const { peak } = await server.memory();
+  expect(peak - warm).toBeLessThan(64 * MiB);
+  expect(await server.spooled()).toEqual([]);
+  expect(readdirSync(folder.path)).toHaveLength(2);
+  expect((await fetch(`${server.url}/health`)).status).toBe(200);
+});
+
+test("a hundred megabytes of texts are refused, and not held", async () => {
+  const before = (await server.memory()).now;
+  const form = new FormData();
+  for (let n = 0; n < 100; n++) form.set(`field${n}`, "x".repeat(MiB));
+  const headers = { "x-api-key": key };
+  const response = await fetch(`${server.url}/v1/deploy`, { method: "POST", headers, body: form });
+  expect(response.status).toBe(422);
+  expect(typesOf({ status: 422, body: await response.text() })).toContain("too_large");
+  expect((await server.memory()).now - before).toBeLessThan(100 * MiB);
+}, 60_000);
