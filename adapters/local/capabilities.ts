@@ -7,17 +7,19 @@ import type { Toolchain } from "./builder/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import type { ChosenRunner } from "./runner/choose.ts";
 
-const runnerWords = ({ runner, limits, reason }: ChosenRunner): string => {
+type Chosen = Omit<ChosenRunner, "close">;
+
+const runnerWords = ({ runner, limits, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
   return runner.kind === "bubblewrap"
     ? `bubblewrap sandboxes, ${held}`
     : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}`;
 };
 
-const memoryLimit = ({ limits }: ChosenRunner): Feature =>
+const memoryLimit = ({ limits }: Chosen): Feature =>
   limits === "cgroup" ? offered() : offered("looked at every 100 ms; a service may pass its limit for a moment");
 
-const cpuLimit = ({ limits }: ChosenRunner): Feature =>
+const cpuLimit = ({ limits }: Chosen): Feature =>
   limits === "cgroup"
     ? offered()
     : missing("without control groups (they need root) the machine's CPUs are shared evenly");
@@ -29,7 +31,7 @@ const sizes = (): Capabilities["resources"] => {
   return Array.from({ length: most }, (_, index) => ({ cpu: index + 1, memory }));
 };
 
-export const localCapabilities = (config: LocalConfig, chosen: ChosenRunner, toolchain: Toolchain): Capabilities => ({
+export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain: Toolchain): Capabilities => ({
   provider: "local",
   region: "local",
   runs: offered(),

@@ -9,7 +9,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { readdirSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { JWK } from "jose";
 import type { AccountId } from "../../core/domain/account.ts";
@@ -24,12 +24,14 @@ import { createDiskSpool } from "../shared/disk-spool.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
+import { HALF } from "./builder/node.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { Ingress } from "./ingress/index.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
+import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
 import { lockDataDir, openState } from "./state/database.ts";
@@ -69,20 +71,22 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 const endInterrupted = (rows: ServiceRows, notes: DeployNotes, logs: LocalLogs, clock: Clock): void => {
   const now = timestampOf(clock.now());
   rows.recover(now);
-  for (const deploy of notes.unfinished()) {
-    const news = {
-      status: "ERROR",
-      reason: "interrupted",
-      message: "The server stopped while the deploy ran; deploy again.",
-    } as const;
-    void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, news));
-    const { status, reason } = news;
+  const interrupted = notes.unfinished();
+  const news = {
+    status: "ERROR",
+    reason: "interrupted",
+    message: "The server stopped while the deploy ran; deploy again.",
+  } as const;
+  for (const { owner, name, deployId } of interrupted) void logs.push(deployEntry(owner, name, deployId, news));
+  // Before they count as ended, so that another kill loses none of them.
+  logs.flush();
+  const { status, reason } = news;
+  for (const deploy of interrupted)
     notes.note({ ...deploy, status, reason, finishedAt: now }, rows.get(deploy.name)?.owner === deploy.owner);
-  }
 };
 
-/** Removes virtual environments that no image needs any more. */
-const sweepVenvs = async (cacheDir: string, needed: ReadonlySet<string>): Promise<void> => {
+/** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */
+const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>): Promise<void> => {
   const folders = (path: string): string[] => {
     try {
       return readdirSync(path).map((name) => join(path, name));
@@ -90,9 +94,10 @@ const sweepVenvs = async (cacheDir: string, needed: ReadonlySet<string>): Promis
       return [];
     }
   };
-  for (const account of folders(cacheDir))
-    for (const venv of folders(join(account, "venvs")))
-      if (!needed.has(venv)) await rm(venv, { recursive: true, force: true });
+  for (const account of folders(cacheDir)) {
+    for (const venv of folders(join(account, "venvs"))) if (!needed.has(venv)) await removeTree(venv);
+    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await removeTree(kept);
+  }
 };
 
 const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
@@ -122,10 +127,8 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   endInterrupted(rows, notes, logs, clock);
 
   const chosen = await chooseRunner(config.runner, scope, at("sandbox"));
-  await Promise.all([
-    rm(at("run"), { recursive: true, force: true }),
-    rm(at("spool"), { recursive: true, force: true }),
-  ]);
+  stack.defer(() => chosen.close());
+  await Promise.all([removeTree(at("run")), removeTree(at("spool"))]);
   await mkdir(at("run"), { recursive: true });
   const toolchain = findToolchain(at("tools"), environment);
   const images = new ImageStore(at("images"));
@@ -138,6 +141,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     scope,
     ids,
     log: (entry) => logs.push(entry),
+    logger,
     graceMillis: config.graceSeconds * 1000,
     elsewhereMillis: config.elsewhereSeconds * 1000,
   };
@@ -170,7 +174,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     listenMillis: deployLimits.listenDeadline,
   });
   stack.defer(() => platform.settle());
-  await sweepVenvs(at("cache"), await platform.sweepImages());
+  await sweepCache(at("cache"), await platform.sweepImages());
   await platform.open();
 
   const provider: Provider = {

@@ -7,7 +7,7 @@ import type { NewLogEntry, Severity } from "../../core/domain/log-entry.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
 import { conflict, notFound, unavailable } from "../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
-import type { Clock, Logger } from "../../core/ports/system.ts";
+import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
 import type { ImageStore } from "./builder/images.ts";
@@ -73,7 +73,10 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => this.#deps.rows.ofOwner(owner).map((stored) => this.#service(stored)));
   }
 
-  rollout(request: RolloutRequest, { signal = new AbortController().signal } = {}): AsyncIterable<RolloutEvent> {
+  rollout(
+    request: RolloutRequest,
+    { signal = new AbortController().signal }: CallOptions = {},
+  ): AsyncIterable<RolloutEvent> {
     return narrate<RolloutEvent, RolloutEvent>(async (emit) => {
       try {
         return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
@@ -185,7 +188,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   #pool(template: ServiceTemplate, revision: string): Pool {
-    const { config, images, instances, listenMillis } = this.#deps;
+    const { config, images, instances, listenMillis, logger } = this.#deps;
     const { owner } = template;
     const log = (severity: Severity, instance: string, json: Record<string, unknown>) =>
       this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
@@ -200,10 +203,12 @@ export class LocalPlatform implements ServicePlatform {
       start: async (signal) => {
         const image = images.find(template.image);
         if (image === undefined) return { reason: "image_not_found", message: "The image of this revision is gone." };
-        const outcome = await startInstance(
-          instances,
-          { template, revision, image },
-          { listenMillis, signal, say: () => undefined },
+        const options = { listenMillis, signal, say: () => undefined };
+        const outcome = await startInstance(instances, { template, revision, image }, options).catch(
+          (cause): DeployFailure => {
+            logger.error("an instance could not be started", { name: template.name, cause });
+            return { reason: "internal", message: "The platform could not start an instance." };
+          },
         );
         if ("reason" in outcome && outcome.reason !== "interrupted")
           log("ERROR", "", {
@@ -221,6 +226,11 @@ export class LocalPlatform implements ServicePlatform {
           cold_start_ms: millis,
         }),
       onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "An idle instance is stopped" }),
+      onUnreachable: (instance) =>
+        log("ERROR", instance.id, {
+          event: "unreachable",
+          message: "An instance that no longer accepts connections is stopped",
+        }),
       onCrashed: (instance, exit) => {
         const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
         log("CRITICAL", instance.id, { event: "crashed", message, reason, exit_code: exitCode });

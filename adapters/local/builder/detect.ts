@@ -11,22 +11,21 @@ const signs: readonly (readonly [SourceKind, readonly string[]])[] = [
 
 const looked = ["Dockerfile", ...signs.flatMap(([, names]) => names)].join(", ");
 
-const nothingFound = (names: readonly string[], folders: readonly string[]): DeployFailure => {
-  const [only] = names;
-  const wrapped = names.length === 1 && only !== undefined && folders.includes(only);
-  const hint = wrapped ? ` Everything is inside the folder '${only}'; pack from inside it.` : "";
+const nothingFound = (files: readonly string[], folders: readonly string[]): DeployFailure => {
+  const wrapped = files.length === 0 && folders.length === 1;
+  const hint = wrapped ? ` Everything is inside the folder '${folders[0]}'; pack from inside it.` : "";
   return { reason: "no_builder", message: `Nothing here says how to build it. Looked for: ${looked}.${hint}` };
 };
 
 /**
- * @param names the files and folders at the top of the source
- * @param folders those of them that are folders
+ * @param files the names of the files at the top of the source
+ * @param folders the names of the folders there
  */
 export const detectSource = (
-  names: readonly string[],
+  files: readonly string[],
   folders: readonly string[],
 ): { readonly kind: SourceKind } | { readonly failure: DeployFailure } => {
-  if (names.includes("Dockerfile"))
+  if (files.includes("Dockerfile"))
     return {
       failure: {
         reason: "no_builder",
@@ -34,8 +33,8 @@ export const detectSource = (
           "The source has a Dockerfile, and this version of the local platform has no container engine to build it with. Remove it to build from package.json, requirements.txt or a Procfile.",
       },
     };
-  const found = signs.find(([, marks]) => marks.some((mark) => names.includes(mark) && !folders.includes(mark)));
-  return found === undefined ? { failure: nothingFound(names, folders) } : { kind: found[0] };
+  const found = signs.find(([, marks]) => marks.some((mark) => files.includes(mark)));
+  return found === undefined ? { failure: nothingFound(files, folders) } : { kind: found[0] };
 };
 
 const LINE = /^([A-Za-z0-9_-]+):\s*(\S.*?)\s*$/;

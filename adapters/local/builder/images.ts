@@ -2,12 +2,13 @@
  * Built sources on disk, one folder an image, named by content within the account. A folder with its manifest is
  * whole; one without is a build that did not end, and goes.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
-import { mkdir, open, rm } from "node:fs/promises";
+import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
+import { removeTree } from "../remove-tree.ts";
 
 const manifestSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),
@@ -83,14 +84,22 @@ export class ImageStore {
     }
   }
 
-  discard(reference: string): Promise<void> {
-    return rm(this.folder(reference), { recursive: true, force: true });
+  async discard(reference: string): Promise<void> {
+    // Under another name first, so that nothing can be added where it was while it goes.
+    const gone = `${this.folder(reference)}.${randomUUID()}`;
+    try {
+      await rename(this.folder(reference), gone);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      throw error;
+    }
+    await removeTree(gone);
   }
 
   /**
    * Removes half-built images, and unused ones beyond the newest few of each account.
    * @param used the references that services run with
-   * @param atStart no build is under way, so a folder without a manifest is left over
+   * @param atStart no build is under way, so a folder without a whole manifest is left over
    * @returns the host folders that the remaining images need
    */
   async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
@@ -107,7 +116,8 @@ export class ImageStore {
       const goes = spare.filter(
         ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= KEPT_UNUSED || now - usedAt > KEPT_MS),
       );
-      const half = atStart ? images.filter(({ usedAt }) => usedAt === undefined) : [];
+      // A kill may have come between making the manifest and writing it.
+      const half = atStart ? images.filter(({ reference }) => this.#manifest(reference) === undefined) : [];
       for (const { reference } of [...goes, ...half]) await this.discard(reference);
       for (const { reference } of images) for (const path of this.#manifest(reference)?.needs ?? []) needed.add(path);
     }

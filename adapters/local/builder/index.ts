@@ -15,6 +15,7 @@ import { buildNode } from "./node.ts";
 import { buildPython } from "./python.ts";
 import { BuildFailed, type Workshop } from "./steps.ts";
 import type { Toolchain } from "./toolchain.ts";
+import { Turns } from "./turns.ts";
 
 /** Changes when the same source would be built otherwise than before. */
 const BUILDER_VERSION = "1";
@@ -48,13 +49,12 @@ const procfileCommand = (app: string): string => {
 
 const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest> => {
   const entries = readdirSync(shop.app, { withFileTypes: true });
-  const names = entries.map((entry) => entry.name);
-  const detected = detectSource(
-    names,
-    entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])),
-  );
+  const named = (folders: boolean) =>
+    entries.filter((entry) => entry.isDirectory() === folders).map((entry) => entry.name);
+  const files = named(false);
+  const detected = detectSource(files, named(true));
   if ("failure" in detected) throw new BuildFailed(detected.failure);
-  const command = names.includes("Procfile") ? procfileCommand(shop.app) : undefined;
+  const command = files.includes("Procfile") ? procfileCommand(shop.app) : undefined;
   shop.say(
     `Building a ${detected.kind === "procfile" ? "Procfile" : detected.kind === "node" ? "Node" : "Python"} source`,
   );
@@ -70,22 +70,8 @@ const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
-/** Builds of the same image wait for each other, so that the second finds what the first made. */
-const turns = () => {
-  const last = new Map<string, Promise<unknown>>();
-  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (last.get(key) ?? Promise.resolve()).then(work, work);
-    last.set(key, turn);
-    try {
-      return await turn;
-    } finally {
-      if (last.get(key) === turn) last.delete(key);
-    }
-  };
-};
-
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
-  const inTurn = turns();
+  const turns = new Turns();
   const { images, runner, toolchain, limits, network, ids, logger } = config;
 
   const build = async (
@@ -100,6 +86,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     const account = join(config.cacheDir, ownerFolder(request.owner));
     const cache = join(account, "home");
     try {
+      shop.signal.throwIfAborted();
       await mkdir(cache, { recursive: true });
       const app = await images.begin(reference);
       await extractSource(request.source, app, shop.signal);
@@ -108,7 +95,9 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       await images.complete(reference, manifest);
       return { kind: "built", image: reference };
     } catch (error) {
-      await images.discard(reference);
+      await images
+        .discard(reference)
+        .catch((cause: unknown) => logger.warn("a half-built image could not be removed", { reference, cause }));
       if (shop.signal.aborted) return { kind: "failed", failure: INTERRUPTED };
       if (error instanceof BuildFailed) return { kind: "failed", failure: error.failure };
       logger.error("a build failed for a reason of the platform's own", { deployId: request.deployId, cause: error });
@@ -124,9 +113,14 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
         const say = (message: string) => emit({ kind: "progress", message });
         const newId = () => `${config.scope}.${ids.id()}`;
         const reference = referenceFor(config, request);
-        return inTurn(reference, () =>
-          build(request, reference, { runner, toolchain, limits, network, say, signal, newId }),
-        );
+        const shop = { runner, toolchain, limits, network, say, signal, newId, turns };
+        // Builds of the same image wait for each other, so that the second finds what the first made.
+        return turns
+          .take(reference, signal, () => build(request, reference, shop))
+          .catch((error: unknown) => {
+            if (!signal.aborted) throw error;
+            return { kind: "failed", failure: INTERRUPTED };
+          });
       }),
   };
 };

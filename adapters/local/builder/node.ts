@@ -5,6 +5,7 @@ import { cp, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import semver from "semver";
 import { z } from "zod";
+import { removeTree } from "../remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, type Command, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
 
@@ -90,24 +91,45 @@ const dependencyKey = (
   args: readonly string[],
 ): string | undefined => {
   const text = readFileSync(join(shop.app, lock), "utf8");
+  const settings = join(shop.app, ".npmrc");
   const local = manifest.workspaces !== undefined || text.includes('"link": true') || text.includes('"file:');
   if (local || installScripts.some((name) => manifest.scripts?.[name] !== undefined)) return undefined;
-  const parts = [text, process.version, process.arch, shop.runner.kind, ...args];
+  const parts = [
+    text,
+    JSON.stringify([manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies]),
+    existsSync(settings) ? readFileSync(settings, "utf8") : "",
+    process.version,
+    process.arch,
+    shop.runner.kind,
+    ...args,
+  ];
   return createHash("sha256").update(parts.join("\0")).digest("hex").slice(0, 32);
 };
 
+/** Ends the name of kept dependencies that are not whole yet. */
+export const HALF = ".partial";
 const KEPT_DEPENDENCIES = 5;
+/** Another build may be copying what was used lately. */
+const IN_USE_MS = 60 * 60_000;
 
-const keepDependencies = async (from: string, kept: string, key: string): Promise<void> => {
-  const partial = join(kept, `${key}.partial`);
-  await rm(partial, { recursive: true, force: true });
-  await cp(from, partial, { recursive: true, verbatimSymlinks: true });
-  await rename(partial, join(kept, key));
-  const all = await Promise.all(
-    (await readdir(kept)).map(async (name) => ({ name, at: (await stat(join(kept, name))).mtimeMs })),
-  );
-  for (const { name } of all.sort((a, b) => b.at - a.at).slice(KEPT_DEPENDENCIES))
-    await rm(join(kept, name), { recursive: true, force: true });
+const dropOldDependencies = async (kept: string): Promise<void> => {
+  const dated = async (name: string) => ({ name, at: (await stat(join(kept, name))).mtimeMs });
+  const all = await Promise.all((await readdir(kept)).map(dated));
+  const spare = all.sort((a, b) => b.at - a.at).slice(KEPT_DEPENDENCIES);
+  for (const { name, at } of spare) if (Date.now() - at > IN_USE_MS) await removeTree(join(kept, name));
+};
+
+/** Keeping is for the next build's sake; where it cannot be done, this one is as good. */
+const keepDependencies = async (from: string, folder: string): Promise<void> => {
+  const partial = `${folder}${HALF}`;
+  try {
+    await mkdir(dirname(folder), { recursive: true });
+    await cp(from, partial, { recursive: true, verbatimSymlinks: true });
+    await rename(partial, folder);
+    await dropOldDependencies(dirname(folder));
+  } catch {
+    await removeTree(partial);
+  }
 };
 
 const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Promise<void> => {
@@ -124,18 +146,22 @@ const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Pr
     return runCommand(shop, npm(shop, "npm install", ["install", "--no-package-lock", ...omit]));
   }
   const key = dependencyKey(shop, manifest, lock, omit);
+  const installNow = () => {
+    shop.say(`Installing dependencies as in ${lock}`);
+    return runCommand(shop, npm(shop, "npm ci", ["ci", ...omit]));
+  };
+  if (key === undefined) return installNow();
   // Beside the folder that commands can write to, so that a build cannot change what another one gets.
-  const kept = join(shop.cache, "..", "node_modules");
-  if (key !== undefined && existsSync(join(kept, key))) {
-    shop.say(`Dependencies as in ${lock}, installed before`);
-    await cp(join(kept, key), target, { recursive: true, verbatimSymlinks: true });
-    return utimes(join(kept, key), new Date(), new Date());
-  }
-  shop.say(`Installing dependencies as in ${lock}`);
-  await runCommand(shop, npm(shop, "npm ci", ["ci", ...omit]));
-  if (key === undefined || !existsSync(target)) return;
-  await mkdir(kept, { recursive: true });
-  await keepDependencies(target, kept, key);
+  const kept = join(shop.cache, "..", "node_modules", key);
+  await shop.turns.take(kept, shop.signal, async () => {
+    if (existsSync(kept)) {
+      shop.say(`Dependencies as in ${lock}, installed before`);
+      await utimes(kept, new Date(), new Date());
+      return cp(kept, target, { recursive: true, verbatimSymlinks: true });
+    }
+    await installNow();
+    if (existsSync(target)) await keepDependencies(target, kept);
+  });
 };
 
 /** @param procfile the Procfile's command, which goes before what package.json says */

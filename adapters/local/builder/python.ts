@@ -1,8 +1,9 @@
 /** Python sources: dependencies into a virtual environment that is cached by what it depends on. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { removeTree } from "../remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
 import { inspectPython, type PythonInterpreter } from "./toolchain.ts";
@@ -11,9 +12,9 @@ const fail = (message: string): never => {
   throw new BuildFailed({ reason: "no_builder", message });
 };
 
-const findInterpreter = (shop: Workshop): PythonInterpreter => {
+const findInterpreter = async (shop: Workshop): Promise<PythonInterpreter> => {
   const { python } = shop.toolchain;
-  const found = python === undefined ? undefined : inspectPython(python);
+  const found = python === undefined ? undefined : await inspectPython(python);
   return found ?? fail("The source is Python, and this machine has no python3; install it and deploy again.");
 };
 
@@ -30,7 +31,7 @@ const makeVenv = async (
   venv: string,
   requirements: string,
 ): Promise<void> => {
-  await rm(venv, { recursive: true, force: true });
+  await removeTree(venv);
   await mkdir(venv, { recursive: true });
   const binds = [{ host: venv, inside: venv, writable: true }, ...programBinds([python.prefix])];
   const env = {
@@ -51,19 +52,36 @@ const makeVenv = async (
   writeFileSync(join(venv, WHOLE), "");
 };
 
+const aboutFiles = /^(-[a-z]|--(requirement|constraint|editable|find-links)|\.)|^[^-].*(\/|\.whl|\.zip|\.tar\.)/;
+
+/**
+ * True for a requirements.txt that names files of the source: by an option, by their path, or by what they are.
+ * https://pip.pypa.io/en/stable/reference/requirements-file-format/
+ */
+export const namesFiles = (requirements: string): boolean =>
+  requirements.split("\n").some((line) => aboutFiles.test(line.replace(/(^|\s)#.*/, "").trim()));
+
 const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string): Promise<string | undefined> => {
   const [requirements] = requirementFiles(shop.app);
   if (requirements === undefined) return undefined;
   const text = readFileSync(join(shop.app, requirements), "utf8");
   // A project that installs itself, or names files, depends on the whole source.
-  const whole = requirements === "pyproject.toml" || /^\s*(-[a-z]|\.|\/|file:)/m.test(text) ? shop.app : "";
+  const whole = requirements === "pyproject.toml" || namesFiles(text) ? shop.app : "";
   const key = createHash("sha256")
     .update([text, python.executable, python.version, whole].join("\0"))
     .digest("hex")
     .slice(0, 32);
   const venv = join(venvs, key);
-  if (existsSync(join(venv, WHOLE))) shop.say(`Dependencies as in ${requirements}, installed before`);
-  else await makeVenv(shop, python, venv, requirements);
+  // Two sources that need the same environment make it once.
+  await shop.turns.take(venv, shop.signal, async () => {
+    if (existsSync(join(venv, WHOLE))) return shop.say(`Dependencies as in ${requirements}, installed before`);
+    try {
+      await makeVenv(shop, python, venv, requirements);
+    } catch (error) {
+      await removeTree(venv);
+      throw error;
+    }
+  });
   return venv;
 };
 
@@ -81,7 +99,7 @@ export const buildPython = async (
   command: string | undefined,
 ): Promise<ImageManifest> => {
   const start = command ?? startCommand(shop.app);
-  const python = findInterpreter(shop);
+  const python = await findInterpreter(shop);
   const venv = await venvFor(shop, python, venvs);
   const home = venv ?? python.prefix;
   return { kind: "python", command: start, path: [join(home, "bin")], needs: [...new Set([python.prefix, home])] };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
 import type { Toolchain } from "./toolchain.ts";
+import type { Turns } from "./turns.ts";
 
 /** Where the built source is, for commands that run in the sandbox; elsewhere commands see host paths. */
 export const APP = "/app";
@@ -29,6 +30,8 @@ export interface Workshop {
   readonly say: (message: string) => void;
   readonly signal: AbortSignal;
   readonly newId: () => string;
+  /** For what builds of one account share on disk. */
+  readonly turns: Turns;
 }
 
 /** A host path as commands see it, for folders that are bound under another name. */

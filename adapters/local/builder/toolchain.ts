@@ -1,7 +1,8 @@
 /** The programs that builds and services are given: the platform's own Node, the machine's npm and Python. */
-import { spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
 
 export interface Toolchain {
   /** The platform's own Node. */
@@ -59,14 +60,19 @@ export interface PythonInterpreter {
 }
 
 /** Asks an interpreter where it lives; a version manager's shim answers for the real one. */
-export const inspectPython = (python: string): PythonInterpreter | undefined => {
+export const inspectPython = async (python: string): Promise<PythonInterpreter | undefined> => {
   const question =
     "import sys,os,platform;print(os.path.realpath(sys.executable));print(sys.base_prefix);print(platform.python_version())";
-  const asked = spawnSync(python, ["-c", question], { encoding: "utf8", timeout: 20_000 });
-  const [executable, prefix, version] = (asked.stdout ?? "").trim().split("\n");
-  return executable === undefined || prefix === undefined || version === undefined
-    ? undefined
-    : { executable, prefix, version };
+  try {
+    const { stdout } = await promisify(execFile)(python, ["-c", question], { timeout: 20_000 });
+    const [executable, prefix, version] = stdout.trim().split("\n");
+    return executable === undefined || prefix === undefined || version === undefined
+      ? undefined
+      : { executable, prefix, version };
+  } catch {
+    // Not there, or no Python after all.
+    return undefined;
+  }
 };
 
 /** Settings of the server's environment that builds need to reach registries; nothing that is secret by its nature. */

@@ -17,6 +17,7 @@ import {
   severityNames,
 } from "../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
 import { transaction } from "../state/database.ts";
 
 const schema = `
@@ -68,17 +69,26 @@ const entryOf = (owner: AccountId, row: Row): LogEntry => ({
 const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, instance, text, json, http)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+const openLog = (path: string): DatabaseSync => {
+  const db = new DatabaseSync(path, { timeout: 5000 });
+  try {
+    db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
+    return db;
+  } catch (error) {
+    // On a full disk this is tried again and again.
+    db.close();
+    throw error;
+  }
+};
+
 export class LogFile {
-  readonly #owner: AccountId;
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #newest: StatementSync;
 
-  constructor(path: string, owner: AccountId) {
+  constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    this.#owner = owner;
-    this.#db = new DatabaseSync(path, { timeout: 5000 });
-    this.#db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
+    this.#db = openLog(path);
     this.#insert = this.#db.prepare(INSERT);
     this.#newest = this.#db.prepare("SELECT * FROM entries WHERE service = ? ORDER BY ns DESC, ord DESC LIMIT ?");
     this.#newest.setReadBigInts(true);
@@ -103,8 +113,8 @@ export class LogFile {
   }
 
   /** The newest entries of a service, oldest first. */
-  newest(service: DeploymentName, limit: number): LogEntry[] {
-    return (this.#newest.all(service, limit) as unknown as Row[]).map((row) => entryOf(this.#owner, row)).reverse();
+  newest({ owner, service }: LogScope, limit: number): LogEntry[] {
+    return (this.#newest.all(service, limit) as unknown as Row[]).map((row) => entryOf(owner, row)).reverse();
   }
 
   /** Removes what is older than `before`, and the oldest entries of each service while the file is over `maxBytes`. */

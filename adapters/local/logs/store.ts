@@ -4,7 +4,7 @@
  * ever invisible; there is no settle window.
  */
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
@@ -12,7 +12,7 @@ import type { LogEntry, LogPosition, NewLogEntry } from "../../../core/domain/lo
 import { unavailable } from "../../../core/errors.ts";
 import type { LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
-import { okAsync, ResultAsync } from "../../../core/result.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import { LogFile } from "./file.ts";
 
 const FLUSH_MS = 200;
@@ -21,6 +21,8 @@ const BATCH = 1000;
 /** Writers are held back while this many entries wait. */
 const FULL = 20_000;
 const RETAIN_MS = 10 * 60_000;
+/** A file that cannot be opened is not tried again for every line. */
+const REOPEN_MS = 1000;
 
 export interface LogConfig {
   readonly folder: string;
@@ -37,13 +39,16 @@ interface AccountLog {
   waiting: LogEntry[];
 }
 
+const ENDING = ".sqlite";
+
 /** Raw account ids stay out of file names. */
 const fileName = (owner: AccountId): string =>
-  `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}.sqlite`;
+  `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}${ENDING}`;
 
 export class LocalLogs implements LogStore {
   readonly #config: LogConfig;
   readonly #accounts = new Map<AccountId, AccountLog>();
+  readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #retention: NodeJS.Timeout;
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -60,15 +65,7 @@ export class LocalLogs implements LogStore {
    * it is slowed to what the disk takes, and nothing is lost.
    */
   push(entry: NewLogEntry): Promise<void> | undefined {
-    const account = this.#account(entry.owner);
-    const now = this.#config.clock.now();
-    const last = account.last.get(entry.service) ?? account.file.newest(entry.service, 1)[0];
-    const instant = last !== undefined && last.instant > now ? last.instant : now;
-    const ordinal = last !== undefined && last.instant === instant ? last.ordinal + 1 : 0;
-    account.last.set(entry.service, { instant, ordinal });
-    account.waiting.push({ ...entry, instant, ordinal });
-    this.#waiting++;
-    this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
+    this.#take(entry);
     if (this.#waiting < FULL) return undefined;
     this.#room ??= new Promise((resolve) => {
       this.#makeRoom = resolve;
@@ -77,8 +74,10 @@ export class LocalLogs implements LogStore {
   }
 
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
-    for (const entry of entries) void this.push(entry);
-    return okAsync(undefined);
+    const taken = entries.map((entry) => this.#take(entry));
+    return taken.every(Boolean)
+      ? okAsync(undefined)
+      : errAsync(unavailable("The log cannot be written; try again.", 5));
   }
 
   newest({ owner, service }: LogScope, limit: number): ReturnType<LogStore["newest"]> {
@@ -86,7 +85,7 @@ export class LocalLogs implements LogStore {
       if (!this.#accounts.has(owner) && !existsSync(join(this.#config.folder, fileName(owner)))) return [];
       const account = this.#account(owner);
       this.#write(account, account.waiting.length);
-      return account.file.newest(service, limit);
+      return account.file.newest({ owner, service }, limit);
     };
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
@@ -104,12 +103,41 @@ export class LocalLogs implements LogStore {
     this.#accounts.clear();
   }
 
+  /** Gives an entry its place; false where the account's file cannot be used, and the entry is lost. */
+  #take(entry: NewLogEntry): boolean {
+    try {
+      const account = this.#account(entry.owner);
+      const now = this.#config.clock.now();
+      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1)[0];
+      const instant = last !== undefined && last.instant > now ? last.instant : now;
+      const ordinal = last !== undefined && last.instant === instant ? last.ordinal + 1 : 0;
+      account.last.set(entry.service, { instant, ordinal });
+      account.waiting.push({ ...entry, instant, ordinal });
+    } catch {
+      // Whoever has something to log goes on; what went wrong was said where the file was opened.
+      return false;
+    }
+    this.#waiting++;
+    this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
+    return true;
+  }
+
   #account(owner: AccountId): AccountLog {
     const known = this.#accounts.get(owner);
     if (known !== undefined) return known;
-    const made = { file: new LogFile(join(this.#config.folder, fileName(owner)), owner), last: new Map(), waiting: [] };
-    this.#accounts.set(owner, made);
-    return made;
+    const { folder, clock, logger } = this.#config;
+    const failed = this.#unopened.get(owner);
+    if (failed !== undefined && failed.until > clock.now()) throw failed.cause;
+    try {
+      const made = { file: new LogFile(join(folder, fileName(owner))), last: new Map(), waiting: [] };
+      this.#accounts.set(owner, made);
+      this.#unopened.delete(owner);
+      return made;
+    } catch (cause) {
+      this.#unopened.set(owner, { until: plusMillis(clock.now(), REOPEN_MS), cause });
+      logger.error("log entries are being lost: an account's log cannot be opened", { folder, cause });
+      throw cause;
+    }
   }
 
   /** Writes a batch of each account and lets the loop turn before the next. */
@@ -141,9 +169,16 @@ export class LocalLogs implements LogStore {
 
   #retain(): void {
     const { folder, clock, retentionDays, maxBytes, logger } = this.#config;
-    const before = plusMillis(clock.now(), -retentionDays * 86_400_000) as Instant;
+    const before = plusMillis(clock.now(), -retentionDays * 86_400_000);
+    const open = new Map([...this.#accounts].map(([owner, { file }]) => [fileName(owner), file]));
     try {
-      for (const { file } of this.#accounts.values()) file.retain(before, maxBytes);
+      // Also of accounts that have been quiet since the start.
+      for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+        if (!name.endsWith(ENDING)) continue;
+        const file = open.get(name) ?? new LogFile(join(folder, name));
+        file.retain(before, maxBytes);
+        if (!open.has(name)) file.close();
+      }
     } catch (cause) {
       logger.warn("old log entries could not be removed", { folder, cause });
     }

@@ -127,7 +127,7 @@ export const createBubblewrapRunner = (
     mapsPaths: true,
     start: (job, onLine) => {
       const group = groups?.create(job.id, job.limits);
-      const inner = group === undefined ? limitResources(job.limits, job.argv, true) : job.argv;
+      const inner = group === undefined ? limitResources(job.limits, job.argv) : job.argv;
       const wrapped = ["bwrap", "--args", "3", "--", ...inner];
       return launch(
         {

@@ -14,6 +14,8 @@ export interface ChosenRunner {
   readonly limits: "cgroup" | "watchdog";
   /** Why the better runner was not taken; undefined where it was, or the plain one was asked for. */
   readonly reason: string | undefined;
+  /** Takes away what the machine was given for the runner's sake; its jobs have ended. */
+  close(): Promise<void>;
 }
 
 /**
@@ -26,9 +28,11 @@ export const chooseRunner = async (choice: RunnerChoice, scope: string, folder: 
   await groups?.sweep();
   const watchdog = new Watchdog();
   const limits = groups === undefined ? "watchdog" : "cgroup";
-  if (choice === "process") return { runner: createProcessRunner(groups, watchdog), limits, reason: undefined };
+  const close = async () => groups?.sweep();
+  const chosen = (runner: Runner, reason?: string) => ({ runner, limits, reason, close }) as const;
+  if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
   const sandbox = createBubblewrapRunner(folder, groups, watchdog);
-  if (typeof sandbox !== "string") return { runner: sandbox, limits, reason: undefined };
+  if (typeof sandbox !== "string") return chosen(sandbox);
   if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' was asked for, but ${sandbox}.`);
-  return { runner: createProcessRunner(groups, watchdog), limits, reason: sandbox };
+  return chosen(createProcessRunner(groups, watchdog), sandbox);
 };

@@ -1,6 +1,5 @@
 /** One instance of a service: started, watched until it listens, its output kept, stopped. */
 import { mkdirSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,10 +7,11 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { readLine } from "../../../core/domain/log-line.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
-import type { Ids } from "../../../core/ports/system.ts";
+import type { Ids, Logger } from "../../../core/ports/system.ts";
 import type { Image } from "../builder/images.ts";
 import { APP, programBinds } from "../builder/steps.ts";
 import type { Toolchain } from "../builder/toolchain.ts";
+import { removeTree } from "../remove-tree.ts";
 import { describeExit } from "./exit.ts";
 import { accepts, lookAt } from "./ready.ts";
 import { type Bind, type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
@@ -26,6 +26,7 @@ export interface InstanceDeps {
   readonly scope: string;
   readonly ids: Ids;
   readonly log: (entry: NewLogEntry) => Promise<void> | undefined;
+  readonly logger: Logger;
   readonly graceMillis: number;
   /** How long a service may listen elsewhere before that is taken for its last word. */
   readonly elsewhereMillis: number;
@@ -123,6 +124,11 @@ const environment = (
   };
 };
 
+const removeHome = (deps: InstanceDeps, home: string): Promise<void> =>
+  removeTree(home).catch((cause: unknown) =>
+    deps.logger.warn("the folder of an instance could not be removed", { home, cause }),
+  );
+
 const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number): Instance => {
   const { template, image, revision } = spec;
   const id = deps.ids.id();
@@ -157,7 +163,7 @@ const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number): I
       });
     },
   );
-  if (!sandboxed) void running.exited.then(() => rm(home, { recursive: true, force: true }));
+  if (!sandboxed) void running.exited.then(() => removeHome(deps, home));
   return new Instance(deps, running, port, tail);
 };
 
@@ -251,6 +257,19 @@ const awaitReady = async (
   }
 };
 
+/** The machine may lack the room for it: on the disk, in its process table, for another control group. */
+const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<Instance | DeployFailure> => {
+  try {
+    return launchInstance(deps, spec, await freePort());
+  } catch (cause) {
+    deps.logger.error("an instance could not be started", { service: spec.template.name, cause });
+    return {
+      reason: "provider_unavailable",
+      message: "The platform's machine has no room to start the service now; try again.",
+    };
+  }
+};
+
 const PORT_TRIES = 3;
 
 /** Starts an instance; what comes back listens, or says why it does not and has left nothing. */
@@ -260,7 +279,8 @@ export const startInstance = async (
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   for (let tries = 1; ; tries++) {
-    const instance = launchInstance(deps, spec, await freePort());
+    const instance = await launchWhereRoom(deps, spec);
+    if ("reason" in instance) return instance;
     const outcome = await awaitReady(deps, spec, instance, options);
     if (outcome.kind === "ready") return instance;
     instance.kill();

@@ -6,15 +6,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlGroup } from "./cgroup.ts";
 import { readLines } from "./lines.ts";
-import {
-  allProcesses,
-  environmentOf,
-  type ProcessInfo,
-  processInfo,
-  programOf,
-  signalProcess,
-  treeOf,
-} from "./proc.ts";
+import { allProcesses, environmentOf, type ProcessInfo, programOf, signalProcess, treeOf } from "./proc.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -47,17 +39,28 @@ const signalNames: Readonly<Record<number, string>> = {
 /** The marker by which a job's processes are found, whatever becomes of their parents. */
 export const MARKER = "PORTSIDE_INSTANCE";
 
-const isMarked = (pid: number, id: string): boolean => environmentOf(pid).includes(`${MARKER}=${id}`);
-
-/** Ends every process that carries the marker; a bounded fight against one that keeps forking. */
-export const killMarked = async (id: string): Promise<void> => {
-  for (let round = 0; round < 50; round++) {
-    const marked = allProcesses().filter(({ pid }) => isMarked(pid, id));
-    if (marked.length === 0) return;
+/** Ends every process with such an entry in its environment; a bounded fight against one that keeps forking. */
+const killThoseWith = async (isMark: (entry: string) => boolean): Promise<void> => {
+  let quiet = 0;
+  for (let round = 0; round < 50 && quiet < 2; round++) {
+    const marked = allProcesses().filter(({ pid }) => environmentOf(pid).some(isMark));
     for (const { pid } of marked) signalProcess(pid, "SIGKILL");
+    if (round === 0 && marked.length === 0) return;
+    // Where there were some, one look that finds none may have come between a parent's end and its child's beginning.
+    quiet = marked.length === 0 ? quiet + 1 : 0;
     await sleep(10);
   }
 };
+
+/** Ends every process of a job. */
+export const killMarked = (id: string): Promise<void> => killThoseWith((entry) => entry === `${MARKER}=${id}`);
+
+/**
+ * Ends the processes that an earlier server of the scope left. Called before this one starts any: whatever carries
+ * the scope's marker then is an orphan, also the child that an orphan has just made.
+ */
+export const killOrphans = (scope: string): Promise<void> =>
+  killThoseWith((entry) => entry.startsWith(`${MARKER}=${scope}.`));
 
 /** A shell reports a signal that ended its command as 128 + its number, and so does the sandbox. */
 const exitOf = (code: number | null, signal: string | null): Exit => {
@@ -99,28 +102,38 @@ class Launched implements Running {
   }
 
   processes(): number[] {
-    return this.#members(allProcesses());
+    return this.#ofCommand(allProcesses());
   }
 
   terminate(): void {
     const table = allProcesses();
     const waits = (pid: number) => isShell(pid) && table.some((one) => one.parent === pid);
-    for (const pid of this.#members(table)) if (!waits(pid)) signalProcess(pid, "SIGTERM");
+    for (const pid of this.#ofCommand(table)) if (!waits(pid)) signalProcess(pid, "SIGTERM");
   }
 
   kill(): void {
-    for (const pid of this.processes()) signalProcess(pid, "SIGKILL");
-    if (this.#child.pid !== undefined && this.#child.exitCode === null) signalProcess(this.#child.pid, "SIGKILL");
+    for (const pid of this.#members(allProcesses())) signalProcess(pid, "SIGKILL");
+    // Not yet in its group. Once it has ended, its number may be another's.
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid !== undefined && exitCode === null && signalCode === null) signalProcess(pid, "SIGKILL");
   }
 
+  /** Everything that was started, the sandbox's own processes among it. */
   #members(table: readonly ProcessInfo[]): number[] {
-    const { group, helper } = this.#launch;
+    const { group } = this.#launch;
     const root = this.#child.pid;
     if (root === undefined) return [];
-    const pids = group?.processes() ?? [
-      ...new Set([...treeOf(root, table), ...table.filter((one) => one.session === root).map((one) => one.pid)]),
-    ];
-    return helper === undefined ? pids : pids.filter((pid) => programOf(pid) !== helper);
+    const session = table.filter((one) => one.session === root).map((one) => one.pid);
+    return group?.processes() ?? [...new Set([...treeOf(root, table), ...session])];
+  }
+
+  /**
+   * The members without the sandbox's own processes, told by their name. A command may take that name and so spare
+   * itself SIGTERM, but neither its limits nor its end.
+   */
+  #ofCommand(table: readonly ProcessInfo[]): number[] {
+    const { helper } = this.#launch;
+    return this.#members(table).filter((pid) => helper === undefined || programOf(pid) !== helper);
   }
 
   async #follow(onLine: OnLine): Promise<Exit> {
@@ -154,25 +167,11 @@ class Launched implements Running {
   }
 
   async #leaveNothing(): Promise<void> {
-    const { group, job, helper } = this.#launch;
+    const { group, job } = this.#launch;
     if (group !== undefined) return group.kill();
-    // A pid namespace takes its processes with it; without one they have to be looked for.
-    if (helper === undefined) await killMarked(job.id);
+    // Without a group they have to be looked for. A sandbox takes its processes with it, but a moment after its end.
+    await killMarked(job.id);
   }
 }
 
 export const launch = (what: Launch, onLine: OnLine): Running => new Launched(what, onLine);
-
-/** True for a process that was started before this one, so that a live server's own are never taken for orphans. */
-export const startedBeforeUs = (pid: number): boolean => {
-  const [other, own] = [processInfo(pid), processInfo(process.pid)];
-  return other !== undefined && own !== undefined && other.startTicks < own.startTicks;
-};
-
-/** Ends the processes that an earlier server of the scope left, found by their marker. */
-export const killOrphans = async (scope: string): Promise<void> => {
-  const orphans = allProcesses().filter(
-    ({ pid }) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)) && startedBeforeUs(pid),
-  );
-  for (const { pid } of orphans) signalProcess(pid, "SIGKILL");
-};

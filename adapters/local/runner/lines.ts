@@ -7,7 +7,8 @@ import type { Readable } from "node:stream";
 const MAX_LINE_BYTES = 256 * 1024;
 const NEWLINE = 10;
 
-const text = (bytes: Buffer): string => {
+/** A line, or the last piece of one that was cut. */
+const lineOf = (bytes: Buffer): string => {
   const line = bytes.toString("utf8");
   return line.endsWith("\r") ? line.slice(0, -1) : line;
 };
@@ -32,22 +33,22 @@ export const readLines = async (
       for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE, from)) {
         while (end - from > MAX_LINE_BYTES) {
           const cut = cutAt(rest, from + MAX_LINE_BYTES);
-          await onLine(text(rest.subarray(from, cut)));
+          await onLine(rest.toString("utf8", from, cut));
           from = cut;
         }
-        const busy = onLine(text(rest.subarray(from, end)));
+        const busy = onLine(lineOf(rest.subarray(from, end)));
         if (busy !== undefined) await busy;
         from = end + 1;
       }
       rest = rest.subarray(from);
       while (rest.length > MAX_LINE_BYTES) {
         const cut = cutAt(rest, MAX_LINE_BYTES);
-        await onLine(text(rest.subarray(0, cut)));
+        await onLine(rest.toString("utf8", 0, cut));
         rest = rest.subarray(cut);
       }
     }
   } catch {
     // The pipe broke with its process; what was read is what there is.
   }
-  if (rest.length > 0) await onLine(text(rest));
+  if (rest.length > 0) await onLine(lineOf(rest));
 };

@@ -20,27 +20,31 @@ const ipv6 = (hex: string): string => {
     return [bytes.slice(0, 4), bytes.slice(4)];
   });
   if (words.slice(0, 5).every((word) => word === "0000") && words[5]?.toLowerCase() === "ffff")
-    return ipv4((hex.slice(24).match(/../g) ?? []).join(""));
+    return ipv4(hex.slice(24));
   if (words.every((word) => word === "0000")) return "::";
   if (words.slice(0, 7).every((word) => word === "0000") && words[7] === "0001") return "::1";
   return words.map((word) => word.toLowerCase().replace(/^0{1,3}/, "")).join(":");
 };
 
-const readTable = (path: string, decode: (hex: string) => string): Map<string, Listener> => {
+/** The listening sockets in the text of /proc/net/tcp or tcp6, by their inode. Pure. */
+export const parseTcpTable = (text: string): Map<string, Listener> => {
   const found = new Map<string, Listener>();
-  let text = "";
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    return found;
-  }
   for (const line of text.split("\n").slice(1)) {
     const fields = line.trim().split(/\s+/);
     if (fields[3] !== LISTEN) continue;
     const [address, port] = (fields[1] as string).split(":") as [string, string];
+    const decode = address.length === 8 ? ipv4 : ipv6;
     found.set(fields[9] as string, { address: decode(address), port: Number.parseInt(port, 16) });
   }
   return found;
+};
+
+const readTable = (path: string): Map<string, Listener> => {
+  try {
+    return parseTcpTable(readFileSync(path, "utf8"));
+  } catch {
+    return new Map();
+  }
 };
 
 const socketsOf = (pid: number): string[] => {
@@ -59,7 +63,7 @@ const socketsOf = (pid: number): string[] => {
 
 /** Every listening TCP socket that one of the processes holds. */
 export const listenersOf = (pids: readonly number[]): Listener[] => {
-  const table = new Map([...readTable("/proc/net/tcp", ipv4), ...readTable("/proc/net/tcp6", ipv6)]);
+  const table = new Map([...readTable("/proc/net/tcp"), ...readTable("/proc/net/tcp6")]);
   const inodes = new Set(pids.flatMap(socketsOf));
   return [...inodes].flatMap((inode) => table.get(inode) ?? []);
 };

@@ -5,8 +5,6 @@ export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   readonly session: number;
-  /** Clock ticks after boot; with the pid it names a process for good. */
-  readonly startTicks: number;
   readonly threads: number;
 }
 
@@ -19,20 +17,19 @@ const read = (path: string): string | undefined => {
   }
 };
 
-/** One process; undefined where it is gone or only waits to be reaped. */
-export const processInfo = (pid: number): ProcessInfo | undefined => {
-  const stat = read(`/proc/${pid}/stat`);
-  if (stat === undefined) return undefined;
+/** Reads the text of /proc/PID/stat; undefined for a process that only waits to be reaped. Pure. */
+export const parseStat = (pid: number, stat: string): ProcessInfo | undefined => {
   // The command stands in parentheses and may hold anything, so count from the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
-  const [parent, session, threads, startTicks] = [1, 3, 17, 19].map((at) => Number(fields[at])) as [
-    number,
-    number,
-    number,
-    number,
-  ];
-  return { pid, parent, session, startTicks, threads };
+  const [parent, session, threads] = [1, 3, 17].map((at) => Number(fields[at])) as [number, number, number];
+  return { pid, parent, session, threads };
+};
+
+/** One process; undefined where it is gone or only waits to be reaped. */
+export const processInfo = (pid: number): ProcessInfo | undefined => {
+  const stat = read(`/proc/${pid}/stat`);
+  return stat === undefined ? undefined : parseStat(pid, stat);
 };
 
 export const allProcesses = (): ProcessInfo[] => {

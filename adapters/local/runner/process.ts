@@ -10,7 +10,7 @@ export const createProcessRunner = (groups: ControlGroups | undefined, watchdog:
   mapsPaths: false,
   start: (job: Job, onLine) => {
     const group = groups?.create(job.id, job.limits);
-    const argv = group === undefined ? limitResources(job.limits, job.argv, false) : joinGroup(group, job.argv);
+    const argv = group === undefined ? limitResources(job.limits, job.argv) : joinGroup(group, job.argv);
     return launch({ job, argv, env: job.env, cwd: job.cwd, group, watchdog }, onLine);
   },
 });

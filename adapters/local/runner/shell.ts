@@ -7,6 +7,11 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Beyond its memory limit a process may reserve this much; the watchdog sees what it really uses. */
 const DATA_SLACK = 1024 ** 3;
+/**
+ * The kernel counts the processes of the whole user against each one's limit. Near the watchdog's own limit, one
+ * command that forks would keep its neighbours from forking; this far off it only bounds what can come between two looks.
+ */
+const PROCESS_SLACK = 8;
 
 /** Puts the command, and so all that comes from it, into its control group before it begins. */
 export const joinGroup = (group: ControlGroup, argv: readonly string[]): string[] => {
@@ -14,13 +19,10 @@ export const joinGroup = (group: ControlGroup, argv: readonly string[]): string[
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
 };
 
-/**
- * Backstops where there are no control groups: setrlimit(2) for data and processes.
- * @param ownNamespace inside a user namespace of its own the count begins at zero; else it is the user's
- */
-export const limitResources = (limits: Limits, argv: readonly string[], ownNamespace: boolean): string[] => {
+/** Backstops where there are no control groups: setrlimit(2) for data and processes. */
+export const limitResources = (limits: Limits, argv: readonly string[]): string[] => {
   const dataKib = Math.ceil((limits.memory + DATA_SLACK) / 1024);
-  const processes = limits.processes + (ownNamespace ? 0 : threadsOfUser());
+  const processes = limits.processes * PROCESS_SLACK + threadsOfUser();
   // bash calls the process limit -u, dash -p.
   const lines = [
     `ulimit -d ${dataKib} 2>/dev/null`,

@@ -1,6 +1,6 @@
 /**
- * Limits without control groups: the memory and the number of a command's processes are looked at every
- * 100 ms, and the command is ended where they pass its limits.
+ * Limits without control groups: a command's memory is looked at every 100 ms, its processes every 500 ms, and
+ * the command is ended where they pass its limits.
  */
 import { allProcesses, memoryOf, type ProcessInfo } from "./proc.ts";
 import type { Limits } from "./runner.ts";
@@ -39,12 +39,20 @@ export class Watchdog {
     const now = Date.now();
     if (now - this.#tableAt >= TABLE_MS) {
       this.#tableAt = now;
-      const table = allProcesses();
-      for (const one of this.#watched.keys()) this.#watched.set(one, one.processesIn(table));
+      this.#lookAtTable();
     }
-    for (const [one, pids] of this.#watched) {
-      if (pids.length > one.limits.processes) one.onExceeded("processes");
-      else if (pids.reduce((sum, pid) => sum + memoryOf(pid), 0) > one.limits.memory) one.onExceeded("memory");
+    for (const [one, pids] of this.#watched)
+      if (pids.reduce((sum, pid) => sum + memoryOf(pid), 0) > one.limits.memory) one.onExceeded("memory");
+  }
+
+  #lookAtTable(): void {
+    const table = allProcesses();
+    const threads = new Map(table.map((one) => [one.pid, one.threads]));
+    for (const one of this.#watched.keys()) {
+      const pids = one.processesIn(table);
+      this.#watched.set(one, pids);
+      if (pids.reduce((sum, pid) => sum + (threads.get(pid) ?? 0), 0) > one.limits.processes)
+        one.onExceeded("processes");
     }
   }
 }

@@ -58,7 +58,8 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
     db.exec("COMMIT");
     return value;
   } catch (error) {
-    db.exec("ROLLBACK");
+    // A full disk may have ended it already.
+    if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
 };
@@ -82,9 +83,14 @@ const migrate = (db: DatabaseSync): void => {
 export const openState = (dataDir: string): DatabaseSync => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const db = new DatabaseSync(join(dataDir, "state.sqlite"), { timeout: 5000 });
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-  migrate(db);
-  return db;
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    migrate(db);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 };
 
 /**

@@ -160,7 +160,8 @@ export class ServiceRows {
 
   #save(service: StoredService): void {
     transaction(this.#db, () => {
-      this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
+      // Half made, it may yet be taken out again; then its name is as it was before.
+      if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
       this.#db
         .prepare(UPSERT)
         .run(

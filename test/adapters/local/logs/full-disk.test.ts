@@ -1,0 +1,103 @@
+/** A full disk under the log: entries are lost, and nothing else. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { createSystemClock } from "../../../../adapters/shared/system.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { nodeSource } from "../../../support/archives.ts";
+import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { has, needs } from "../../../support/machine.ts";
+
+const app = "app" as DeploymentName;
+let folder: string;
+let mounted: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-full-"));
+  mounted = join(folder, "logs");
+  mkdirSync(mounted);
+  if (has("root")) execFileSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", mounted]);
+});
+afterEach(() => {
+  if (has("root")) execFileSync("umount", [mounted]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const ballast = () => join(mounted, "ballast");
+const fill = (): void => {
+  const { bavail, bsize } = statfsSync(mounted);
+  writeFileSync(ballast(), Buffer.alloc(bavail * bsize));
+};
+const free = (): void => rmSync(ballast());
+
+/** An account whose log could not be opened is tried again after a second. */
+const patient = { timeout: 20_000 };
+
+const line = (owner: string, text: string): NewLogEntry => ({
+  ...{ owner: owner as AccountId, service: app, text, severity: "INFO", logName: "stdout" },
+});
+
+test("entries are lost and that is said, accounts old and new alike; afterwards all is well again", async (context) => {
+  needs(context, "root");
+  const complaints: string[] = [];
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: () => {},
+    error: (words: string) => void complaints.push(words),
+  };
+  const logs = new LocalLogs({
+    folder: mounted,
+    clock: createSystemClock(),
+    logger,
+    retentionDays: 30,
+    maxBytes: 2 ** 30,
+  });
+  const texts = async (owner: string) =>
+    (await logs.newest({ owner: owner as AccountId, service: app }, 1000)).map((all) => all.map(({ text }) => text));
+  void logs.push(line("old", "before"));
+  expect((await texts("old"))._unsafeUnwrap()).toEqual(["before"]);
+
+  fill();
+  const big = "x".repeat(100_000);
+  for (let n = 0; n < 30; n++) void logs.push(line("old", `lost ${n} ${big}`));
+  logs.flush();
+  for (let n = 0; n < 30; n++) expect(logs.push(line("new", `lost ${n}`))).toBeUndefined();
+  expect(complaints).toContain("log entries were lost: the log could not be written");
+  expect(complaints.filter((words) => words.includes("cannot be opened")).length).toBe(1);
+  expect((await logs.append([line("new", "lost")])).isErr()).toBe(true);
+  expect((await texts("old"))._unsafeUnwrap()).toEqual(["before"]);
+  expect((await texts("new")).isErr()).toBe(true);
+
+  free();
+  await expect.poll(async () => (await logs.append([line("new", "after")])).isOk(), patient).toBe(true);
+  void logs.push(line("old", "after"));
+  expect((await texts("old"))._unsafeUnwrap()).toEqual(["before", "after"]);
+  expect((await texts("new"))._unsafeUnwrap()).toEqual(["after"]);
+  logs.close();
+});
+
+test("services are deployed and serve, however much they print", async (context) => {
+  needs(context, "root");
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  fill();
+  const loud = nodeSource(`
+    import { createServer } from "node:http";
+    setInterval(() => console.log("x".repeat(50_000)), 5);
+    createServer((request, response) => response.end("served")).listen(process.env.PORT);`);
+  const url = await platform.up(loud);
+  for (let n = 0; n < 20; n++) {
+    expect(await (await fetch(url)).text()).toBe("served");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  free();
+  const read = () => platform.controlPlane.readLogs(principalOf("acme"), { deployment_name: "app" });
+  await expect.poll(async () => (await read()).isOk(), patient).toBe(true);
+  const heard = async () => (await read())._unsafeUnwrap().logs.some(({ message }) => message.startsWith("xxx"));
+  await expect.poll(heard, patient).toBe(true);
+});

@@ -1,0 +1,114 @@
+/** How entries get to the disk: in batches, soon, whole, and never faster than the disk takes them. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { createSystemClock } from "../../../../adapters/shared/system.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+
+const acme = "acme" as AccountId;
+const app = "app" as DeploymentName;
+const scope = { owner: acme, service: app };
+
+let folder: string;
+let logs: LocalLogs;
+let complaints: string[];
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  folder = mkdtempSync(join(tmpdir(), "portside-logs-"));
+  complaints = [];
+  const complain = (message: string) => void complaints.push(message);
+  const logger = { debug: complain, info: complain, warn: complain, error: complain };
+  logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
+});
+afterEach(() => {
+  logs.close();
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const line = (text: string): NewLogEntry => ({ ...scope, text, severity: "INFO", logName: "stdout" });
+
+/** How many entries another process would see. */
+const onDisk = (): number => {
+  const file = readdirSync(folder).find((name) => name.endsWith(".sqlite"));
+  if (file === undefined) return 0;
+  const db = new DatabaseSync(join(folder, file), { readOnly: true });
+  const { n } = db.prepare("SELECT count(*) AS n FROM entries").get() as { n: number };
+  db.close();
+  return n;
+};
+
+test("what waits is written within a fifth of a second", async () => {
+  void logs.push(line("one"));
+  await vi.advanceTimersByTimeAsync(150);
+  void logs.push(line("two"));
+  expect(onDisk()).toBe(0);
+  await vi.advanceTimersByTimeAsync(50);
+  expect(onDisk()).toBe(2);
+  void logs.push(line("three"));
+  await vi.advanceTimersByTimeAsync(200);
+  expect(onDisk()).toBe(3);
+});
+
+test("many entries are written in batches, in one transaction each", async () => {
+  const write = vi.spyOn(LogFile.prototype, "write");
+  for (let n = 0; n < 3500; n++) void logs.push(line(String(n)));
+  await vi.advanceTimersByTimeAsync(200);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(onDisk()).toBe(3500);
+  expect(write.mock.calls.map(([entries]) => entries.length)).toEqual([1000, 1000, 1000, 500]);
+});
+
+test("reading sees everything that was appended before, and closing keeps it", async () => {
+  void logs.push(line("pushed"));
+  expect((await logs.append([line("appended"), line("too")])).isOk()).toBe(true);
+  const seen = (await logs.newest(scope, 10))._unsafeUnwrap().map(({ text }) => text);
+  expect(seen).toEqual(["pushed", "appended", "too"]);
+  void logs.push(line("last"));
+  logs.close();
+  expect(onDisk()).toBe(4);
+});
+
+test("a writer is held back while too much waits, and let go on when it is written; nothing is lost", async () => {
+  let held: Promise<void> | undefined;
+  let sent = 0;
+  while (held === undefined) held = logs.push(line(String(sent++)));
+  expect(sent).toBe(20_000);
+  // Others are told to wait for the same.
+  expect(logs.push(line(String(sent++)))).toBe(held);
+  let free = false;
+  void held.then(() => {
+    free = true;
+  });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(free).toBe(false);
+  await vi.advanceTimersByTimeAsync(150);
+  for (let n = 0; n < 30; n++) await vi.advanceTimersByTimeAsync(1);
+  expect(free).toBe(true);
+  expect(logs.push(line(String(sent++)))).toBeUndefined();
+  logs.flush();
+  expect(onDisk()).toBe(sent);
+  const newest = (await logs.newest(scope, 1000))._unsafeUnwrap().map(({ text }) => Number(text));
+  expect(newest).toEqual(Array.from({ length: 1000 }, (_, n) => sent - 1000 + n));
+  expect(complaints).toEqual([]);
+});
+
+test("a file that cannot be written loses its batch, says so, and takes the next", async () => {
+  const write = vi.spyOn(LogFile.prototype, "write").mockImplementationOnce(() => {
+    throw new Error("database or disk is full");
+  });
+  void logs.push(line("lost"));
+  await vi.advanceTimersByTimeAsync(200);
+  expect(complaints).toEqual(["log entries were lost: the log could not be written"]);
+  void logs.push(line("kept"));
+  await vi.advanceTimersByTimeAsync(200);
+  expect(write).toHaveBeenCalledTimes(2);
+  expect((await logs.newest(scope, 10))._unsafeUnwrap().map(({ text }) => text)).toEqual(["kept"]);
+});

@@ -1,0 +1,50 @@
+/** Folders are removed whatever was done in them. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { removeTree } from "../../../adapters/local/remove-tree.ts";
+
+let root: string;
+let tree: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "portside-tree-"));
+  tree = join(root, "tree");
+  mkdirSync(tree);
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+test("a folder that is not there is no error", async () => {
+  await removeTree(join(root, "nothing"));
+});
+
+test("one without any rights", async () => {
+  mkdirSync(join(tree, "closed", "inner"), { recursive: true });
+  writeFileSync(join(tree, "closed", "inner", "file"), "");
+  for (const path of ["closed/inner", "closed"]) chmodSync(join(tree, path), 0);
+  await removeTree(tree);
+  expect(existsSync(tree)).toBe(false);
+});
+
+test("one that is nested deeper than a path is long", async () => {
+  // Step by step, as no single path could.
+  const dig = `for (let n = 0; n < 60; n++) { fs.mkdirSync("d".repeat(200)); process.chdir("d".repeat(200)); }`;
+  execFileSync(process.execPath, ["-e", dig], { cwd: tree });
+  await removeTree(tree);
+  expect(existsSync(tree)).toBe(false);
+});
+
+test("what a link points at stays as it is", async () => {
+  const outside = join(root, "outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "file"), "kept");
+  chmodSync(outside, 0o500);
+  symlinkSync(outside, join(tree, "link"));
+  mkdirSync(join(tree, "closed"));
+  chmodSync(join(tree, "closed"), 0);
+  await removeTree(tree);
+  expect(existsSync(tree)).toBe(false);
+  expect(existsSync(join(outside, "file"))).toBe(true);
+  chmodSync(outside, 0o700);
+});

@@ -1,0 +1,124 @@
+/** The state file: whole transactions, one server, older and newer versions, other processes beside the server. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createLocalIdentity, createLocalProvider } from "../../../../adapters/local/index.ts";
+import { lockDataDir, openState, transaction } from "../../../../adapters/local/state/database.ts";
+import { SettingRows } from "../../../../adapters/local/state/settings.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-db-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const acme = principalOf("acme");
+const repository = join(import.meta.dirname, "..", "..", "..", "..");
+
+test("a transaction that throws changes nothing, and the next one works", () => {
+  const db = openState(folder);
+  const settings = new SettingRows(db);
+  const failing = () =>
+    transaction(db, () => {
+      settings.set("a", "1");
+      throw new Error("midway");
+    });
+  expect(failing).toThrow("midway");
+  expect(settings.get("a")).toBeUndefined();
+  expect(transaction(db, () => settings.set("a", "2"))).toBeUndefined();
+  expect(settings.get("a")).toBe("2");
+  db.close();
+});
+
+test("the error of a transaction that the database itself undid is told as it was", () => {
+  const db = openState(folder);
+  const undone = () =>
+    transaction(db, () => {
+      db.exec("ROLLBACK");
+      throw new Error("database or disk is full");
+    });
+  expect(undone).toThrow("database or disk is full");
+  db.close();
+});
+
+test("opened again, everything is as it was: deployments, their addresses, keys and the signing key", async () => {
+  const source = nodeSource(helloServer("kept"));
+  const first = await startLocalIn(folder, { runner: "process" });
+  const url = await first.up(source, { memory: "512Mi", env: { A: "b" } });
+  const key = (await first.local.ports.identity.keys.create(acme.account, "mine"))._unsafeUnwrap();
+  const token = (await first.local.ports.identity.tokens.issue(acme))._unsafeUnwrap();
+  const listed = (await first.controlPlane.listDeployments(acme))._unsafeUnwrap();
+  const { ingressPort } = first.local;
+  await first[Symbol.asyncDispose]();
+
+  await using second = await startLocalIn(folder, { runner: "process" });
+  expect((await second.controlPlane.listDeployments(acme))._unsafeUnwrap()).toEqual(listed);
+  expect(second.local.ingressPort).toBe(ingressPort);
+  expect(await (await fetch(url)).text()).toBe("kept");
+  const { authenticator } = second.local.ports.identity;
+  for (const credential of [
+    { kind: "api_key", value: key.key } as const,
+    { kind: "bearer", value: token.token } as const,
+  ])
+    expect((await authenticator.authenticate(credential))._unsafeUnwrap().account).toBe("acme");
+});
+
+test("a state file of a newer version is refused in words, and is left as it was", async () => {
+  const db = openState(folder);
+  db.exec("PRAGMA user_version = 99");
+  db.close();
+  const words = /written by a newer Portside \(state version 99\); use that version or another folder/;
+  await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
+  // What had been taken is given back: the folder is not locked by the attempt.
+  lockDataDir(folder).release();
+  expect(readdirSync(folder).filter((name) => name === "images" || name === "run")).toEqual([]);
+});
+
+test("a second server on the folder is refused in words, in this process or another, until the first has ended", async () => {
+  const words = /Another Portside server uses the data folder .*; stop it, or choose another with --data-dir/;
+  const lock = lockDataDir(folder);
+  await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
+  lock.release();
+
+  const module = join(repository, "adapters/local/state/database.ts");
+  const holder = `const { lockDataDir } = await import(${JSON.stringify(module)});
+    lockDataDir(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
+  const other = spawn(process.execPath, ["--input-type=module", "-e", holder], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(other.stdout, "data");
+  await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
+  // However it ends.
+  other.kill("SIGKILL");
+  await once(other, "exit");
+  const local = await createLocalProvider({ dataDir: folder, ingressPort: 0 });
+  await local.close();
+});
+
+test("a key that another process makes is good at once, also beside a running server", async () => {
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  const command = ["hosts/cli/main.ts", "keys", "create", "--account", "others", "--json", "--data-dir", folder];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { cwd: repository });
+  const { key, account } = JSON.parse(stdout);
+  expect(account).toBe("others");
+  const { authenticator, keys } = platform.local.ports.identity;
+  const principal = await authenticator.authenticate({ kind: "api_key", value: key });
+  expect(principal._unsafeUnwrap().account).toBe("others");
+  expect(platform.local.countKeys()).toBe(1);
+  expect((await keys.list(principal._unsafeUnwrap().account))._unsafeUnwrap().length).toBe(1);
+});
+
+test("a folder's keys can be read without its engine, and tell whether they are one account's", async () => {
+  const identity = createLocalIdentity(folder);
+  (await identity.identity.keys.create(acme.account, "one"))._unsafeUnwrap();
+  expect(identity.hasOtherAccounts(acme.account)).toBe(false);
+  (await identity.identity.keys.create(principalOf("others").account, "two"))._unsafeUnwrap();
+  expect(identity.hasOtherAccounts(acme.account)).toBe(true);
+  identity.close();
+});

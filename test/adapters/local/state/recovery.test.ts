@@ -1,0 +1,131 @@
+/** What a server finds that another one left when it was killed, and what it makes of it. */
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openState } from "../../../../adapters/local/state/database.ts";
+import { DeployNotes } from "../../../../adapters/local/state/deploys.ts";
+import { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import type { Timestamp } from "../../../../core/domain/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { templateOf } from "./model.ts";
+
+const acme = principalOf("acme");
+const app = "app" as DeploymentName;
+const now = "2026-01-01T00:00:00+00:00" as Timestamp;
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-recovery-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Leaves the folder as a server that was killed in a deploy of `app` would. */
+const killedInDeploy = (deployId: string, step: "BUILDING" | "DEPLOYING"): void => {
+  const db = openState(folder);
+  let etags = 0;
+  const rows = new ServiceRows(db, () => `etag-${deployId}-${etags++}`);
+  const present = rows.get(app);
+  const expected = present === undefined ? "absent" : { etag: present.etag, owner: acme.account };
+  if (step === "DEPLOYING") rows.begin(templateOf(app, acme.account, deployId), expected, now);
+  const note = { deployId, name: app, owner: acme.account, status: step, reason: null, finishedAt: null };
+  new DeployNotes(db).note(note, present !== undefined);
+  db.close();
+};
+
+/** The ends of deploys that the log of `app` tells. */
+const ends = async (platform: Awaited<ReturnType<typeof startLocalIn>>) => {
+  const { logs } = (
+    await platform.controlPlane.readLogs(acme, { deployment_name: "app", limit: 1000 })
+  )._unsafeUnwrap();
+  return logs.flatMap(({ message }) => {
+    const entry = message.startsWith("{") ? JSON.parse(message) : {};
+    return entry.event === "deploy" && entry.reason !== undefined ? [[entry.deploy_id, entry.reason]] : [];
+  });
+};
+
+describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
+  test("a redeploy is given up: what served before serves, and the list and the log tell", async () => {
+    const first = await startLocalIn(folder, { runner: "process" });
+    const url = await first.up(nodeSource(helloServer("old")));
+    const before = (await first.controlPlane.listDeployments(acme))._unsafeUnwrap()[0];
+    await first[Symbol.asyncDispose]();
+    killedInDeploy("second", step);
+
+    await using second = await startLocalIn(folder, { runner: "process" });
+    const listed = (await second.controlPlane.listDeployments(acme))._unsafeUnwrap();
+    expect(listed).toMatchObject([
+      { name: "app", status: "READY", revision: before?.revision, memory: before?.memory },
+    ]);
+    expect(listed[0]?.last_deploy).toMatchObject({ deploy_id: "second", status: "ERROR", reason: "interrupted" });
+    expect(listed[0]?.last_deploy?.finished_at).not.toBeNull();
+    expect(await (await fetch(url)).text()).toBe("old");
+    expect(await ends(second)).toEqual([["second", "interrupted"]]);
+    expect(await second.up(nodeSource(helloServer("new")))).toBe(url);
+    expect(await (await fetch(url)).text()).toBe("new");
+  });
+
+  test("a first deploy leaves nothing but its log", async () => {
+    killedInDeploy("first", step);
+    await using platform = await startLocalIn(folder, { runner: "process" });
+    expect((await platform.controlPlane.listDeployments(acme))._unsafeUnwrap()).toEqual([]);
+    expect(await ends(platform)).toEqual([["first", "interrupted"]]);
+    const check = await platform.controlPlane.checkName(principalOf("others"), { name: "app" });
+    expect(check._unsafeUnwrap().available).toBe(true);
+    await platform.up(nodeSource(helloServer("now")));
+    const [listed] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
+    expect(listed?.last_deploy).toMatchObject({ status: "DONE" });
+  });
+});
+
+test("a kill right after the recovery changes nothing and tells nothing twice", async () => {
+  killedInDeploy("first", "DEPLOYING");
+  for (let n = 0; n < 3; n++) {
+    await using platform = await startLocalIn(folder, { runner: "process" });
+    expect(await ends(platform)).toEqual([["first", "interrupted"]]);
+  }
+});
+
+test("the log's entry is on the disk as soon as the server is up, so that another kill does not lose it", async () => {
+  killedInDeploy("first", "BUILDING");
+  await using _platform = await startLocalIn(folder, { runner: "process" });
+  const [file] = readdirSync(join(folder, "logs")).filter((name) => name.endsWith(".sqlite"));
+  const log = new DatabaseSync(join(folder, "logs", file as string), { readOnly: true });
+  expect(
+    log
+      .prepare("SELECT json FROM entries")
+      .all()
+      .map(({ json }) => JSON.parse(json as string).reason),
+  ).toEqual(["interrupted"]);
+  log.close();
+});
+
+test("a log that cannot be written keeps no server from starting, and no service from being deployed", async () => {
+  killedInDeploy("first", "BUILDING");
+  writeFileSync(join(folder, "logs"), "a file where the folder should be");
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  const url = await platform.up(nodeSource(`console.log("unheard"); ${helloServer("served")}`));
+  expect(await (await fetch(url)).text()).toBe("served");
+});
+
+test("folders of dead instances, sources and half-built images go; what is whole stays", async () => {
+  const first = await startLocalIn(folder, { runner: "process" });
+  await first.up(nodeSource(helloServer("old")));
+  await first[Symbol.asyncDispose]();
+  const [owner] = readdirSync(join(folder, "images"));
+  const images = join(folder, "images", owner as string);
+  const [whole] = readdirSync(images);
+  for (const path of ["run/dead/closed", "spool", `images/${owner}/${"0".repeat(32)}/app.half`])
+    mkdirSync(join(folder, path), { recursive: true });
+  writeFileSync(join(folder, "run", "dead", "file"), "");
+  writeFileSync(join(folder, "spool", "upload.tar.gz"), "");
+
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  expect(readdirSync(join(folder, "run"))).toEqual([]);
+  expect(existsSync(join(folder, "spool", "upload.tar.gz"))).toBe(false);
+  expect(readdirSync(images)).toEqual([whole]);
+  expect((await platform.controlPlane.listDeployments(acme))._unsafeUnwrap().length).toBe(1);
+});

@@ -1,0 +1,81 @@
+/** The rows of services against a model of a few lines: conditional writes, and what a restart finds. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openState } from "../../../../adapters/local/state/database.ts";
+import { ServiceRows } from "../../../../adapters/local/state/services.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { Expected } from "../../../../core/domain/deploy-plan.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { day, names, owners, Play, step, templateOf } from "./model.ts";
+
+let folder: string;
+let db: DatabaseSync;
+let rows: ServiceRows;
+let etags = 0;
+
+const open = (): void => {
+  db = openState(folder);
+  rows = new ServiceRows(db, () => `etag-${++etags}`);
+};
+
+const reopen = (): ServiceRows => {
+  db.close();
+  open();
+  return rows;
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-state-"));
+  open();
+});
+afterEach(() => {
+  db.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("any steps, restarts among them, leave what the model says", () => {
+  const reached = { won: 0, lost: 0, ended: 0, interrupted: 0 };
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 15, maxLength: 30 }), (steps) => {
+      db.exec("DELETE FROM services; DELETE FROM freed;");
+      reopen();
+      const play = new Play(rows, reopen);
+      for (const one of steps) play.take(one);
+      for (const key of Object.keys(reached) as (keyof typeof reached)[]) reached[key] += play.counts[key];
+    }),
+    { numRuns: 60 },
+  );
+  // The steps get somewhere: what they are to try did happen.
+  for (const [what, times] of Object.entries(reached)) expect(times, what).toBeGreaterThan(10);
+});
+
+test("revision numbers go on, and none is used twice", () => {
+  const [app] = names as [DeploymentName];
+  const [acme] = owners as [AccountId];
+  const begin = (expected: Expected) => (rows.begin(templateOf(app, acme, "d"), expected, day(0)) as { id: string }).id;
+  const seen = [begin("absent")];
+  rows.commit(app, seen[0] as string, day(0));
+  for (let n = 0; n < 3; n++) {
+    seen.push(begin({ etag: rows.get(app)?.etag as string, owner: acme }));
+    if (n === 1) rows.abandon(app, seen.at(-1) as string, day(0));
+  }
+  expect(seen).toEqual(["app-00001", "app-00002", "app-00003", "app-00004"]);
+});
+
+test("an interrupted first deploy gives a reserved name back as it was", () => {
+  const [app] = names as [DeploymentName];
+  const [acme, others] = owners as [AccountId, AccountId];
+  const first = rows.begin(templateOf(app, acme, "d1"), "absent", day(0)) as { id: string };
+  rows.commit(app, first.id, day(0));
+  rows.remove(app, acme, day(7));
+  rows.begin(templateOf(app, acme, "d2"), "absent", day(1));
+  reopen();
+  rows.recover(day(1));
+  expect(rows.get(app)).toBeUndefined();
+  expect(rows.present(app, day(1))).toEqual({ kind: "reserved", owner: acme });
+  expect(rows.begin(templateOf(app, others, "d3"), "absent", day(1))).toMatchObject({ reason: "name_taken" });
+});

@@ -1,0 +1,39 @@
+/**
+ * kill -9 at any moment: of the server's process alone or of its whole process group, in the middle of deploys, first
+ * deploys, deletes and requests. PORTSIDE_KILLS says how many moments; PORTSIDE_SEED plays a failed one again.
+ */
+import { randomInt } from "node:crypto";
+import { afterAll, describe, expect, test } from "vitest";
+import { type Crash, crash } from "../support/crash.ts";
+import { runners } from "../support/local-platform.ts";
+
+const again = process.env["PORTSIDE_SEED"];
+const count = again === undefined ? Number(process.env["PORTSIDE_KILLS"] ?? 10) : 1;
+const first = again === undefined ? randomInt(2 ** 31) : Number(again);
+
+/** Both halves of seeds, odd and even, meet every runner. */
+const seeds = Array.from({ length: count }, (_, n) => ({
+  seed: first + n,
+  runner: runners[Math.floor((first + n) / 2) % runners.length] as (typeof runners)[number],
+}));
+
+const crashes: Crash[] = [];
+afterAll(() => {
+  const worst = Math.max(...crashes.map(({ answered }) => answered));
+  const cut = crashes.reduce((sum, one) => sum + one.cut, 0);
+  console.log(`${crashes.length} kills cut ${cut} deploys; everything answered at most ${worst} ms after ready`);
+});
+
+describe.concurrent("after kill -9 the old or the new revision serves and nothing half made is left", () => {
+  test.each(seeds)("seed $seed ($runner)", { timeout: 120_000 }, async ({ seed, runner }) => {
+    try {
+      crashes.push(await crash(seed, runner));
+    } catch (error) {
+      throw new Error(`play it again with PORTSIDE_SEED=${seed}: ${(error as Error).message}`, { cause: error });
+    }
+  });
+});
+
+test("the moments were those of deploys", () => {
+  if (count >= 10) expect(crashes.some(({ cut }) => cut > 0)).toBe(true);
+});
