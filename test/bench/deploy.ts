@@ -1,0 +1,51 @@
+/** From `portside deploy` to DONE: the time a developer waits. */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Bench } from "./bench.ts";
+import { listening, startServer, stop } from "./processes.ts";
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+/** By hand: unpack a copy of the source, start it, wait until it listens. */
+const byHand = async (): Promise<number> => {
+  const begun = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), "portside-bench-hand-"));
+  spawnSync("sh", ["-c", `tar -C examples/hello -cz . | tar -C ${folder} -xz`]);
+  const port = await freePort();
+  const child = spawn(process.execPath, ["server.js"], { cwd: folder, env: { PORT: String(port) }, stdio: "ignore" });
+  await listening(port);
+  const took = performance.now() - begun;
+  await stop(child);
+  rmSync(folder, { recursive: true });
+  return took;
+};
+
+export const deploy: Bench = {
+  name: "deploy",
+  question: "deploy of examples/hello to DONE, warm cache, process runner",
+  unit: "ms",
+  goals: [{ at: "most", bound: 1000 }],
+  prepare: async () => {
+    const server = await startServer("--runner", "process");
+    const measure = async () => {
+      const begun = performance.now();
+      await server.cli("deploy", "examples/hello");
+      return performance.now() - begun;
+    };
+    return {
+      subject: { name: "portside deploy", measure },
+      peers: [{ name: "tar and node server.js by hand", measure: byHand }],
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};

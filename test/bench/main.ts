@@ -1,0 +1,35 @@
+/** `npm run bench [-- NAME...] [--json FILE] [--small]`: runs benchmarks, prints what they say. */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Bench, type Outcome, runBench } from "./bench.ts";
+import { coldStart } from "./cold-start.ts";
+import { deploy } from "./deploy.ts";
+import { ingress } from "./ingress.ts";
+import { list } from "./list.ts";
+import { idleServe, idleService } from "./memory.ts";
+import { lines } from "./report.ts";
+import { version } from "./version.ts";
+
+const benches: readonly Bench[] = [deploy, coldStart, ingress, list, idleServe, idleService, version];
+
+const { values, positionals } = parseArgs({
+  options: { json: { type: "string" }, small: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no benchmark ${unknown.join(", ")}; there are ${benches.map(({ name }) => name).join(", ")}.`,
+  );
+  process.exit(2);
+}
+
+const outcomes: Outcome[] = [];
+for (const bench of benches) {
+  if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
+  const outcome = await runBench(bench, values.small);
+  outcomes.push(outcome);
+  console.log(`${lines(outcome).join("\n")}\n`);
+  // After each, so that a long run that breaks off has not been for nothing.
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(outcomes, null, 2)}\n`);
+}

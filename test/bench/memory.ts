@@ -1,0 +1,55 @@
+/** What the platform holds while nothing happens: itself, and each service that is at zero. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Bench, Setup } from "./bench.ts";
+import { instancesOf, residentMegabytes, startServer } from "./processes.ts";
+
+const SETTLE_MS = 3000;
+
+const idleServer = async (settle: number): Promise<number> => {
+  await using server = await startServer();
+  await sleep(settle);
+  return residentMegabytes(server.pid);
+};
+
+const none = async (): Promise<void> => undefined;
+
+export const idleServe: Bench = {
+  name: "idle-serve",
+  question: "resident memory of an idle `portside serve`",
+  unit: "MB",
+  goals: [{ at: "most", bound: 150 }],
+  prepare: async ({ small }): Promise<Setup> => ({
+    subject: { name: "portside serve", measure: () => idleServer(small ? 100 : SETTLE_MS) },
+    peers: [],
+    [Symbol.asyncDispose]: none,
+  }),
+};
+
+const SERVICES = 40;
+
+/** The growth of a fresh server's memory by services that are deployed, called once, and gone to zero. */
+const perService = async (count: number, settle: number): Promise<number> => {
+  await using server = await startServer("--runner", "process", "--idle-seconds", "0.2");
+  const deployMany = async (from: number, to: number) => {
+    for (let index = from; index < to; index++)
+      await server.cli("deploy", "examples/hello", "--name", `hello-${index}`);
+    while (instancesOf(server).length > 0) await sleep(50);
+    await sleep(settle);
+    return residentMegabytes(server.pid);
+  };
+  // What the first deploys load and compile belongs to the server, not to a service.
+  const before = await deployMany(0, 10);
+  return ((await deployMany(10, 10 + count)) - before) / count;
+};
+
+export const idleService: Bench = {
+  name: "idle-service",
+  question: `resident memory of the server for each of ${SERVICES} services at zero`,
+  unit: "MB",
+  goals: [{ at: "most", bound: 1 }],
+  prepare: async ({ small }): Promise<Setup> => ({
+    subject: { name: "a service at zero", measure: () => perService(small ? 2 : SERVICES, small ? 100 : SETTLE_MS) },
+    peers: [],
+    [Symbol.asyncDispose]: none,
+  }),
+};

@@ -1,0 +1,141 @@
+/** The processes that benchmarks measure: Portside's own server, its services, peers, and load from outside. */
+import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { allProcesses, environmentOf, treeOf } from "../../adapters/local/runner/proc.ts";
+import { portside } from "../support/terminal.ts";
+
+const run = promisify(execFile);
+
+export const installed = (program: string): boolean => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+
+/** Pins a process and all its threads to one core. */
+export const pin = (pid: number, core: number): void => void spawnSync("taskset", ["-acp", String(core), String(pid)]);
+
+export const canPin = (): boolean => installed("taskset");
+
+export const stop = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGTERM");
+  await ended;
+};
+
+/** The first line that a process prints. */
+const firstLine = async (child: ChildProcess): Promise<string> => {
+  if (child.stdout === null) throw new Error("the process has no output");
+  for await (const line of createInterface({ input: child.stdout })) return line;
+  throw new Error("the process ended without a word");
+};
+
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly pid: number;
+  readonly dataDir: string;
+  /** Runs a command of the command line against it. */
+  cli(...args: string[]): Promise<string>;
+}
+
+/** The built server, as users run it; from source where there is no build. */
+const serverProgram = (): string =>
+  existsSync("dist/hosts/cli/main.js") ? "dist/hosts/cli/main.js" : "hosts/cli/main.ts";
+
+export const startServer = async (...flags: string[]): Promise<Server> => {
+  const dataDir = mkdtempSync(join(tmpdir(), "portside-bench-"));
+  const args = [
+    serverProgram(),
+    "serve",
+    "--json",
+    "--data-dir",
+    dataDir,
+    "--port",
+    "0",
+    "--ingress-port",
+    "0",
+    "--log-level",
+    "error",
+    ...flags,
+  ];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const { url, api_key: apiKey } = JSON.parse(await firstLine(child)) as { url: string; api_key: string };
+  const env = { PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
+  return {
+    url,
+    apiKey,
+    pid: child.pid as number,
+    dataDir,
+    cli: async (...words) => {
+      const { code, stdout, stderr } = await portside(words, { env });
+      if (code !== 0) throw new Error(stdout + stderr);
+      return stdout;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stop(child);
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+};
+
+/** A peer that prints its port once it listens. */
+export const startPeer = async (file: string, ...args: string[]) => {
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const port = Number(await firstLine(child));
+  return { port, pid: child.pid as number, [Symbol.asyncDispose]: () => stop(child) };
+};
+
+/** The instances of a server's services: what came from it and was given a port. */
+export const instancesOf = (server: Server): { pid: number; port: number }[] =>
+  treeOf(server.pid, allProcesses()).flatMap((pid) => {
+    const port = environmentOf(pid)
+      .find((one) => one.startsWith("PORT="))
+      ?.slice(5);
+    return pid === server.pid || port === undefined ? [] : [{ pid, port: Number(port) }];
+  });
+
+/** Requests a second, by wrk on a core of its own. */
+export const wrk = async (
+  url: string,
+  options: { readonly seconds: number; readonly connections: number; readonly core: number; readonly header?: string },
+): Promise<number> => {
+  const { seconds, connections, core, header } = options;
+  const load = [
+    "wrk",
+    "-t1",
+    `-c${connections}`,
+    `-d${seconds}s`,
+    ...(header === undefined ? [] : ["-H", header]),
+    url,
+  ];
+  const { stdout } = await run("taskset", ["-c", String(core), ...load]);
+  const failed = /Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1];
+  if (failed !== undefined) throw new Error(`${failed} requests to ${url} failed`);
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]);
+};
+
+/** Megabytes of memory that a process holds. */
+export const residentMegabytes = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+/** Resolves when something accepts connections on a loopback port. */
+export const listening = async (port: number): Promise<void> => {
+  for (;;) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect({ host: "127.0.0.1", port });
+      const answer = (accepted: boolean) => {
+        // A connection that is left open would keep a server from ending.
+        socket.destroy();
+        resolve(accepted);
+      };
+      socket.once("connect", () => answer(true));
+      socket.once("error", () => answer(false));
+    });
+    if (open) return;
+    await sleep(1);
+  }
+};

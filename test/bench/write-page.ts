@@ -1,0 +1,16 @@
+/** `npm run bench:page -- FILE`: writes docs/performance.md from the figures of `npm run bench -- --json FILE`. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Outcome } from "./bench.ts";
+import { page } from "./report.ts";
+
+const PAGE = "docs/performance.md";
+const NOTES = "## Notes";
+
+const [file] = process.argv.slice(2);
+if (file === undefined) {
+  console.error("Which figures? npm run bench:page -- FILE");
+  process.exit(2);
+}
+const before = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : "";
+const notes = before.includes(NOTES) ? before.slice(before.indexOf(NOTES)) : `${NOTES}\n`;
+writeFileSync(PAGE, page(JSON.parse(readFileSync(file, "utf8")) as Outcome[], notes));
