@@ -1,15 +1,14 @@
 /**
  * kill -9 at any moment: of the server's process alone or of its whole process group, in the middle of deploys, first
- * deploys, deletes and requests. PORTSIDE_KILLS says how many moments; PORTSIDE_SEED plays a failed one again.
+ * deploys, deletes and requests. PORTSIDE_KILLS says how many moments (10), PORTSIDE_SEED which is the first of them (any).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Crash, crash } from "../support/crash.ts";
 import { runners } from "../support/local-platform.ts";
 
-const again = process.env["PORTSIDE_SEED"];
-const count = again === undefined ? Number(process.env["PORTSIDE_KILLS"] ?? 10) : 1;
-const first = again === undefined ? randomInt(2 ** 31) : Number(again);
+const count = Number(process.env["PORTSIDE_KILLS"] ?? 10);
+const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
 /** Both halves of seeds, odd and even, meet every runner. */
 const seeds = Array.from({ length: count }, (_, n) => ({
@@ -29,7 +28,9 @@ describe.concurrent("after kill -9 the old or the new revision serves and nothin
     try {
       crashes.push(await crash(seed, runner));
     } catch (error) {
-      throw new Error(`play it again with PORTSIDE_SEED=${seed}: ${(error as Error).message}`, { cause: error });
+      throw new Error(`play it again with PORTSIDE_KILLS=1 PORTSIDE_SEED=${seed}: ${(error as Error).message}`, {
+        cause: error,
+      });
     }
   });
 });
