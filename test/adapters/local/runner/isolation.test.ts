@@ -1,6 +1,7 @@
 /** What a bubblewrap sandbox keeps a command from. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives.ts";
 import { createBench, sh } from "../../../support/jobs.ts";
@@ -17,8 +18,13 @@ test("the root and the system are read-only, /tmp is its own", async (context) =
     expect(code, path).not.toBe(0);
     expect(stderr.join(), path).toMatch(/Read-only file system|Permission denied/);
   }
-  const own = await bench.run(sh("echo mine > /tmp/file && cat /tmp/file && ls /tmp"));
-  expect(own.stdout).toEqual(["mine", "file"]);
+  // What node itself is bound from may be under /tmp, so not everything there is the sandbox's own.
+  const theirs = `/tmp/${basename(bench.folder)}-theirs`;
+  await writeFile(theirs, "the host's");
+  const own = await bench.run(sh(`echo mine > /tmp/file && cat /tmp/file; ls ${theirs} /tmp/file 2>/dev/null`));
+  await rm(theirs);
+  expect(own.stdout).toEqual(["mine", "/tmp/file"]);
+  expect(existsSync("/tmp/file")).toBe(false);
 });
 
 test("folders of the host are there only where they were bound, and as they were bound", async (context) => {
