@@ -8,7 +8,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/support/not-run-reporter.ts"],
     pool: "forks",
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Half of the time a test waits for a process.
+    maxWorkers: Math.max(2, availableParallelism()) + 1,
     projects: [
       {
         extends: true,

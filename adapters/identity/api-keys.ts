@@ -45,7 +45,8 @@ interface Recognised {
 
 export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator => {
   const recognised = new Map<string, Recognised>();
-  const usedAt = new Map<string, Instant>();
+  /** When a key's use is to be noted again. */
+  const noteAt = new Map<string, Instant>();
   let revocations = 0;
 
   /** A key that was looked up before a revocation may be the revoked one, and is not remembered after it. */
@@ -54,17 +55,16 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
     recognised.clear();
   };
 
-  const noteUse = (id: string): void => {
-    const now = clock.now();
-    const last = usedAt.get(id);
-    if (last !== undefined && plusMillis(last, USED_MS) > now) return;
-    usedAt.set(id, now);
+  const noteUse = (id: string, now: Instant): void => {
+    const next = noteAt.get(id);
+    if (next !== undefined && next > now) return;
+    noteAt.set(id, plusMillis(now, USED_MS));
     records.used(id, timestampOf(now)).catch((cause) => logger.warn("a key's last use was not noted", { id, cause }));
   };
 
-  const remember = (hashed: string, principal: Principal): void => {
+  const remember = (hashed: string, principal: Principal, now: Instant): void => {
     if (recognised.size >= CACHE_SIZE) recognised.clear();
-    recognised.set(hashed, { principal, until: plusMillis(clock.now(), CACHE_MS) });
+    recognised.set(hashed, { principal, until: plusMillis(now, CACHE_MS) });
   };
 
   return {
@@ -72,8 +72,9 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
       if (!SHAPE.test(key)) return errAsync(UNKNOWN);
       const hashed = digest(key);
       const known = recognised.get(hashed);
-      if (known !== undefined && known.until > clock.now()) {
-        noteUse(known.principal.credentialId);
+      const now = clock.now();
+      if (known !== undefined && known.until > now) {
+        noteUse(known.principal.credentialId, now);
         return okAsync(known.principal);
       }
       const seen = revocations;
@@ -81,8 +82,8 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
         const record = candidates.find((candidate) => sameHash(candidate.hash, hashed));
         if (record === undefined) return errAsync(UNKNOWN);
         const principal: Principal = { account: record.account, credentialId: record.id };
-        if (seen === revocations) remember(hashed, principal);
-        noteUse(record.id);
+        if (seen === revocations) remember(hashed, principal, now);
+        noteUse(record.id, now);
         return okAsync(principal);
       });
     },

@@ -34,13 +34,30 @@ export const createSystemClock = (): Clock => {
   };
 };
 
+/** Random bytes are asked for many at a time: a request to the system costs more than a hundred of them. */
+const POOL_BYTES = 4096;
+let pool = Buffer.alloc(0);
+let used = 0;
+
+const randomByte = (): number => {
+  if (used === pool.length) {
+    pool = randomBytes(POOL_BYTES);
+    used = 0;
+  }
+  const byte = pool[used] as number;
+  // What has been given out is no longer kept.
+  pool[used++] = 0;
+  return byte;
+};
+
 const letters = (alphabet: string, length: number): string => {
   // Bytes at or over the largest multiple of the alphabet's length are thrown away, so that no letter is favoured.
   const fair = 256 - (256 % alphabet.length);
   let text = "";
-  while (text.length < length)
-    for (const byte of randomBytes(length))
-      if (byte < fair && text.length < length) text += alphabet[byte % alphabet.length];
+  while (text.length < length) {
+    const byte = randomByte();
+    if (byte < fair) text += alphabet[byte % alphabet.length];
+  }
   return text;
 };
 

@@ -44,7 +44,11 @@ export const listDeployments = (
   principal: Principal,
   options: CallOptions = {},
 ): ResultAsync<readonly Deployment[], ControlPlaneError> =>
-  context.ports.provider.services.list(principal.account, options).map((services) => services.map(deploymentOf));
+  // Not `ResultAsync.map`: what it makes lives until the next full collection of garbage, and this is asked most.
+  attempt<readonly Deployment[], ControlPlaneError>(async () => {
+    const services = await context.ports.provider.services.list(principal.account, options);
+    return services.map((own) => own.map(deploymentOf));
+  });
 
 /**
  * Stops and removes a deployment; ends its running and waiting deploys first. Volumes and logs stay.

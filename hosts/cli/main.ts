@@ -28,13 +28,20 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.
 const fromRepository =
   process.env["npm_lifecycle_event"] === "portside" && process.env["npm_package_name"] === "portside";
 
+// Streams are opened by whoever reads or writes them: opening all three takes longer than a short command.
+let stdin: typeof process.stdin | undefined;
 const { runProgram } = await import("./program.ts");
 process.exitCode = await runProgram(process.argv.slice(2), {
   stdout: process.stdout,
-  stderr: process.stderr,
-  stdin: process.stdin,
+  get stderr() {
+    return process.stderr;
+  },
+  get stdin() {
+    stdin ??= process.stdin;
+    return stdin;
+  },
   env: process.env,
   cwd: (fromRepository ? process.env["INIT_CWD"] : undefined) ?? process.cwd(),
   signal: stop.signal,
 });
-process.stdin.unref?.();
+stdin?.unref?.();

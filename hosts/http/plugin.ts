@@ -34,18 +34,16 @@ interface Carried {
   principal?: Principal;
 }
 
-const carried = new WeakMap<FastifyRequest, Carried>();
+/** On the request itself: a WeakMap would keep every request until the next full collection of garbage. */
+const CARRIED = Symbol("portside");
 
-const carry = (request: FastifyRequest): Carried => {
-  const known = carried.get(request);
-  if (known !== undefined) return known;
-  const made: Carried = { requestId: saneRequestId(request.headers["x-request-id"]) ?? randomUUID(), place: "body" };
-  carried.set(request, made);
-  return made;
+const carry = (request: FastifyRequest & { [CARRIED]?: Carried }): Carried => {
+  request[CARRIED] ??= { requestId: saneRequestId(request.headers["x-request-id"]) ?? randomUUID(), place: "body" };
+  return request[CARRIED];
 };
 
 /** Who made the request, once it has passed the plugin's own check; for the log line of a host. */
-export const principalOf = (request: FastifyRequest): Principal | undefined => carried.get(request)?.principal;
+export const principalOf = (request: FastifyRequest): Principal | undefined => carry(request).principal;
 export const requestIdOf = (request: FastifyRequest): string => carry(request).requestId;
 
 const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => {
@@ -89,14 +87,38 @@ const admit =
     return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
   };
 
+/** Aborts when the client goes away before its answer. Made when somebody asks: small answers cost less than a signal. */
+class WhileWanted {
+  readonly #reply: FastifyReply;
+  #gone: AbortController | undefined;
+
+  constructor(reply: FastifyReply) {
+    this.#reply = reply;
+  }
+
+  get signal(): AbortSignal {
+    this.#gone ??= this.#watch();
+    return this.#gone.signal;
+  }
+
+  #watch(): AbortController {
+    const { raw } = this.#reply;
+    const gone = new AbortController();
+    if (raw.destroyed) gone.abort();
+    raw.once("close", () => {
+      // Every answer ends with a close, and making the reason of an abort is dear.
+      if (!raw.writableFinished) gone.abort();
+    });
+    return gone;
+  }
+}
+
 const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
   async function handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const raw =
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
-    const gone = new AbortController();
-    reply.raw.once("close", () => gone.abort());
     const { principal } = carry(request) as Required<Carried>;
-    const answer = await endpoint.run(controlPlane, principal, raw, { signal: gone.signal });
+    const answer = await endpoint.run(controlPlane, principal, raw, new WhileWanted(reply));
     return answer.isErr() ? refuse(reply, answer.error) : reply.send(answer.value);
   };
 
@@ -147,8 +169,9 @@ export const portside = async (
 ): Promise<void> => {
   readBodies(app);
   app.setErrorHandler<FastifyError>(handleError);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", carry(request).requestId);
+    done();
   });
   for (const endpoint of endpoints)
     app.route({

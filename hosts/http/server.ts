@@ -39,9 +39,9 @@ const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
 /** A server that stops takes nothing new, and ends what it runs: its clients are told so, not cut off. */
 const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void => {
   let stops = false;
-  app.addHook("onRequest", async (request, reply) => {
-    if (!stops) return undefined;
-    return reply
+  app.addHook("onRequest", (request, reply, done) => {
+    if (!stops) return done();
+    reply
       .code(503)
       .headers({ "x-request-id": requestIdOf(request), "retry-after": "5" })
       .send({ detail: "The server is stopping; try again." });
@@ -58,6 +58,8 @@ const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void 
 export const createServer = async ({ controlPlane, logger }: ServerOptions): Promise<FastifyInstance> => {
   const app = Fastify({
     loggerInstance: logger,
+    // Every line says its request's id itself; a logger a request would be made for the few that write one.
+    childLoggerFactory: (parent) => parent,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -69,7 +71,7 @@ export const createServer = async ({ controlPlane, logger }: ServerOptions): Pro
     clientErrorHandler: refuseBytes,
   });
   stopGracefully(app, controlPlane);
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const { method, url } = request;
     const fields = {
       requestId: requestIdOf(request),
@@ -78,6 +80,7 @@ export const createServer = async ({ controlPlane, logger }: ServerOptions): Pro
       path: url.split("?")[0],
     };
     request.log.info({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, "request");
+    done();
   });
   app.setNotFoundHandler(nothingHere);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload

@@ -5,18 +5,29 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Bench, Contender } from "./bench.ts";
-import { canPin, installed, instancesOf, listening, pin, startPeer, startServer, stop, wrk } from "./processes.ts";
+import {
+  canPin,
+  installed,
+  instancesOf,
+  listening,
+  pin,
+  programPath,
+  startPeer,
+  startServer,
+  stop,
+  wrk,
+} from "./processes.ts";
 
 const NGINX_PORT = 48_573;
 
 /** The service: nginx where there is one, because it leaves the proxy to be the slowest part. */
-const upstreamSource = (folder: string): void => {
+const upstreamSource = (folder: string, nginx: string): void => {
   const config = `daemon off; pid /tmp/bench-nginx-$PORT.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$PORT; location / { default_type text/plain; return 200 "hello world\\n"; } } }`;
   writeFileSync(join(folder, "nginx.template"), config);
   writeFileSync(
     join(folder, "start.sh"),
-    'sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && exec nginx -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n',
+    `sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && exec ${nginx} -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n`,
   );
   writeFileSync(join(folder, "Procfile"), "web: sh start.sh\n");
 };
@@ -54,10 +65,12 @@ export const ingress: Bench = {
   prepare: async ({ small }) => {
     if (!installed("wrk") || !canPin()) throw new Error("wrk and taskset are needed (Debian: wrk, util-linux)");
     const folder = mkdtempSync(join(tmpdir(), "portside-bench-ingress-"));
-    const hasNginx = installed("nginx");
+    const nginxProgram = programPath("nginx");
+    const hasNginx = nginxProgram !== undefined;
     const source = join(folder, "source");
     mkdirSync(source);
-    (hasNginx ? upstreamSource : nodeSource)(source);
+    if (hasNginx) upstreamSource(source, nginxProgram);
+    else nodeSource(source);
     const server = await startServer("--runner", "process", "--requests-per-minute", "1000000000");
     await server.cli("deploy", source, "--name", "upstream");
     const [{ url }] = JSON.parse(await server.cli("list", "--json")) as [{ url: string }];

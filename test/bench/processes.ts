@@ -12,7 +12,13 @@ import { portside } from "../support/terminal.ts";
 
 const run = promisify(execFile);
 
-export const installed = (program: string): boolean => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+/** Where a program is; services have a shorter search path than this process. */
+export const programPath = (program: string): string | undefined => {
+  const found = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });
+  return found.status === 0 ? found.stdout.trim() : undefined;
+};
+
+export const installed = (program: string): boolean => programPath(program) !== undefined;
 
 /** Pins a process and all its threads to one core. */
 export const pin = (pid: number, core: number): void => void spawnSync("taskset", ["-acp", String(core), String(pid)]);

@@ -25,6 +25,9 @@ const connectionsOf = (member: Member): Dispatcher =>
     return { pool, close: () => void pool.destroy() };
   }).pool;
 
+/** An answer up to this size is put behind its head and sent with it. */
+const ONE_WRITE_BYTES = 16 * 1024;
+
 export type ExchangeEnd =
   | { readonly kind: "done" }
   /** The answer broke off after its head was out. */
@@ -64,6 +67,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #abortedFor: Error | undefined;
   #dispatched = false;
   #started = false;
+  /** The first piece of the answer's body, until it is clear whether it is the last as well. */
+  #first: Buffer | undefined;
   #wrote = false;
   #held = false;
   #ended = false;
@@ -118,15 +123,32 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#held = false;
       controller.resume();
     });
-    // A head whose body does not come with it is sent at once all the same: an event stream may be silent for long.
+    // What does not come with the head is not waited for: an event stream may be silent for long.
     setImmediate(() => {
-      if (!this.#wrote && !this.#ended && !res.destroyed) flushHead(res);
+      if (this.#wrote || this.#ended || res.destroyed) return;
+      if (this.#first === undefined) flushHead(res);
+      else this.#write(controller, this.#takeFirst(this.#first));
+      this.#wrote = true;
     });
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#wrote = true;
     this.responseBytes += chunk.length;
+    if (!this.#wrote && this.#first === undefined) {
+      this.#first = chunk;
+      return;
+    }
+    if (this.#first !== undefined) this.#write(controller, this.#takeFirst(this.#first));
+    this.#write(controller, chunk);
+  }
+
+  #takeFirst(first: Buffer): Buffer {
+    this.#first = undefined;
+    this.#wrote = true;
+    return first;
+  }
+
+  #write(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#options.res.write(chunk) || this.#held) return;
     this.#held = true;
     controller.pause();
@@ -136,7 +158,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { res } = this.#options;
     if (res.chunkedEncoding && trailers !== undefined && Object.keys(trailers).length > 0)
       res.addTrailers(trailers as Record<string, string>);
-    res.end();
+    // Text goes out together with the head, in one write; Latin-1 has a letter for every byte.
+    if (this.#first === undefined) res.end();
+    else if (this.#first.length <= ONE_WRITE_BYTES) res.end(this.#first.toString("latin1"), "latin1");
+    else res.end(this.#first);
     this.#end({ kind: "done" });
   }
 

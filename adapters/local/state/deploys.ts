@@ -21,6 +21,14 @@ interface Row {
 
 const key = (owner: string, name: string): string => `${owner}\n${name}`;
 
+/** Without the words under which it is noted. */
+const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): DeployOutcome => ({
+  deployId,
+  status,
+  reason,
+  finishedAt,
+});
+
 const outcomeOf = (row: Row): NotedDeploy => ({
   deployId: row.deploy_id,
   name: row.name as DeploymentName,
@@ -40,17 +48,14 @@ export class DeployNotes {
     for (const row of db.prepare("SELECT * FROM deploys ORDER BY noted").all() as unknown as (Row & {
       noted: number;
     })[]) {
-      this.#last.set(key(row.owner, row.name), outcomeOf(row));
+      this.#last.set(key(row.owner, row.name), bareOutcome(outcomeOf(row)));
       this.#noted = row.noted;
     }
   }
 
   /** The outcome of the service's deploys that was noted last. */
   last(owner: AccountId, name: DeploymentName): DeployOutcome | null {
-    const found = this.#last.get(key(owner, name));
-    return found === undefined
-      ? null
-      : { deployId: found.deployId, status: found.status, reason: found.reason, finishedAt: found.finishedAt };
+    return this.#last.get(key(owner, name)) ?? null;
   }
 
   /** @param exists whether there is such a service; of one that is not there only unfinished deploys are kept */
@@ -68,7 +73,7 @@ export class DeployNotes {
         "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
       )
       .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
-    this.#last.set(key(owner, name), deploy);
+    this.#last.set(key(owner, name), bareOutcome(deploy));
   }
 
   /** Deploys that had begun and not ended: of a server that starts, those that a crash interrupted. */
