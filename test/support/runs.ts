@@ -10,3 +10,6 @@ export const runs = (times: number): { readonly numRuns: number; readonly seed?:
   numRuns: Math.ceil(times * Number(factor)),
   ...(seed === undefined ? {} : { seed: Number(seed) }),
 });
+
+/** Milliseconds that a slow property may take: so many for its own number of tries, as much more for longer searches. */
+export const within = (millis: number): number => millis * Math.max(1, Number(factor));

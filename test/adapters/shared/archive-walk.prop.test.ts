@@ -1,7 +1,7 @@
 /** Any archive of allowed entries is taken and unpacks to exactly its files; one bad entry at any place is refused. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { runs } from "../../support/runs.ts";
+import { runs, within } from "../../support/runs.ts";
 import { badEntry, entriesOf, packed, packing, type SourceTree, sourceTree } from "../../support/source-archives.ts";
 import { unpack } from "../../support/unpacking.ts";
 import { walkArchive } from "../../support/walking.ts";
@@ -31,7 +31,7 @@ test("whatever is allowed is taken, and unpacks to exactly its files", async () 
   // The generator reaches what it is for.
   expect(long).toBeGreaterThan(20);
   expect(executable).toBeGreaterThan(20);
-}, 60_000);
+}, within(60_000));
 
 test("a single bad entry at any place is refused and named", async () => {
   const property = fc.asyncProperty(
@@ -48,4 +48,4 @@ test("a single bad entry at any place is refused and named", async () => {
     },
   );
   await fc.assert(property, runs(300));
-}, 60_000);
+}, within(60_000));
