@@ -60,18 +60,25 @@ export {
   type DeployLimits,
   deployLimits,
   fieldLimits,
+  type LogLimits,
+  logLimits,
 } from "./domain/limits.ts";
+export { comparePositions, cursorOf, type LogPosition, parseCursor } from "./domain/log-cursor.ts";
 export {
-  comparePositions,
-  cursorOf,
   type LogEntry,
   type LogPage,
-  type LogPosition,
   messageOf,
   type NewLogEntry,
   type Severity,
   severities,
 } from "./domain/log-entry.ts";
+export { matcherOf } from "./domain/log-filter/match.ts";
+export { parseLogFilter } from "./domain/log-filter/parse.ts";
+export type { CompilePattern } from "./domain/log-filter/pattern.ts";
+export { printLogFilter } from "./domain/log-filter/print.ts";
+export { describeProblem, type FilterProblem } from "./domain/log-filter/problem.ts";
+export { type LogRecord, recordOf } from "./domain/log-filter/record.ts";
+export type { LogFilter } from "./domain/log-filter/tree.ts";
 export { readLine } from "./domain/log-line.ts";
 export { type Mount, type MountDeclaration, mountPathProblem, readMounts, renderMounts } from "./domain/mounts.ts";
 export {

@@ -35,7 +35,7 @@ export const memoryCapabilities: Capabilities = {
   volumes: notYetOffered.volumes,
   source_object: notYetOffered.source_object,
   cron: { schedules: notYetOffered.schedules, max_seconds: 1800 },
-  logs: { newest: offered(), ...notYetOffered.logs, settle_seconds: 0, retention_days: 30 },
+  logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: notYetOffered.sql,
   subscription: notYetOffered.subscription,
 };

@@ -11,6 +11,7 @@ import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../.
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey } from "../identity/index.ts";
+import { compileRe2 } from "../shared/re2.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { createMemoryBuilder, createMemorySpool } from "./build.ts";
 import { memoryCapabilities } from "./capabilities.ts";
@@ -48,7 +49,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     capabilities: { ...memoryCapabilities, ...config.capabilities },
     services: createMemoryPlatform(world, clock),
     builder: createMemoryBuilder(world),
-    logs: createMemoryLogs(world, clock),
+    logs: createMemoryLogs(world, clock, compileRe2),
     spool: createMemorySpool(),
     check: () => okAsync(undefined),
   };
@@ -62,7 +63,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   return {
     provider,
     identity,
-    ports: { provider, identity, clock, ids, logger },
+    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
     reset: () => resetWorld(world),
     snapshot: () => snapshotWorld(world),
   };

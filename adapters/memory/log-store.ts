@@ -1,27 +1,80 @@
 /** Log entries in arrays, one a deployment, in the order of their positions. */
 import type { Instant } from "../../core/domain/instant.ts";
+import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
-import type { LogStore } from "../../core/ports/log-store.ts";
+import { matcherOf } from "../../core/domain/log-filter/match.ts";
+import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
+import { unavailable } from "../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports/log-store.ts";
 import type { Clock } from "../../core/ports/system.ts";
-import { okAsync } from "../../core/result.ts";
+import { errAsync, okAsync } from "../../core/result.ts";
 import { scopeKey, type World } from "./world.ts";
 
 const place = (entry: NewLogEntry, last: LogEntry | undefined, now: Instant): LogEntry => {
   const instant = last !== undefined && last.instant > now ? last.instant : now;
-  const ordinal = last?.instant === instant ? last.ordinal + 1 : 0;
-  return { ...structuredClone(entry), instant, ordinal };
+  const code = ordinalCode(last?.instant === instant ? Number(last.code) + 1 : 0);
+  return { ...structuredClone(entry), instant, code };
 };
 
-export const createMemoryLogs = (world: World, clock: Clock): LogStore => ({
-  append: (entries) => {
-    for (const entry of entries) {
-      const key = scopeKey(entry.owner, entry.service);
-      const kept = world.logs.get(key) ?? [];
-      world.logs.set(key, kept);
-      kept.push(place(entry, kept.at(-1), clock.now()));
-    }
-    return okAsync(undefined);
-  },
-  newest: ({ owner, service }, limit) =>
-    okAsync(structuredClone((world.logs.get(scopeKey(owner, service)) ?? []).slice(-limit))),
-});
+const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
+
+/** How many of the entries lie before or at a place. */
+const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number => {
+  let [from, to] = [0, entries.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (comparePositions(entries[middle] as LogEntry, position) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+};
+
+/** @param scanned entries that one search looks at before its patience is over; every entry unless told */
+export const createMemoryLogs = (
+  world: World,
+  clock: Clock,
+  compile: CompilePattern,
+  scanned = Number.POSITIVE_INFINITY,
+): LogStore => {
+  const kept = ({ owner, service }: LogScope, { until }: LogQuery): readonly LogEntry[] => {
+    const entries = world.logs.get(scopeKey(owner, service)) ?? [];
+    return until === undefined ? entries : entries.slice(0, countUpTo(entries, behind(until)));
+  };
+  const found = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
+    entries: structuredClone(entries) as LogEntry[],
+    ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
+    partial,
+  });
+  return {
+    append: (entries) => {
+      const now = clock.now();
+      for (const entry of entries) {
+        const key = scopeKey(entry.owner, entry.service);
+        const log = world.logs.get(key) ?? [];
+        world.logs.set(key, log);
+        log.push(place(entry, log.at(-1), now));
+      }
+      return okAsync(undefined);
+    },
+
+    newest: (scope, query, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(nobodyWaits());
+      const entries = kept(scope, query);
+      const looked = entries.slice(-Math.min(scanned, entries.length));
+      const matches = looked.filter(matcherOf(query.filter, compile)).slice(-query.limit);
+      const partial = looked.length < entries.length && matches.length < query.limit;
+      return okAsync(found(matches, entries.at(-1), partial));
+    },
+
+    after: (scope, position, query, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(nobodyWaits());
+      const all = kept(scope, query);
+      const from = countUpTo(all, position);
+      const looked = all.slice(from, from + Math.min(scanned, all.length));
+      const matches = looked.filter(matcherOf(query.filter, compile)).slice(0, query.limit);
+      const full = matches.length === query.limit;
+      const partial = from + looked.length < all.length && !full;
+      return okAsync(found(matches, (full ? matches : looked).at(-1), partial));
+    },
+  };
+};

@@ -61,5 +61,15 @@ export const deployLimits = {
 
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
+/** Bounds of reading logs (contract 4.6). */
+export const logLimits = {
+  /** Milliseconds of scanning, after which a page ends with what was found. */
+  patience: 20_000,
+  /** Characters of a filter. */
+  filterChars: 20_000,
+} as const;
+
+export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
+
 /** A freed deployment name stays with its account for this long, where the provider can remember it. */
 export const freedNameDays = 7;

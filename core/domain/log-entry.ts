@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { AccountId } from "./account.ts";
 import type { DeployNews } from "./deploy-events.ts";
-import { type Instant, splitInstant, timestampOf } from "./instant.ts";
+import { timestampOf } from "./instant.ts";
+import { cursorOf, type LogPosition } from "./log-cursor.ts";
 import type { DeploymentName } from "./names.ts";
 
 /** Severities by rank: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#LogSeverity */
@@ -54,16 +55,7 @@ export interface NewLogEntry {
   readonly http?: HttpRequestLog;
 }
 
-/** A place in the total order: nanosecond, then the store's own ordinal within it. */
-export interface LogPosition {
-  readonly instant: Instant;
-  readonly ordinal: number;
-}
-
 export interface LogEntry extends NewLogEntry, LogPosition {}
-
-export const comparePositions = (a: LogPosition, b: LogPosition): number =>
-  a.instant < b.instant ? -1 : a.instant > b.instant ? 1 : a.ordinal - b.ordinal;
 
 /** How a deploy appears in its deployment's own log: when it begins and when it ends, however it ends. */
 export const deployEntry = (
@@ -86,17 +78,6 @@ export const deployEntry = (
   },
 });
 
-const ORDINAL_DIGITS = 10;
-
-/**
- * A position as an RFC 3339 date-time: nine digits are nanoseconds, those past them the ordinal at a
- * fixed width, so that texts of one deployment sort as positions do (contract 4.6).
- */
-export const cursorOf = ({ instant, ordinal }: LogPosition): string => {
-  const { seconds, nanos } = splitInstant(instant);
-  return `${seconds}.${String(nanos).padStart(9, "0")}${String(ordinal).padStart(ORDINAL_DIGITS, "0")}+00:00`;
-};
-
 /** What a client reads: the line, or the compact JSON text of a structured entry. */
 export const messageOf = ({ text, json, http }: NewLogEntry): string =>
   text ?? JSON.stringify(http === undefined ? (json ?? {}) : { httpRequest: http, ...json });
@@ -116,20 +97,21 @@ export const logPageSchema = z
   })
   .readonly();
 
-export type LogPage = z.output<typeof logPageSchema>;
-
-/** The place just before `instant`, so that whatever is written then or later comes after it. */
-const before = (instant: Instant): LogPosition => ({ instant: (instant - 1n) as Instant, ordinal: 0 });
+export type LogPage = z.output<typeof logPageSchema> & {
+  /** The search was ended before its end; the cursor leads on from where it stood. */
+  readonly partial: boolean;
+};
 
 /**
  * A page of entries, oldest first, as clients read it.
- * @param asked when the store was asked, not when it answered: an empty page's cursor leads on from there
+ * @param seen where the next page begins
  */
-export const logPageOf = (entries: readonly LogEntry[], asked: Instant): LogPage => ({
+export const logPageOf = (entries: readonly LogEntry[], seen: LogPosition, partial: boolean): LogPage => ({
   logs: entries.map((entry) => ({
     timestamp: timestampOf(entry.instant),
     severity: entry.severity,
     message: messageOf(entry),
   })),
-  cursor: cursorOf(entries.at(-1) ?? before(asked)),
+  cursor: cursorOf(seen),
+  partial,
 });

@@ -1,8 +1,8 @@
 /** The fields of every small request, by their wire names; the deploy's are in `deploy-fields.ts`. */
 import { z } from "zod";
 import { integerField, readField } from "./fields.ts";
-import { parseDateTime } from "./instant.ts";
-import { fieldLimits } from "./limits.ts";
+import { fieldLimits, logLimits } from "./limits.ts";
+import { type LogPosition, parseCursor } from "./log-cursor.ts";
 import { type DeploymentName, normalizeDeploymentName } from "./names.ts";
 
 /** Any text is looked up as it stands, `_` read as `-`: a name that breaks a rule belongs to nobody. */
@@ -29,14 +29,16 @@ export const resumeFields = {
   after: integerField({ min: 0, default: 0 }, "The `seq` of the last record seen; 0 for all."),
 } as const;
 
-const since = readField<string>(
-  (value) =>
-    parseDateTime(value) === undefined
+const since = readField<LogPosition>(
+  (text) => {
+    const value = parseCursor(text);
+    return value === undefined
       ? {
           problem: "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
           type: "datetime_parsing",
         }
-      : { value },
+      : { value };
+  },
   "Entries after this date-time or cursor.",
   ["2026-01-31T09:00:00Z"],
 );
@@ -47,7 +49,7 @@ export const logsFields = {
   limit: integerField(fieldLimits.logs, "Entries at most."),
   query: z
     .string({ error: "must be a text" })
-    .max(20_000, "at most 20000 characters")
+    .max(logLimits.filterChars, `at most ${logLimits.filterChars} characters`)
     .nullable()
     .optional()
     .meta({ description: "A filter in the Cloud Logging query language." }),

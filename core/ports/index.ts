@@ -14,7 +14,21 @@ export {
   timestampOf,
 } from "../domain/instant.ts";
 export { type Issue, type IssueType, issue } from "../domain/issue.ts";
-export type { HttpRequestLog, LogEntry, LogName, LogPosition, NewLogEntry, Severity } from "../domain/log-entry.ts";
+export {
+  before,
+  behind,
+  comparePositions,
+  type LogPosition,
+  nameCode,
+  ordinalCode,
+} from "../domain/log-cursor.ts";
+export type { HttpRequestLog, LogEntry, LogName, NewLogEntry, Severity } from "../domain/log-entry.ts";
+export { lowerBound } from "../domain/log-filter/bounds.ts";
+export { matcherOf } from "../domain/log-filter/match.ts";
+export type { CompilePattern } from "../domain/log-filter/pattern.ts";
+export { printLogFilter } from "../domain/log-filter/print.ts";
+export { type LogRecord, recordOf } from "../domain/log-filter/record.ts";
+export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/log-filter/tree.ts";
 export type { Mount } from "../domain/mounts.ts";
 export type { DeploymentName, VolumeName } from "../domain/names.ts";
 export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
@@ -34,7 +48,7 @@ export {
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
-export type { LogScope, LogStore } from "./log-store.ts";
+export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
 export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, Source, SourceSpool } from "./source-spool.ts";

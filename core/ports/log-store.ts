@@ -1,6 +1,9 @@
 /** Where log entries are kept: one total order a deployment. */
 import type { AccountId } from "../domain/account.ts";
+import type { Instant } from "../domain/instant.ts";
+import type { LogPosition } from "../domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../domain/log-entry.ts";
+import type { LogFilter } from "../domain/log-filter/tree.ts";
 import type { DeploymentName } from "../domain/names.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
@@ -12,19 +15,52 @@ export interface LogScope {
   readonly service: DeploymentName;
 }
 
+export interface LogQuery {
+  readonly filter: LogFilter;
+  /** Entries at most. The caller guarantees 1 ≤ limit ≤ 1000. */
+  readonly limit: number;
+  /** Only entries up to this instant: those after it may not be all there yet. Absent: every entry. */
+  readonly until?: Instant;
+  /** Milliseconds after which the search ends with what it has found. */
+  readonly patience: number;
+}
+
+export interface LogFindings {
+  /** Oldest first. */
+  readonly entries: readonly LogEntry[];
+  /**
+   * Where the next search goes on: nothing that lies before or at this place was left out, but what the limit of
+   * `newest` left out. Absent where there was nothing to look at.
+   */
+  readonly seen?: LogPosition;
+  /** The patience was over before the search was. */
+  readonly partial: boolean;
+}
+
 export interface LogStore {
   /**
    * Adds entries, in order. The store gives each its position: an instant not before the last one of
-   * the scope, and an ordinal that tells entries of one nanosecond apart.
+   * the scope, and a code that tells entries of one nanosecond apart.
    *
-   * When the result is ok, a `newest` that begins afterwards sees them. `unavailable`: none of them
+   * When the result is ok, a search that begins afterwards sees them. `unavailable`: none of them
    * may be counted on, and calling again may double some.
    */
   append(entries: readonly NewLogEntry[], options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * The newest `limit` entries of the scope, oldest first. The caller guarantees 1 ≤ limit ≤ 1000.
-   * A scope that was never written to has none; that is no error.
+   * The newest matches of the scope. A scope that was never written to has none; that is no error.
+   * `seen` is the newest entry of the scope, whether it matches or not.
    */
-  newest(scope: LogScope, limit: number, options?: CallOptions): ResultAsync<readonly LogEntry[], Unavailable>;
+  newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable>;
+
+  /**
+   * The first matches behind a place. `seen` is the last match where the limit was reached, else the last
+   * entry that was looked at; absent where none lies behind the place.
+   */
+  after(
+    scope: LogScope,
+    place: LogPosition,
+    query: LogQuery,
+    options?: CallOptions,
+  ): ResultAsync<LogFindings, Unavailable>;
 }

@@ -1,5 +1,6 @@
 /** The ports together: what a provider brings, and what the control plane needs. */
 import type { Capabilities } from "../domain/capabilities.ts";
+import type { CompilePattern } from "../domain/log-filter/pattern.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
@@ -37,4 +38,5 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly compilePattern: CompilePattern;
 }

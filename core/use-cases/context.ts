@@ -1,5 +1,12 @@
 /** What every use case works with: the ports, the settings, and the deploys of this replica. */
-import { type AccountLimits, accountLimits, type DeployLimits, deployLimits } from "../domain/limits.ts";
+import {
+  type AccountLimits,
+  accountLimits,
+  type DeployLimits,
+  deployLimits,
+  type LogLimits,
+  logLimits,
+} from "../domain/limits.ts";
 import { reservedNames } from "../domain/names.ts";
 import type { Ports } from "../ports/provider.ts";
 import { DeployRuns } from "./deploy-runs.ts";
@@ -8,6 +15,7 @@ import { Lanes } from "./lanes.ts";
 export interface Settings {
   readonly accountLimits: AccountLimits;
   readonly deployLimits: DeployLimits;
+  readonly logLimits: LogLimits;
   readonly reservedNames: readonly string[];
 }
 
@@ -22,6 +30,7 @@ export interface Context {
 export interface SettingsInput {
   readonly accountLimits?: Partial<AccountLimits>;
   readonly deployLimits?: Partial<DeployLimits>;
+  readonly logLimits?: Partial<LogLimits>;
   readonly reservedNames?: readonly string[];
 }
 
@@ -29,6 +38,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
   const settings: Settings = {
     accountLimits: { ...accountLimits, ...input.accountLimits },
     deployLimits: { ...deployLimits, ...input.deployLimits },
+    logLimits: { ...logLimits, ...input.logLimits },
     reservedNames: input.reservedNames ?? reservedNames,
   };
   return {

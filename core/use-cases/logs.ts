@@ -1,24 +1,71 @@
-/** Reading a deployment's log. */
+/** Reading a deployment's log: a page of it, and where the next one begins. */
 import { mayUse, type Principal } from "../domain/account.ts";
 import type { Feature } from "../domain/capabilities.ts";
 import { parseFields } from "../domain/fields.ts";
+import { plusMillis } from "../domain/instant.ts";
 import { type Issue, issue } from "../domain/issue.ts";
+import { before, type LogPosition } from "../domain/log-cursor.ts";
 import { type LogPage, logPageOf } from "../domain/log-entry.ts";
+import { lowerBound } from "../domain/log-filter/bounds.ts";
+import { parseLogFilter } from "../domain/log-filter/parse.ts";
+import { describeProblem } from "../domain/log-filter/problem.ts";
+import { everything, type LogFilter } from "../domain/log-filter/tree.ts";
 import type { DeploymentName } from "../domain/names.ts";
 import { logsFields } from "../domain/requests.ts";
 import { type ControlPlaneError, forbidden, invalidInput, notFound } from "../errors.ts";
+import type { LogQuery, LogScope } from "../ports/log-store.ts";
 import type { CallOptions } from "../ports/system.ts";
-import { err, ok, type ResultAsync } from "../result.ts";
+import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import { attempt } from "./attempt.ts";
 import type { Context } from "./context.ts";
 import type { Raw } from "./raw.ts";
+
+interface LogRequest {
+  readonly service: DeploymentName;
+  readonly limit: number;
+  readonly filter: LogFilter;
+  /** Where the page begins; absent: the newest entries. */
+  readonly place: LogPosition | undefined;
+}
 
 const needs = (given: unknown, one: Feature, field: string): Issue[] =>
   given !== undefined && given !== null && given !== "" && !one.supported
     ? [issue([field], one.reason, "unsupported")]
     : [];
 
-/** The newest entries of a deployment, oldest first; also of one that was deleted, while its log is kept. */
+const readFilter = ({ ports }: Context, text: string): Result<LogFilter, Issue> =>
+  parseLogFilter(text, ports.compilePattern).mapErr((problem) =>
+    issue(["query"], describeProblem(problem), "value_error"),
+  );
+
+const readRequest = (context: Context, raw: Raw): Result<LogRequest, ControlPlaneError> => {
+  const { logs } = context.ports.provider.capabilities;
+  const { values, issues } = parseFields(logsFields, raw);
+  const wanting = [...needs(raw["since"], logs.since, "since"), ...needs(raw["query"], logs.query, "query")];
+  const query = typeof values.query === "string" && logs.query.supported ? values.query : "";
+  const filter = readFilter(context, query);
+  const all = [...issues, ...wanting, ...(filter.isErr() ? [filter.error] : [])];
+  if (all.length > 0) return err(invalidInput(all));
+  const tree = filter.unwrapOr(everything);
+  return ok({
+    service: values.deployment_name as DeploymentName,
+    limit: values.limit as number,
+    filter: tree,
+    place: (values.since as LogPosition | null | undefined) ?? lowerBound(tree),
+  });
+};
+
+/** True where the log has any entry, or cannot be asked. */
+const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: CallOptions): Promise<boolean> => {
+  const query = { filter: everything, limit: 1, patience: settings.logLimits.patience };
+  const any = await ports.provider.logs.newest(scope, query, options);
+  return any.isErr() || any.value.seen !== undefined;
+};
+
+/**
+ * A page of a deployment's log, oldest first; also of one that was deleted, while its log is kept (contract 4.6):
+ * behind `since`, else from the filter's own lower bound of time, else the newest entries.
+ */
 export const readLogs = (
   context: Context,
   principal: Principal,
@@ -27,18 +74,28 @@ export const readLogs = (
 ): ResultAsync<LogPage, ControlPlaneError> =>
   attempt<LogPage, ControlPlaneError>(async () => {
     const { provider, clock } = context.ports;
-    const { values, issues } = parseFields(logsFields, raw);
-    const { logs } = provider.capabilities;
-    const all = [...issues, ...needs(raw["since"], logs.since, "since"), ...needs(raw["query"], logs.query, "query")];
-    if (all.length > 0) return err(invalidInput(all));
-    const service = values.deployment_name as DeploymentName;
+    const request = readRequest(context, raw);
+    if (request.isErr()) return err(request.error);
+    const { service, limit, filter, place } = request.value;
     const found = await provider.services.find(service, options);
     if (found.isErr()) return err(found.error);
     if (!mayUse(principal.account, found.value)) return err(forbidden(`'${service}' belongs to another account.`));
     const asked = clock.now();
-    const entries = await provider.logs.newest({ owner: principal.account, service }, values.limit as number, options);
-    if (entries.isErr()) return err(entries.error);
-    if (found.value.kind !== "held" && entries.value.length === 0)
+    const settle = provider.capabilities.logs.settle_seconds * 1000;
+    const query: LogQuery = {
+      filter,
+      limit,
+      patience: context.settings.logLimits.patience,
+      ...(settle === 0 ? {} : { until: plusMillis(asked, -settle) }),
+    };
+    const scope = { owner: principal.account, service };
+    const read = await (place === undefined
+      ? provider.logs.newest(scope, query, options)
+      : provider.logs.after(scope, place, query, options));
+    if (read.isErr()) return err(read.error);
+    const { entries, seen, partial } = read.value;
+    // A log without a deployment is one that was deleted; without entries, there never was one.
+    if (found.value.kind !== "held" && seen === undefined && !(await hasLog(context, scope, options)))
       return err(notFound(`There is no deployment '${service}'.`));
-    return ok(logPageOf(entries.value, asked));
+    return ok(logPageOf(entries, seen ?? place ?? before(query.until ?? asked), partial));
   });

@@ -13,6 +13,7 @@ export { refusedMountPaths } from "./broken-storage.ts";
 export { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
 export { environment, variableName, variableValue } from "./environments.ts";
 export { firstInstant, instant, lastInstant, logPosition } from "./instants.ts";
+export { logEntry, logFilter, logInstant, logWord, newLogEntry } from "./log-filters.ts";
 export { type MountCase, mountDeclaration, mountPath, mounts } from "./mounts.ts";
 export { accountId, deploymentName, volumeName, writtenDeploymentName } from "./names.ts";
 export { nastyString, nastyStrings } from "./nasty-strings.ts";

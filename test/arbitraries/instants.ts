@@ -1,7 +1,7 @@
 /** Moments and places in a log, ties included, over all the years that RFC 3339 can write. */
 import fc from "fast-check";
 import type { Instant } from "../../core/domain/instant.ts";
-import type { LogPosition } from "../../core/domain/log-entry.ts";
+import { type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
 
 /** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z in nanoseconds. */
 export const firstInstant = -62_135_596_800_000_000_000n as Instant;
@@ -24,11 +24,9 @@ export const logPosition = (): fc.Arbitrary<LogPosition> =>
         instant(),
         fc.integer({ min: -3, max: 3 }).map((nanos) => (1_767_225_600_000_000_000n + BigInt(nanos)) as Instant),
       ),
-      ordinal: fc.oneof(
-        fc.nat({ max: 3 }),
-        fc.constantFrom(9, 10, 99, 100),
-        fc.integer({ min: 0, max: 9_999_999_999 }),
-      ),
+      code: fc
+        .oneof(fc.nat({ max: 3 }), fc.constantFrom(9, 10, 99, 100), fc.integer({ min: 0, max: 9_999_999_999 }))
+        .map(ordinalCode),
     },
     { noNullPrototype: true },
   );

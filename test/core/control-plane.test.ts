@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import { capabilitiesAnswerSchema } from "../../core/domain/answers.ts";
-import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
+import { accountLimits, deployLimits, logLimits } from "../../core/domain/limits.ts";
 import { reservedNames } from "../../core/domain/names.ts";
 import { unavailable } from "../../core/errors.ts";
 import { errAsync } from "../../core/result.ts";
@@ -16,7 +16,7 @@ test("a provider made for another version of the ports is refused at once, with 
 
 test("settings are the contract's unless told, each on its own", () => {
   const { ports } = createMemoryProvider();
-  expect(createControlPlane(ports).settings).toEqual({ accountLimits, deployLimits, reservedNames });
+  expect(createControlPlane(ports).settings).toEqual({ accountLimits, deployLimits, logLimits, reservedNames });
   const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeat: 1000 } });
   expect(told.settings.accountLimits).toEqual({ ...accountLimits, deployments: 3 });
   expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeat: 1000 });

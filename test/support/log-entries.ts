@@ -3,6 +3,7 @@ import { type AccountId, parseAccount } from "../../core/domain/account.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import type { TestPlatform } from "./local-platform.ts";
+import { every } from "./log-queries.ts";
 
 /** All entries of a deployment, oldest first. */
 export const entriesOf = async (
@@ -11,7 +12,7 @@ export const entriesOf = async (
   account = "acme",
 ): Promise<readonly LogEntry[]> => {
   const scope = { owner: parseAccount(account) as AccountId, service: service as DeploymentName };
-  return (await local.provider.logs.newest(scope, 1000))._unsafeUnwrap();
+  return (await local.provider.logs.newest(scope, every()))._unsafeUnwrap().entries;
 };
 
 /** The platform's own entries of a kind, such as `started` or `crashed`. */

@@ -1,6 +1,8 @@
 /** The use cases that only read: is a name free, what runs, what it logged. */
 import { describe, expect, test } from "vitest";
+import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import { faulty } from "../../../adapters/memory/index.ts";
+import { missing } from "../../../core/domain/capabilities.ts";
 import { parseDateTime } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -89,10 +91,13 @@ describe("logs", () => {
     });
   });
 
-  test("since and query, which are not offered yet, name themselves; absent, null and empty do not ask", async () => {
-    const { controlPlane, principal } = await withLines(1);
+  test("since and query that a provider does not offer name themselves; absent, null and empty do not ask", async () => {
+    const { logs } = memoryCapabilities;
+    const capabilities = { logs: { ...logs, since: missing("no cursors"), query: missing("no filters") } };
+    const platform = startMemory({ capabilities });
+    await deployed(platform);
     const read = async (request: Record<string, unknown>) =>
-      controlPlane.readLogs(principal(), { deployment_name: "app", ...request });
+      platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app", ...request });
     expect((await read({ since: "2026-01-01T00:00:00Z", query: "severity>=ERROR" }))._unsafeUnwrapErr()).toMatchObject({
       issues: [
         { path: ["since"], type: "unsupported" },
@@ -108,10 +113,11 @@ describe("logs", () => {
         services: faulty(services, () => undefined),
         logs: {
           append: logs.append,
+          after: logs.after,
           newest: (...args) =>
-            logs.newest(...args).map((entries) => {
+            logs.newest(...args).map(() => {
               void clock.advance(5000);
-              return entries.slice(0, 0);
+              return { entries: [], partial: false };
             }),
         },
       }),

@@ -1,0 +1,23 @@
+/** The time to which a filter's own conditions confine its matches. */
+import { before, behind, comparePositions, type LogPosition } from "../log-cursor.ts";
+import { timeOf } from "./literals.ts";
+import { conjuncts, type LogFilter } from "./tree.ts";
+
+const lowerOf = (filter: LogFilter): LogPosition | undefined => {
+  if (filter.kind !== "compare" || filter.path[0] !== "timestamp" || filter.literal.text === null) return undefined;
+  const time = timeOf(filter.literal.text);
+  if (time === undefined) return undefined;
+  return filter.op === ">" ? behind(time) : filter.op === ">=" ? before(time) : undefined;
+};
+
+/**
+ * The place behind which every match lies, by a condition `timestamp >` or `>=` that must hold; the latest of several.
+ * Undefined where there is none (contract 4.6).
+ */
+export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
+  conjuncts(filter)
+    .flatMap((term) => lowerOf(term) ?? [])
+    .reduce<LogPosition | undefined>(
+      (latest, one) => (latest === undefined || comparePositions(latest, one) < 0 ? one : latest),
+      undefined,
+    );

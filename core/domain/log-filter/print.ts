@@ -1,0 +1,43 @@
+/** A filter as canonical text: parsed, it is the same tree again. */
+import type { FieldPath, LogFilter } from "./tree.ts";
+
+/** Everything that does not show, or turns the order of what shows, is written as its escape. */
+const quoted = (text: string): string =>
+  `"${text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"\\]/gu, (sign) =>
+    sign === '"' || sign === "\\"
+      ? `\\${sign}`
+      : (sign.codePointAt(0) as number) > 0xffff
+        ? `\\U${(sign.codePointAt(0) as number).toString(16).padStart(8, "0")}`
+        : `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )}"`;
+
+const part = (text: string): string => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? text : quoted(text));
+
+const printPath = (path: FieldPath): string => path.map(part).join(".");
+
+/** Terms of an AND may be ORs without parentheses, for OR binds tighter; every other nesting shows. */
+const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {
+  const bare = filter.kind !== "and" && filter.kind !== "or" && !(outer === "not" && filter.kind === "not");
+  return bare || (outer === "and" && filter.kind === "or" && filter.terms.length > 1)
+    ? printLogFilter(filter)
+    : `(${printLogFilter(filter)})`;
+};
+
+export const printLogFilter = (filter: LogFilter): string => {
+  switch (filter.kind) {
+    case "and":
+      return filter.terms.map((term) => within("and", term)).join(" AND ");
+    case "or":
+      return filter.terms.map((term) => within("or", term)).join(" OR ");
+    case "not":
+      return `NOT ${within("not", filter.term)}`;
+    case "compare":
+      return `${printPath(filter.path)}${filter.op}${filter.literal.text === null ? "NULL_VALUE" : quoted(filter.literal.text)}`;
+    case "exists":
+      return `${printPath(filter.path)}:*`;
+    case "search":
+      return quoted(filter.text);
+    case "log_id":
+      return `log_id(${quoted(filter.id)})`;
+  }
+};

@@ -1,0 +1,37 @@
+/** Clients' regular expressions: RE2, and no pattern takes longer than its text is long. */
+import { expect, test } from "vitest";
+import { compileRe2 } from "../../../adapters/shared/re2.ts";
+
+const finds = (pattern: string, text: string): boolean => {
+  const search = compileRe2(pattern);
+  if (typeof search !== "function") throw new Error(search.problem);
+  return search(text);
+};
+
+test.each([
+  ["a+b", "xaab", true],
+  ["^a", "ba", false],
+  ["(?i)HeLLo", "say hello", true],
+  ["\\p{Greek}", "σ", true],
+  ["", "", true],
+  ["(?P<name>x)", "x", true],
+])("%s in %j: %s", (pattern, text, found) => expect(finds(pattern, text)).toBe(found));
+
+test.each(["(", "a{1001}", "(?=x)", "\\1", "[z-a]", "*", "((a{100}){100}){100}"])(
+  "%s is none, and that is said",
+  (pattern) => {
+    expect(compileRe2(pattern)).toEqual({ problem: expect.stringContaining("not a regular expression of RE2") });
+  },
+);
+
+test.each(["a{1000}", "(a?){100}a{100}", "((a{1,10}){1,10}){1,10}$"])(
+  "%s unfolds too far, and that is said",
+  (pattern) => {
+    expect(compileRe2(pattern)).toEqual({ problem: expect.stringContaining("repeats too much") });
+  },
+);
+
+test("a long list of words does not", () => {
+  const words = Array.from({ length: 120 }, (_, n) => `word${n}`).join("|");
+  expect(finds(words, "this is word119")).toBe(true);
+});

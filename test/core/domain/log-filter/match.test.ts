@@ -1,0 +1,177 @@
+/** What filters mean, as the query language's own page says it, example by example. */
+import { describe, expect, test } from "vitest";
+import { compileRe2 } from "../../../../adapters/shared/re2.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import { type Instant, parseInstant } from "../../../../core/domain/instant.ts";
+import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
+import { matcherOf } from "../../../../core/domain/log-filter/match.ts";
+import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+
+const base = {
+  owner: "acme" as AccountId,
+  service: "my-app" as DeploymentName,
+  severity: "WARNING",
+  logName: "stdout",
+  instant: parseInstant("2026-03-01T12:00:00.5Z") as Instant,
+  code: ordinalCode(3),
+} as const;
+
+const matches = (filter: string, entry: Partial<NewLogEntry>): boolean =>
+  matcherOf(parseLogFilter(filter, compileRe2)._unsafeUnwrap(), compileRe2)({ ...base, ...entry } as LogEntry);
+
+const json = {
+  user: "Ann",
+  count: 30,
+  ratio: 0.5,
+  ok: true,
+  none: null,
+  tags: ["red", "blue"],
+  items: [{ id: 1 }, { id: 2 }],
+  request: { id: "r-1", "a/b": "slash", deep: { er: "x" } },
+  __proto__x: "y",
+};
+
+const http = {
+  requestMethod: "GET",
+  requestUrl: "http://x/path?q=1",
+  status: 503,
+  latency: "1.500000s",
+  remoteIp: "10.0.0.1",
+};
+
+const cases: Readonly<
+  Record<string, readonly (readonly [filter: string, holds: boolean, entry?: Partial<NewLogEntry>])[]>
+> = {
+  "texts are compared without regard to case": [
+    ['textPayload="HELLO world"', true, { text: "Hello World" }],
+    ['textPayload:"LO W"', true, { text: "Hello World" }],
+    ['textPayload="hello"', false, { text: "Hello World" }],
+    ['textPayload!="hello"', true, { text: "Hello World" }],
+    ['textPayload>"g"', true, { text: "Hello" }],
+    ['textPayload:"strasse"', true, { text: "STRAßE" }],
+    ['textPayload="ας"', true, { text: "ΑΣ" }],
+    ['jsonPayload.user="ann"', true, { json }],
+  ],
+  "regular expressions are RE2, find anywhere, and do regard case": [
+    ['textPayload=~"^Hel+o"', true, { text: "Hello" }],
+    ['textPayload=~"hello"', false, { text: "Hello" }],
+    ['textPayload=~"(?i)hello"', true, { text: "Hello" }],
+    ['textPayload!~"x"', true, { text: "Hello" }],
+    ['jsonPayload.missing!~"x"', false, { json }],
+    ['jsonPayload.count=~"3"', false, { json }],
+  ],
+  "severities are compared by rank, by name in any case or by number": [
+    ["severity>=WARNING", true],
+    ["severity>warning", false],
+    ["severity=400", true],
+    ["severity<ERROR", true],
+    ["severity!=ERROR", true],
+    ['severity=("ERROR" OR "WARNING")', true],
+  ],
+  "times are compared as times": [
+    ['timestamp>="2026-03-01T13:00:00.5+01:00"', true],
+    ['timestamp>"2026-03-01T12:00:00.5Z"', false],
+    ["timestamp>2026-03-01T12:00:00Z", true],
+    ['timestamp<"2026-03-02"', true],
+  ],
+  "a lacking payload field makes every comparison false, and so NOT of it true": [
+    ['jsonPayload.missing="x"', false, { json }],
+    ['jsonPayload.missing!="x"', false, { json }],
+    ['NOT jsonPayload.missing="x"', true, { json }],
+    ['-jsonPayload.missing="x"', true, { json }],
+    ["jsonPayload.missing:*", false, { json }],
+    ["jsonPayload.user:*", true, { json }],
+    ["jsonPayload.none:*", true, { json }],
+    ["jsonPayload.constructor:*", false, { json }],
+  ],
+  "a lacking field of the entry's own is empty, 0 or false": [
+    ['textPayload!="x"', true, { json }],
+    ['trace=""', true],
+    ["httpRequest.status<500", true],
+    ["httpRequest.status=0", true],
+    ["httpRequest.cacheHit=false", true],
+    ["httpRequest.latency<1s", true],
+    ["httpRequest:*", false],
+    ["textPayload:*", false, { json }],
+  ],
+  "values of a payload are compared by their own type": [
+    ["jsonPayload.count=30", true, { json }],
+    ['jsonPayload.count="30"', true, { json }],
+    ["jsonPayload.count>4", true, { json }],
+    ["jsonPayload.count=3e1", true, { json }],
+    ["jsonPayload.count=many", false, { json }],
+    ["jsonPayload.count!=many", false, { json }],
+    ["jsonPayload.count:3", false, { json }],
+    ["jsonPayload.ok=TRUE", true, { json }],
+    ["jsonPayload.ok!=false", true, { json }],
+    ["jsonPayload.none=NULL_VALUE", true, { json }],
+    ["jsonPayload.user!=NULL_VALUE", true, { json }],
+    ['jsonPayload.none="x"', false, { json }],
+  ],
+  "of a list, one element has to match": [
+    ['jsonPayload.tags="BLUE"', true, { json }],
+    ['jsonPayload.tags!="blue"', true, { json }],
+    ["jsonPayload.items.id=2", true, { json }],
+    ["jsonPayload.items.id>2", false, { json }],
+    ['jsonPayload.tags=("green" OR "red")', true, { json }],
+  ],
+  "paths reach into payloads, with quotes where a name needs them": [
+    ['jsonPayload.request.id="r-1"', true, { json }],
+    ['jsonPayload.request."a/b"="slash"', true, { json }],
+    ['jsonPayload."request".deep.er="x"', true, { json }],
+    ['jsonPayload.request:"slash"', true, { json }],
+    ['jsonPayload:"ann"', true, { json }],
+  ],
+  "served requests": [
+    ["httpRequest.status>=500", true, { http }],
+    ["httpRequest.latency>1s", true, { http }],
+    ["httpRequest.latency>1500ms", false, { http }],
+    ['httpRequest.requestUrl:"/PATH"', true, { http }],
+    ['httpRequest.remoteIp="10.0.0.1"', true, { http }],
+  ],
+  "where an entry comes from": [
+    ['resource.type="cloud_run_revision"', true],
+    ['resource.labels.service_name="my-app"', true],
+    ['resource.labels.revision_name="my-app-00001"', true, { revision: "my-app-00001" }],
+    ['labels.instanceId="i1"', true, { instance: "i1" }],
+    ['labels.instanceId="i1"', false],
+    ['log_id("stdout")', true],
+    ['logName:"std"', true],
+    [
+      'trace="4bf92f3577b34da6a3ce929d0e0e4736"',
+      true,
+      { json: { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" } },
+    ],
+  ],
+  "a word alone is searched everywhere": [
+    ["hello", true, { text: "say HELLO" }],
+    ['"r-1"', true, { json }],
+    ["503", true, { http }],
+    ["my-app", true],
+    ["WARN", true],
+    ["green", false, { json }],
+    ["count", false, { json }],
+  ],
+  "OR binds tighter than AND, which may be left out": [
+    ["qa OR qb qc", true, { text: "qb qc" }],
+    ["qa OR qb qc", false, { text: "qa qb" }],
+    ["qc qa OR qb", true, { text: "qc qb" }],
+    ['"qa" OR NOT "qb" AND NOT "qc" OR "qd"', true, { text: "x" }],
+    ['"qa" OR NOT "qb" AND NOT "qc" OR "qd"', false, { text: "qb qd" }],
+    ['"qa" OR NOT "qb" AND NOT "qc" OR "qd"', false, { text: "qc" }],
+  ],
+};
+
+describe.each(Object.entries(cases))("%s", (_rule, examples) => {
+  for (const [filter, holds, entry = {}] of examples)
+    test(`${filter}: ${holds}`, () => expect(matches(filter, entry)).toBe(holds));
+});
+
+test("a payload that nests ten thousand deep is searched all the same", () => {
+  let deep: unknown = "bottom";
+  for (let depth = 0; depth < 10_000; depth++) deep = { in: [deep] };
+  expect(matches("BOTTOM", { json: { deep } })).toBe(true);
+  expect(matches('jsonPayload.deep:"top"', { json: { deep } })).toBe(false);
+});
