@@ -58,7 +58,8 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   cron: { schedules: notYetOffered.schedules, max_seconds: 1800 },
   logs: {
     newest: offered(),
-    ...notYetOffered.logs,
+    since: offered(),
+    query: offered(),
     settle_seconds: 0,
     retention_days: config.logRetentionDays,
   },

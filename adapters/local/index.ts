@@ -21,6 +21,7 @@ import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
+import { compileRe2 } from "../shared/re2.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
@@ -208,7 +209,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   return {
     provider,
     identity,
-    ports: { provider, identity, clock, ids, logger },
+    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
     ingressPort: ingress.port,
     remembered,
     countKeys: () => keys.count(),

@@ -4,13 +4,10 @@ import { type Capabilities, type Feature, missing } from "../../core/domain/capa
 const notYet = (what: string, hint?: string): Feature =>
   missing(`this version of Portside has no ${what} yet${hint === undefined ? "" : `; ${hint}`}`);
 
-const NEWEST = "leave it out to get the newest entries";
-
 export const notYetOffered = {
   volumes: { mounts: notYet("volumes", "deploy with volumes {}"), store: notYet("volumes") },
   source_object: notYet("volumes", "send the source with the request"),
   schedules: notYet("schedules"),
-  logs: { since: notYet("log cursors", NEWEST), query: notYet("log filters", NEWEST) },
   sql: notYet("SQL"),
   subscription: notYet("billing provider"),
 } as const satisfies Record<string, Feature | Record<string, Feature>> & {

@@ -1,5 +1,6 @@
 /** The control plane out of its ports. */
 import { ContainerModule } from "inversify";
+import { compileRe2 } from "../../adapters/shared/re2.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import type { Ports } from "../../core/ports/provider.ts";
 import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";
@@ -7,7 +8,14 @@ import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS 
 export const coreModule = new ContainerModule(({ bind }) => {
   bind(PORTS)
     .toResolvedValue(
-      (provider, identity, clock, ids, logger): Ports => ({ provider, identity, clock, ids, logger }),
+      (provider, identity, clock, ids, logger): Ports => ({
+        provider,
+        identity,
+        clock,
+        ids,
+        logger,
+        compilePattern: compileRe2,
+      }),
       [PROVIDER, IDENTITY, CLOCK, IDS, LOGGER],
     )
     .inSingletonScope();

@@ -4,6 +4,8 @@ import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
 import { missing, offered } from "../../core/domain/capabilities.ts";
+import { behind } from "../../core/domain/log-cursor.ts";
+import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
@@ -20,6 +22,7 @@ import {
   identityCases,
   idsCases,
   imageBuilderCases,
+  logSearchCases,
   logStoreCases,
   type ProviderSubject,
   runningServiceCases,
@@ -118,19 +121,47 @@ const builderMutants: Mutants<ProviderSubject> = {
 
 const logMutants: Mutants<ProviderSubject> = {
   read: logs((port) => ({
-    newest: (scope, limit) => port.newest(scope, limit).map((entries) => entries.slice(0, -1)),
+    newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.slice(0, -1) })),
   })),
   order: logs((port) => ({
-    newest: (scope, limit) => port.newest(scope, limit).map((entries) => [...entries].reverse()),
+    newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.toReversed() })),
   })),
   // Forgets whose log it is.
   scope: logs((port) => {
     const everybody = "everybody" as AccountId;
     return {
       append: (entries) => port.append(entries.map((entry) => ({ ...entry, owner: everybody }))),
-      newest: (scope, limit) => port.newest({ ...scope, owner: everybody }, limit),
+      newest: (scope, query) => port.newest({ ...scope, owner: everybody }, query),
     };
   }),
+};
+
+const searchMutants: Mutants<ProviderSubject> = {
+  // Goes on behind the instant of the last entry, not behind the entry.
+  cursor: logs((port) => ({ after: (scope, { instant }, ...rest) => port.after(scope, behind(instant), ...rest) })),
+  seen: logs((port) => ({
+    newest: (...args) => port.newest(...args).map(({ entries, partial }) => ({ entries, partial })),
+  })),
+  until: logs((port) => ({
+    newest: (scope, { until: _until, ...query }) => port.newest(scope, query),
+    after: (scope, place, { until: _until, ...query }) => port.after(scope, place, query),
+  })),
+  filter: logs((port) => ({
+    after: (scope, place, query) => port.after(scope, place, { ...query, filter: everything }),
+  })),
+  // Takes what it has not looked at for looked at.
+  patience: logs((port) => ({
+    after: (scope, place, query) =>
+      port
+        .after(scope, place, query)
+        .andThen((found) =>
+          port.newest(scope, query).map(({ seen }) => ({ ...found, ...(seen === undefined ? {} : { seen }) })),
+        ),
+  })),
+  abort: logs((port) => ({
+    newest: (scope, query) => port.newest(scope, query),
+    after: (scope, place, query) => port.after(scope, place, query),
+  })),
 };
 
 async function* firstByte(source: Source): AsyncGenerator<Uint8Array> {
@@ -212,6 +243,7 @@ biteTests("ServicePlatform", servicePlatformCases, platformMutants);
 biteTests("running services", runningServiceCases, runningMutants);
 biteTests("ImageBuilder", imageBuilderCases, builderMutants);
 biteTests("LogStore", logStoreCases, logMutants);
+biteTests("LogStore, searched", logSearchCases, searchMutants);
 biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
 biteTests("identity", identityCases, identityMutants);
 biteTests("Clock", clockCases, clockMutants);

@@ -15,6 +15,7 @@ export {
 } from "./harness.ts";
 export { type IdentitySubject, identityCases } from "./identity.ts";
 export { imageBuilderCases } from "./image-builder.ts";
+export { logSearchCases } from "./log-search.ts";
 export { logStoreCases } from "./log-store.ts";
 export { runningServiceCases } from "./running-services.ts";
 export { servicePlatformCases } from "./service-platform.ts";

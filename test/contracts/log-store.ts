@@ -1,8 +1,11 @@
 /** The promises of `LogStore`. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/account.ts";
-import { comparePositions, type LogEntry, type NewLogEntry } from "../../core/domain/log-entry.ts";
+import { comparePositions } from "../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
+import type { LogQuery } from "../../core/ports/log-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";
 
@@ -20,8 +23,10 @@ const line = (scope: Scope, text: string): NewLogEntry => ({ ...scope, severity:
 const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
   expectOk(provider.logs.append(entries));
 
-const newest = ({ provider }: ProviderSubject, scope: Scope, limit = 1000): Promise<readonly LogEntry[]> =>
-  expectOk(provider.logs.newest(scope, limit));
+const every = (limit = 1000): LogQuery => ({ filter: everything, limit, patience: 20_000 });
+
+const newest = async ({ provider }: ProviderSubject, scope: Scope, limit = 1000): Promise<readonly LogEntry[]> =>
+  (await expectOk(provider.logs.newest(scope, every(limit)))).entries;
 
 const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
 

@@ -7,6 +7,7 @@ import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Instant } from "../../../core/domain/instant.ts";
+import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
 import {
   type HttpRequestLog,
   type JsonPayload,
@@ -37,7 +38,7 @@ const schema = `
   PRAGMA user_version = 1;
 `;
 
-interface Row {
+export interface Row {
   service: string;
   ns: bigint;
   ord: bigint;
@@ -52,11 +53,11 @@ interface Row {
 
 const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
 
-const entryOf = (owner: AccountId, row: Row): LogEntry => ({
+export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
   owner,
   service: row.service as DeploymentName,
   instant: row.ns as Instant,
-  ordinal: Number(row.ord),
+  code: ordinalCode(Number(row.ord)),
   severity: severityOf(Number(row.severity)),
   logName: row.log as LogName,
   ...(row.revision === null ? {} : { revision: row.revision }),
@@ -68,6 +69,23 @@ const entryOf = (owner: AccountId, row: Row): LogEntry => ({
 
 const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, instance, text, json, http)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** The largest integer of SQLite. */
+export const LAST_NS = 9_223_372_036_854_775_807n;
+
+/** A place as a row's key: the rows behind the place are those with a greater key. */
+export const keyOf = ({ instant, code }: LogPosition): { readonly ns: bigint; readonly ord: number } => {
+  const digits = /^\d*/.exec(code)?.[0] ?? "";
+  if (digits !== code) return { ns: instant, ord: Number.MAX_SAFE_INTEGER };
+  const ordinal = Number(digits.slice(0, 10).padEnd(10, "0"));
+  // A code that was cut short lies before all that begin with it.
+  return { ns: instant, ord: digits.length < 10 ? ordinal - 1 : ordinal };
+};
+
+export const positionOf = ({ ns, ord }: Pick<Row, "ns" | "ord">): LogPosition => ({
+  instant: ns as Instant,
+  code: ordinalCode(Number(ord)),
+});
 
 const openLog = (path: string): DatabaseSync => {
   const db = new DatabaseSync(path, { timeout: 5000 });
@@ -85,13 +103,20 @@ export class LogFile {
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #newest: StatementSync;
+  readonly #after: StatementSync;
 
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#db = openLog(path);
     this.#insert = this.#db.prepare(INSERT);
-    this.#newest = this.#db.prepare("SELECT * FROM entries WHERE service = ? ORDER BY ns DESC, ord DESC LIMIT ?");
+    this.#newest = this.#db.prepare(
+      "SELECT * FROM entries WHERE service = ? AND ns <= ? ORDER BY ns DESC, ord DESC LIMIT ?",
+    );
+    this.#after = this.#db.prepare(
+      "SELECT * FROM entries WHERE service = ? AND (ns, ord) > (?, ?) AND ns <= ? ORDER BY ns, ord LIMIT ?",
+    );
     this.#newest.setReadBigInts(true);
+    this.#after.setReadBigInts(true);
   }
 
   write(entries: readonly LogEntry[]): void {
@@ -100,7 +125,7 @@ export class LogFile {
         this.#insert.run(
           entry.service,
           entry.instant,
-          entry.ordinal,
+          Number(entry.code),
           severities[entry.severity],
           entry.logName,
           entry.revision ?? null,
@@ -113,8 +138,14 @@ export class LogFile {
   }
 
   /** The newest entries of a service, oldest first. */
-  newest({ owner, service }: LogScope, limit: number): LogEntry[] {
-    return (this.#newest.all(service, limit) as unknown as Row[]).map((row) => entryOf(owner, row)).reverse();
+  newest({ owner, service }: LogScope, limit: number, until: bigint = LAST_NS): LogEntry[] {
+    return (this.#newest.all(service, until, limit) as unknown as Row[]).map((row) => entryOf(owner, row)).reverse();
+  }
+
+  /** The first entries behind a place. */
+  after({ owner, service }: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogEntry[] {
+    const { ns, ord } = keyOf(place);
+    return (this.#after.all(service, ns, ord, until, limit) as unknown as Row[]).map((row) => entryOf(owner, row));
   }
 
   /** Removes what is older than `before`, and the oldest entries of each service while the file is over `maxBytes`. */

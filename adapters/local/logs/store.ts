@@ -8,12 +8,15 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
-import type { LogEntry, LogPosition, NewLogEntry } from "../../../core/domain/log-entry.ts";
-import { unavailable } from "../../../core/errors.ts";
-import type { LogScope, LogStore } from "../../../core/ports/log-store.ts";
-import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { isEverything } from "../../../core/domain/log-filter/tree.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import { LogFile } from "./file.ts";
+import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
 /** One write blocks the loop for a few milliseconds at most. */
@@ -33,13 +36,22 @@ export interface LogConfig {
   readonly maxBytes: number;
 }
 
+/** The place of the last entry of a service. */
+interface Last {
+  readonly instant: Instant;
+  readonly ordinal: number;
+}
+
 interface AccountLog {
   readonly file: LogFile;
-  readonly last: Map<string, LogPosition>;
+  readonly last: Map<string, Last>;
   waiting: LogEntry[];
 }
 
 const ENDING = ".sqlite";
+
+const lastOf = (entry: LogEntry | undefined): Last | undefined =>
+  entry === undefined ? undefined : { instant: entry.instant, ordinal: Number(entry.code) };
 
 /** Raw account ids stay out of file names. */
 const fileName = (owner: AccountId): string =>
@@ -49,6 +61,7 @@ export class LocalLogs implements LogStore {
   readonly #config: LogConfig;
   readonly #accounts = new Map<AccountId, AccountLog>();
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
+  readonly #searches = new Searches();
   readonly #retention: NodeJS.Timeout;
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +78,7 @@ export class LocalLogs implements LogStore {
    * it is slowed to what the disk takes, and nothing is lost.
    */
   push(entry: NewLogEntry): Promise<void> | undefined {
-    this.#take(entry);
+    this.#take(entry, this.#config.clock.now());
     if (this.#waiting < FULL) return undefined;
     this.#room ??= new Promise((resolve) => {
       this.#makeRoom = resolve;
@@ -74,20 +87,24 @@ export class LocalLogs implements LogStore {
   }
 
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
-    const taken = entries.map((entry) => this.#take(entry));
+    const now = this.#config.clock.now();
+    const taken = entries.map((entry) => this.#take(entry, now));
     return taken.every(Boolean)
       ? okAsync(undefined)
       : errAsync(unavailable("The log cannot be written; try again.", 5));
   }
 
-  newest({ owner, service }: LogScope, limit: number): ReturnType<LogStore["newest"]> {
-    const read = async (): Promise<LogEntry[]> => {
-      if (!this.#accounts.has(owner) && !existsSync(join(this.#config.folder, fileName(owner)))) return [];
-      const account = this.#account(owner);
-      this.#write(account, account.waiting.length);
-      return account.file.newest({ owner, service }, limit);
-    };
-    return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
+  newest(scope: LogScope, query: LogQuery, { signal }: CallOptions = {}): ReturnType<LogStore["newest"]> {
+    return this.#read(scope, query, undefined, signal);
+  }
+
+  after(
+    scope: LogScope,
+    place: LogPosition,
+    query: LogQuery,
+    { signal }: CallOptions = {},
+  ): ReturnType<LogStore["after"]> {
+    return this.#read(scope, query, place, signal);
   }
 
   /** Writes everything that waits. */
@@ -95,24 +112,48 @@ export class LocalLogs implements LogStore {
     for (const account of this.#accounts.values()) this.#write(account, account.waiting.length);
   }
 
-  close(): void {
+  async close(): Promise<void> {
     clearInterval(this.#retention);
     clearTimeout(this.#timer);
     this.flush();
     for (const { file } of this.#accounts.values()) file.close();
     this.#accounts.clear();
+    await this.#searches.close();
+  }
+
+  #read(
+    scope: LogScope,
+    query: LogQuery,
+    place: LogPosition | undefined,
+    signal: AbortSignal | undefined,
+  ): ResultAsync<LogFindings, Unavailable> {
+    const read = async (): Promise<LogFindings> => {
+      signal?.throwIfAborted();
+      const path = join(this.#config.folder, fileName(scope.owner));
+      if (!this.#accounts.has(scope.owner) && !existsSync(path)) return { entries: [], partial: false };
+      const account = this.#account(scope.owner);
+      this.#write(account, account.waiting.length);
+      if (!isEverything(query.filter))
+        return this.#searches.run({ path, scope, query, ...(place === undefined ? {} : { place }) }, signal);
+      // One index seek: less than handing it to another thread.
+      const { limit, until } = query;
+      const entries =
+        place === undefined ? account.file.newest(scope, limit, until) : account.file.after(scope, place, limit, until);
+      const last = entries.at(-1);
+      return { entries, partial: false, ...(last === undefined ? {} : { seen: last }) };
+    };
+    return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
 
   /** Gives an entry its place; false where the account's file cannot be used, and the entry is lost. */
-  #take(entry: NewLogEntry): boolean {
+  #take(entry: NewLogEntry, now: Instant): boolean {
     try {
       const account = this.#account(entry.owner);
-      const now = this.#config.clock.now();
-      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1)[0];
+      const last = account.last.get(entry.service) ?? lastOf(account.file.newest(entry, 1)[0]);
       const instant = last !== undefined && last.instant > now ? last.instant : now;
       const ordinal = last !== undefined && last.instant === instant ? last.ordinal + 1 : 0;
       account.last.set(entry.service, { instant, ordinal });
-      account.waiting.push({ ...entry, instant, ordinal });
+      account.waiting.push({ ...entry, instant, code: ordinalCode(ordinal) });
     } catch {
       // Whoever has something to log goes on; what went wrong was said where the file was opened.
       return false;

@@ -8,6 +8,7 @@ import {
   freshNames,
   identityCases,
   imageBuilderCases,
+  logSearchCases,
   logStoreCases,
   runningServiceCases,
   servicePlatformCases,
@@ -31,6 +32,7 @@ const cases = [
   ...runningServiceCases,
   ...imageBuilderCases,
   ...logStoreCases,
+  ...logSearchCases,
   ...sourceSpoolCases,
 ];
 

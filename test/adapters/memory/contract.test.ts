@@ -8,6 +8,7 @@ import {
   freshNames,
   identityCases,
   imageBuilderCases,
+  logSearchCases,
   logStoreCases,
   type ProviderSubject,
   runningServiceCases,
@@ -29,6 +30,7 @@ const cases = [
   ...runningServiceCases,
   ...imageBuilderCases,
   ...logStoreCases,
+  ...logSearchCases,
   ...sourceSpoolCases,
 ];
 contractTests("memory provider", cases, start, memoryCapabilities);

@@ -11,6 +11,7 @@ import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 import { nodeSource } from "../../../support/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { every } from "../../../support/log-queries.ts";
 import { has, needs } from "../../../support/machine.ts";
 
 const app = "app" as DeploymentName;
@@ -59,7 +60,9 @@ test("entries are lost and that is said, accounts old and new alike; afterwards 
     maxBytes: 2 ** 30,
   });
   const texts = async (owner: string) =>
-    (await logs.newest({ owner: owner as AccountId, service: app }, 1000)).map((all) => all.map(({ text }) => text));
+    (await logs.newest({ owner: owner as AccountId, service: app }, every())).map(({ entries }) =>
+      entries.map(({ text }) => text),
+    );
   void logs.push(line("old", "before"));
   expect((await texts("old"))._unsafeUnwrap()).toEqual(["before"]);
 
@@ -79,7 +82,7 @@ test("entries are lost and that is said, accounts old and new alike; afterwards 
   void logs.push(line("old", "after"));
   expect((await texts("old"))._unsafeUnwrap()).toEqual(["before", "after"]);
   expect((await texts("new"))._unsafeUnwrap()).toEqual(["after"]);
-  logs.close();
+  await logs.close();
 });
 
 test("services are deployed and serve, however much they print", async (context) => {

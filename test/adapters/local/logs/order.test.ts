@@ -7,8 +7,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { Instant } from "../../../../core/domain/instant.ts";
-import { comparePositions, type LogEntry, type NewLogEntry } from "../../../../core/domain/log-entry.ts";
+import { comparePositions, ordinalCode } from "../../../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { every } from "../../../support/log-queries.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const acme = "acme" as AccountId;
@@ -29,8 +31,8 @@ beforeEach(() => {
   now = 1_000n as Instant;
   open();
 });
-afterEach(() => {
-  logs.close();
+afterEach(async () => {
+  await logs.close();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -38,7 +40,7 @@ const line = (text: string, service = app, owner = acme): NewLogEntry => ({
   ...{ owner, service, text, severity: "INFO", logName: "stdout" },
 });
 const newest = async (limit = 1000, service = app, owner = acme): Promise<readonly LogEntry[]> =>
-  (await logs.newest({ owner, service }, limit))._unsafeUnwrap();
+  (await logs.newest({ owner, service }, every(limit)))._unsafeUnwrap().entries;
 const texts = async (...scope: Parameters<typeof newest>) => (await newest(...scope)).map(({ text }) => text);
 
 test("entries of one nanosecond are told apart by their ordinal, in the order in which they came", async () => {
@@ -46,7 +48,7 @@ test("entries of one nanosecond are told apart by their ordinal, in the order in
   now = 1_001n as Instant;
   void logs.push(line("d"));
   const entries = await newest();
-  expect(entries.map(({ text, instant, ordinal }) => [text, instant, ordinal])).toEqual([
+  expect(entries.map(({ text, instant, code }) => [text, instant, Number(code)])).toEqual([
     ["a", 1000n, 0],
     ["b", 1000n, 1],
     ["c", 1000n, 2],
@@ -68,16 +70,16 @@ test("a clock that steps back leaves the order as it is", async () => {
     ["third", 1000n],
     ["fourth", 2000n],
   ]);
-  expect(entries.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 0]);
+  expect(entries.map(({ code }) => Number(code))).toEqual([0, 1, 2, 0]);
 });
 
 test("also where it stepped back while the server was down", async () => {
   void logs.push(line("before"));
-  logs.close();
+  await logs.close();
   now = 10n as Instant;
   open();
   void logs.push(line("after"));
-  expect((await newest()).map(({ text, instant, ordinal }) => [text, instant, ordinal])).toEqual([
+  expect((await newest()).map(({ text, instant, code }) => [text, instant, Number(code)])).toEqual([
     ["before", 1000n, 0],
     ["after", 1000n, 1],
   ]);
@@ -94,7 +96,7 @@ test("positions are unique and increase, for any clock, any services, any restar
   );
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { maxLength: 60 }), async (happenings) => {
-      logs.close();
+      await logs.close();
       rmSync(folder, { recursive: true, force: true });
       open();
       const sent = new Map<string, string[]>();
@@ -102,7 +104,7 @@ test("positions are unique and increase, for any clock, any services, any restar
         if (typeof one === "bigint") now = (now + one < 0n ? 0n : now + one) as Instant;
         else if (one === "read") await newest(3);
         else if (one === "reopen") {
-          logs.close();
+          await logs.close();
           open();
         } else {
           void logs.push(line(String(n), one.service as DeploymentName, one.owner as AccountId));
@@ -155,7 +157,7 @@ test("an entry comes back with everything that it had", async () => {
   void logs.push(whole);
   void logs.push({ ...line(""), severity: "DEFAULT", logName: "stderr" });
   expect(await newest()).toEqual([
-    { ...whole, instant: 1000n, ordinal: 0 },
-    { ...line(""), severity: "DEFAULT", logName: "stderr", instant: 1000n, ordinal: 1 },
+    { ...whole, instant: 1000n, code: ordinalCode(0) },
+    { ...line(""), severity: "DEFAULT", logName: "stderr", instant: 1000n, code: ordinalCode(1) },
   ]);
 });

@@ -8,8 +8,10 @@ import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { Instant } from "../../../../core/domain/instant.ts";
+import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { every } from "../../../support/log-queries.ts";
 
 const acme = "acme" as AccountId;
 const [app, other] = ["app", "other"] as DeploymentName[] as [DeploymentName, DeploymentName];
@@ -25,7 +27,8 @@ afterEach(() => {
 });
 
 const entry = (service: DeploymentName, n: number, text = `line ${n}`): LogEntry => ({
-  ...{ owner: acme, service, text, severity: "INFO", logName: "stdout", instant: BigInt(n) as Instant, ordinal: 0 },
+  ...{ owner: acme, service, text, severity: "INFO", logName: "stdout", instant: BigInt(n) as Instant },
+  code: ordinalCode(0),
 });
 
 const withFile = (work: (file: LogFile, count: (service: DeploymentName) => number) => void): void => {
@@ -95,10 +98,11 @@ test("a running store does so by itself, also for accounts that have been quiet 
   const quiet = "quiet" as AccountId;
   const first = open(clock, 3);
   for (const owner of [acme, quiet]) void first.push(line(owner));
-  first.close();
+  await first.close();
 
   const second = open(clock, 3);
-  const left = async (owner: AccountId) => (await second.newest({ owner, service: app }, 10))._unsafeUnwrap().length;
+  const left = async (owner: AccountId) =>
+    (await second.newest({ owner, service: app }, every(10)))._unsafeUnwrap().entries.length;
   await clock.advance(2 * DAY);
   void second.push(line(acme));
   await vi.advanceTimersByTimeAsync(11 * 60_000);
@@ -107,5 +111,5 @@ test("a running store does so by itself, also for accounts that have been quiet 
   await vi.advanceTimersByTimeAsync(11 * 60_000);
   expect(await left(acme)).toBe(1);
   expect(await left(quiet)).toBe(0);
-  second.close();
+  await second.close();
 });

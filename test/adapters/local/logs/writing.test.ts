@@ -10,6 +10,7 @@ import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { every } from "../../../support/log-queries.ts";
 
 const acme = "acme" as AccountId;
 const app = "app" as DeploymentName;
@@ -26,8 +27,8 @@ beforeEach(() => {
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
   logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
 });
-afterEach(() => {
-  logs.close();
+afterEach(async () => {
+  await logs.close();
   vi.useRealTimers();
   vi.restoreAllMocks();
   rmSync(folder, { recursive: true, force: true });
@@ -69,10 +70,10 @@ test("many entries are written in batches, in one transaction each", async () =>
 test("reading sees everything that was appended before, and closing keeps it", async () => {
   void logs.push(line("pushed"));
   expect((await logs.append([line("appended"), line("too")])).isOk()).toBe(true);
-  const seen = (await logs.newest(scope, 10))._unsafeUnwrap().map(({ text }) => text);
+  const seen = (await logs.newest(scope, every(10)))._unsafeUnwrap().entries.map(({ text }) => text);
   expect(seen).toEqual(["pushed", "appended", "too"]);
   void logs.push(line("last"));
-  logs.close();
+  await logs.close();
   expect(onDisk()).toBe(4);
 });
 
@@ -95,7 +96,7 @@ test("a writer is held back while too much waits, and let go on when it is writt
   expect(logs.push(line(String(sent++)))).toBeUndefined();
   logs.flush();
   expect(onDisk()).toBe(sent);
-  const newest = (await logs.newest(scope, 1000))._unsafeUnwrap().map(({ text }) => Number(text));
+  const newest = (await logs.newest(scope, every()))._unsafeUnwrap().entries.map(({ text }) => Number(text));
   expect(newest).toEqual(Array.from({ length: 1000 }, (_, n) => sent - 1000 + n));
   expect(complaints).toEqual([]);
 });
@@ -110,5 +111,5 @@ test("a file that cannot be written loses its batch, says so, and takes the next
   void logs.push(line("kept"));
   await vi.advanceTimersByTimeAsync(200);
   expect(write).toHaveBeenCalledTimes(2);
-  expect((await logs.newest(scope, 10))._unsafeUnwrap().map(({ text }) => text)).toEqual(["kept"]);
+  expect((await logs.newest(scope, every(10)))._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(["kept"]);
 });

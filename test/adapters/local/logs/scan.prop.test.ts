@@ -1,0 +1,120 @@
+/** What SQL leaves out cannot match: a search in a file finds exactly what the predicate finds among all its entries. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { type Search, scan } from "../../../../adapters/local/logs/scan.ts";
+import { whereOf } from "../../../../adapters/local/logs/where.ts";
+import { compileRe2 } from "../../../../adapters/shared/re2.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { Instant } from "../../../../core/domain/instant.ts";
+import { behind, comparePositions, ordinalCode } from "../../../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../../../core/domain/log-entry.ts";
+import { matcherOf } from "../../../../core/domain/log-filter/match.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { logEntry, logFilter, logInstant } from "../../../arbitraries/index.ts";
+import { runs } from "../../../support/runs.ts";
+
+const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-scan-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Entries at places of their own, in order. */
+const entries = () =>
+  fc
+    .uniqueArray(logEntry(), {
+      minLength: 5,
+      maxLength: 30,
+      selector: ({ instant, code }) => `${instant}.${code}`,
+    })
+    .map((all) => all.toSorted(comparePositions));
+
+let files = 0;
+const fileWith = (all: readonly LogEntry[]): string => {
+  const path = join(folder, `${files++}.sqlite`);
+  const file = new LogFile(path);
+  file.write(all);
+  file.close();
+  return path;
+};
+
+type Asked = Pick<Search, "query" | "place">;
+
+/** What a search must find, by looking at every entry. */
+const wanted = (all: readonly LogEntry[], { query, place }: Asked) => {
+  const { filter, limit, until } = query;
+  const visible = all.filter(({ instant }) => until === undefined || instant <= until);
+  const matches = visible.filter(matcherOf(filter, compileRe2));
+  if (place === undefined) return { entries: matches.slice(-limit), seen: visible.at(-1) };
+  const isBehind = (one: LogEntry | undefined) => one !== undefined && comparePositions(one, place) > 0;
+  const entries = matches.filter(isBehind).slice(0, limit);
+  const last = entries.length < limit ? visible.at(-1) : entries.at(-1);
+  return { entries, seen: isBehind(last) ? last : undefined };
+};
+
+const asked = (): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      filter: logFilter(),
+      limit: fc.integer({ min: 1, max: 30 }),
+      until: fc.option(logInstant(), { nil: undefined, freq: 2 }),
+      from: fc.option(logInstant(), { nil: undefined }),
+    })
+    .map(({ filter, limit, until, from }) => ({
+      query: { filter, limit, patience: 60_000, ...(until === undefined ? {} : { until }) },
+      ...(from === undefined ? {} : { place: behind(from) }),
+    }));
+
+test("forwards and backwards, from any place, with any limit", () => {
+  let [found, pushed] = [0, 0];
+  fc.assert(
+    fc.property(entries(), fc.array(asked(), { minLength: 5, maxLength: 20 }), (all, searches) => {
+      const path = fileWith(all);
+      for (const one of searches) {
+        const findings = scan({ path, scope, ...one });
+        const { entries, seen } = wanted(all, one);
+        expect(findings).toMatchObject({ entries, partial: false });
+        expect(findings.entries).toHaveLength(entries.length);
+        expect([findings.seen?.instant, findings.seen?.code]).toEqual([seen?.instant, seen?.code]);
+        found += entries.length;
+        if (whereOf(one.query.filter, scope.service).sql !== "1") pushed++;
+      }
+    }),
+    runs(100),
+  );
+  // The searches are worth it: many find something, and many leave something to SQL.
+  expect(found).toBeGreaterThan(500);
+  expect(pushed).toBeGreaterThan(300);
+});
+
+test("a search that is out of patience ends at a window's border, and goes on from there to the same end", () => {
+  const all = Array.from(
+    { length: 45_000 },
+    (_, n): LogEntry => ({
+      ...{ ...scope, severity: "INFO", logName: "stdout", text: n % 10_000 === 9_999 ? "needle" : "hay" },
+      ...{ instant: BigInt(n >> 4) as Instant, code: ordinalCode(n & 15) },
+    }),
+  );
+  const path = fileWith(all);
+  const filter = { kind: "search", text: "needle" } as const;
+  const query = { filter, limit: 100, patience: -1 };
+  let place = behind(-1n as Instant);
+  const found: (string | undefined)[] = [];
+  const pages: boolean[] = [];
+  for (let more = true; more; more = pages.at(-1) === true) {
+    const findings = scan({ path, scope, query, place });
+    found.push(...findings.entries.map(({ instant, code }) => `${instant}.${Number(code)}`));
+    pages.push(findings.partial);
+    place = findings.seen ?? place;
+  }
+  expect(found).toEqual([9_999, 19_999, 29_999, 39_999].map((n) => `${n >> 4}.${n & 15}`));
+  expect(pages.filter(Boolean).length).toBeGreaterThan(1);
+  const backwards = scan({ path, scope, query });
+  expect(backwards).toMatchObject({ partial: true, seen: { instant: BigInt(44_999 >> 4) } });
+});

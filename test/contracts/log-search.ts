@@ -1,0 +1,262 @@
+/** The promises of `LogStore` for whoever reads on: pages along the cursor, filters, bounds. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import type { AccountId } from "../../core/domain/account.ts";
+import {
+  before,
+  behind,
+  comparePositions,
+  cursorOf,
+  type LogPosition,
+  parseCursor,
+} from "../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import { matcherOf } from "../../core/domain/log-filter/match.ts";
+import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
+import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { LogFindings, LogQuery } from "../../core/ports/log-store.ts";
+import { logFilter, newLogEntry } from "../arbitraries/index.ts";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { expectError, expectOk } from "./support.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+interface Scope {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+}
+
+const scopeOf = (subject: ProviderSubject): Scope => ({ owner: subject.account(), service: subject.name() });
+
+const line = (scope: Scope, text: string): NewLogEntry => ({ ...scope, severity: "INFO", logName: "stdout", text });
+
+const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+const asking = (filter: LogFilter = everything, limit = 1000, patience = 20_000): LogQuery => ({
+  filter,
+  limit,
+  patience,
+});
+
+const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
+  expectOk(provider.logs.append(entries));
+
+const after = ({ provider }: ProviderSubject, scope: Scope, place: LogPosition, query = asking()) =>
+  expectOk(provider.logs.after(scope, place, query));
+
+const newest = ({ provider }: ProviderSubject, scope: Scope, query = asking()) =>
+  expectOk(provider.logs.newest(scope, query));
+
+/** A place before everything. */
+const START = behind(0n as LogPosition["instant"]);
+
+/** As a client does it: each page from the cursor of the one before, which travels as text. */
+async function* pages(
+  subject: ProviderSubject,
+  scope: Scope,
+  queryOf: (page: number) => LogQuery,
+  from = START,
+): AsyncGenerator<LogFindings> {
+  let place = from;
+  for (let page = 0; ; page++) {
+    const findings = await after(subject, scope, place, queryOf(page));
+    yield findings;
+    if (findings.entries.length === 0 && !findings.partial) return;
+    place = parseCursor(cursorOf(findings.seen ?? place)) as LogPosition;
+  }
+}
+
+const follow = async (...args: Parameters<typeof pages>): Promise<LogEntry[]> =>
+  (await Array.fromAsync(pages(...args))).flatMap(({ entries }) => entries);
+
+/** The generated patterns mean the same to RE2 and to JavaScript. */
+const compile: CompilePattern = (pattern) => {
+  const expression = new RegExp(pattern, "u");
+  return (text) => expression.test(text);
+};
+
+const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
+
+const severe: LogFilter = { kind: "compare", path: ["severity"], op: ">=", literal: { text: "ERROR" } };
+
+export const logSearchCases: readonly Case[] = [
+  {
+    group: "cursor",
+    name: "thousands of entries at once are each met once, in order, whatever the limits",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const wanted = numbers(3000);
+      for (let at = 0; at < wanted.length; at += 1000)
+        await append(
+          subject,
+          wanted.slice(at, at + 1000).map((text) => line(scope, text)),
+        );
+      const limits = [1, 2, 7, 100, 999, 1000];
+      expect(texts(await follow(subject, scope, (page) => asking(everything, limits[page % limits.length])))).toEqual(
+        wanted,
+      );
+    },
+  },
+  {
+    group: "cursor",
+    name: "from every entry on, its later ones and no other follow",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(
+        subject,
+        numbers(30).map((text) => line(scope, text)),
+      );
+      const { entries } = await newest(subject, scope);
+      for (const [index, entry] of entries.entries())
+        expect(texts((await after(subject, scope, entry)).entries)).toEqual(numbers(30).slice(index + 1));
+    },
+  },
+  {
+    group: "cursor",
+    name: "a plain date-time is the place behind every entry of its instant",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const text of numbers(20)) await append(subject, [line(scope, text)]);
+      const { entries } = await newest(subject, scope);
+      for (const { instant } of entries) {
+        const later = entries.filter((one) => one.instant > instant);
+        expect(texts((await after(subject, scope, behind(instant))).entries)).toEqual(texts(later));
+        const same = entries.filter((one) => one.instant >= instant);
+        expect(texts((await after(subject, scope, before(instant))).entries)).toEqual(texts(same));
+      }
+    },
+  },
+  {
+    group: "cursor",
+    name: "who follows while others write misses nothing and meets nothing twice",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      let writing = true;
+      const write = async () => {
+        for (const text of numbers(120)) await append(subject, [line(scope, text)]);
+        writing = false;
+      };
+      const written = write();
+      const met: (string | undefined)[] = [];
+      let place = START;
+      for (let last = false; !last; ) {
+        last = !writing;
+        const { entries, seen } = await after(subject, scope, place, asking(everything, 7));
+        met.push(...texts(entries));
+        place = seen ?? place;
+        last &&= entries.length === 0;
+      }
+      await written;
+      expect(met).toEqual(numbers(120));
+    },
+  },
+  {
+    group: "seen",
+    name: "tells how far a search has come, and nothing where there was nothing",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      expect(await newest(subject, scope)).toEqual({ entries: [], partial: false });
+      expect(await after(subject, scope, START)).toEqual({ entries: [], partial: false });
+      await append(
+        subject,
+        numbers(9).map((text) => line(scope, text)),
+      );
+      const all = (await newest(subject, scope)).entries;
+      const [first, last] = [all[0] as LogEntry, all.at(-1) as LogEntry];
+      const places = [
+        await newest(subject, scope, asking(everything, 2)),
+        await newest(subject, scope, asking(severe)),
+        await after(subject, scope, first, asking(severe)),
+        await after(subject, scope, START),
+      ];
+      for (const { seen } of places) expect(comparePositions(seen as LogPosition, last)).toBe(0);
+      const page = await after(subject, scope, START, asking(everything, 1));
+      expect(comparePositions(page.seen as LogPosition, first)).toBe(0);
+      expect((await after(subject, scope, last)).seen).toBeUndefined();
+    },
+  },
+  {
+    group: "until",
+    name: "nothing younger is found or seen",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const text of numbers(12)) await append(subject, [line(scope, text)]);
+      const all = (await newest(subject, scope)).entries;
+      const middle = all[5] as LogEntry;
+      const older = all.filter(({ instant }) => instant <= middle.instant);
+      for (const filter of [everything, { kind: "search", text: "1" } as const]) {
+        const query = { ...asking(filter), until: middle.instant };
+        const wanted = older.filter(matcherOf(filter, compile));
+        for (const found of [await newest(subject, scope, query), await after(subject, scope, START, query)]) {
+          expect(texts(found.entries)).toEqual(texts(wanted));
+          expect(comparePositions(found.seen as LogPosition, older.at(-1) as LogEntry)).toBe(0);
+        }
+      }
+    },
+  },
+  {
+    group: "filter",
+    name: "finds exactly what matches, forwards, backwards and along the cursor, and never another's",
+    run: async (subject) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(newLogEntry(), { minLength: 5, maxLength: 25 }),
+          fc.array(logFilter(), { minLength: 1, maxLength: 4 }),
+          fc.integer({ min: 1, max: 9 }),
+          async (entries, filters, limit) => {
+            const scope = scopeOf(subject);
+            const others = [
+              { ...scope, owner: subject.account() },
+              { ...scope, service: subject.name() },
+            ];
+            for (const one of [scope, ...others])
+              await append(
+                subject,
+                entries.map((entry) => ({ ...entry, ...one })),
+              );
+            const all = (await newest(subject, scope)).entries;
+            expect(all).toHaveLength(entries.length);
+            for (const filter of filters) {
+              const wanted = all.filter(matcherOf(filter, compile));
+              expect((await newest(subject, scope, asking(filter, limit))).entries).toEqual(wanted.slice(-limit));
+              expect(await follow(subject, scope, () => asking(filter, limit))).toEqual(wanted);
+            }
+          },
+        ),
+        { numRuns: 10 },
+      );
+    },
+  },
+  {
+    group: "patience",
+    name: "a search without any patience finds everything all the same, page by page",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const wanted = numbers(2500);
+      for (let at = 0; at < wanted.length; at += 500)
+        await append(
+          subject,
+          wanted
+            .slice(at, at + 500)
+            .map((text) => ({ ...line(scope, text), severity: at % 1000 === 0 ? "ERROR" : "INFO" })),
+        );
+      const found = await follow(subject, scope, () => asking(severe, 1000, 0));
+      expect(texts(found)).toEqual(wanted.filter((text) => Math.floor(Number(text) / 500) % 2 === 0));
+    },
+  },
+  {
+    group: "abort",
+    name: "a search that nobody waits for any more is an error, and the next one works",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(subject, [line(scope, "one")]);
+      const { logs } = subject.provider;
+      const gone = { signal: AbortSignal.abort() };
+      const filter = { kind: "search", text: "one" } as const;
+      expect((await expectError(logs.newest(scope, asking(filter), gone))).kind).toBe("unavailable");
+      expect((await expectError(logs.after(scope, START, asking(filter), gone))).kind).toBe("unavailable");
+      expect(texts((await newest(subject, scope, asking(filter))).entries)).toEqual(["one"]);
+    },
+  },
+];
