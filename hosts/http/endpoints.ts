@@ -19,7 +19,7 @@ import { deployEventSchema } from "../../core/domain/deploy-events.ts";
 import { deployFields } from "../../core/domain/deploy-fields.ts";
 import { deploymentSchema } from "../../core/domain/deployment.ts";
 import { issue } from "../../core/domain/issue.ts";
-import { logPageSchema } from "../../core/domain/log-entry.ts";
+import { type LogPage, logPageSchema } from "../../core/domain/log-entry.ts";
 import {
   cancelFields,
   checkNameFields,
@@ -54,6 +54,13 @@ export interface JsonEndpoint extends Described {
     request: Raw,
     options: { readonly signal: AbortSignal },
   ) => ResultAsync<unknown, ControlPlaneError>;
+  /** What is not the answer's body but a header of it. Absent: all of it is the body. */
+  readonly render?: (answer: unknown) => Rendered;
+}
+
+export interface Rendered {
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /** An endpoint of its own kind: a form, a stream. Its handler stands with its subject. */
@@ -62,6 +69,11 @@ export interface SpecialEndpoint extends Described {
 }
 
 export type Endpoint = JsonEndpoint | SpecialEndpoint;
+
+const renderPage = (answer: unknown): Rendered => {
+  const { partial, ...body } = answer as LogPage;
+  return { body, headers: partial ? { "x-logs-partial": "true" } : {} };
+};
 
 const json = (endpoint: Omit<JsonEndpoint, "kind">): JsonEndpoint => ({ kind: "json", ...endpoint });
 
@@ -160,6 +172,7 @@ export const endpoints: readonly Endpoint[] = [
     fields: logsFields,
     answer: logPageSchema,
     run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
+    render: renderPage,
   }),
   notOffered("POST", "/v1/volume/create", "Create a volume.", volumes),
   notOffered("GET", "/v1/volume/list", "Your volumes, by name.", volumes),

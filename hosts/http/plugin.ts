@@ -119,7 +119,10 @@ const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
       endpoint.method === "GET" ? knownQuery(endpoint, request) : ((request.body ?? {}) as Record<string, unknown>);
     const { principal } = carry(request) as Required<Carried>;
     const answer = await endpoint.run(controlPlane, principal, raw, new WhileWanted(reply));
-    return answer.isErr() ? refuse(reply, answer.error) : reply.send(answer.value);
+    if (answer.isErr()) return refuse(reply, answer.error);
+    if (endpoint.render === undefined) return reply.send(answer.value);
+    const { body, headers } = endpoint.render(answer.value);
+    return reply.headers(headers).send(body);
   };
 
 /** Unknown query parameters are ignored, unlike unknown fields of a body (contract section 3). */

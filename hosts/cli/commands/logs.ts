@@ -1,28 +1,14 @@
 /** `portside logs NAME` */
+import { parseInstant } from "../../../core/domain/instant.ts";
 import type { LogPage } from "../../../core/domain/log-entry.ts";
 import { findAccount } from "../account.ts";
-import { Client } from "../client.ts";
-import { type Command, clientOptions } from "../command.ts";
-import { type Io, paint, print, printJson, UsageError } from "../io.ts";
-import { logText } from "../log-text.ts";
+import { Client, Refused } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { CommandError, type Io, printJson, say, UsageError } from "../io.ts";
+import { followLog, type LogRow } from "../log-follow.ts";
+import { printRow } from "../log-print.ts";
 
-type Row = LogPage["logs"][number];
-
-const colours: Partial<Record<Row["severity"], Parameters<typeof paint>[1]>> = {
-  DEBUG: "dim",
-  WARNING: "yellow",
-  ERROR: "red",
-  CRITICAL: "red",
-  ALERT: "red",
-  EMERGENCY: "red",
-};
-
-export const printRow = (io: Io, row: Row): void => {
-  const time = paint(io.stdout, "dim", row.timestamp.slice(0, 23).replace("T", " "));
-  const colour = colours[row.severity];
-  const text = logText(row.message);
-  print(io, `${time} ${row.severity.padEnd(8)} ${colour === undefined ? text : paint(io.stdout, colour, text)}`);
-};
+const PAGE = 1000;
 
 const readCount = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined;
@@ -30,22 +16,101 @@ const readCount = (text: string | undefined): number | undefined => {
   return Number(text);
 };
 
+const units = new Map([
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** A time ago (`30m`, `24h`, `7d`), or a date-time. */
+export const readSince = (text: string | undefined, now: number): string | undefined => {
+  if (text === undefined) return undefined;
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count !== undefined && unit !== undefined)
+    return new Date(now - Number(count) * (units.get(unit) as number)).toISOString();
+  if (parseInstant(text) !== undefined) return text;
+  throw new UsageError(`-s takes a time ago, such as 30m, 24h or 7d, or a date-time, not '${text}'.`);
+};
+
+interface Asked {
+  readonly deployment_name: string;
+  readonly query?: string;
+}
+
+const readPage = async (client: Client, io: Io, request: object): Promise<LogPage> => {
+  const response = await client.expectOk("/v1/deployment/logs", { json: request, signal: io.signal });
+  const page = (await response.json()) as LogPage;
+  return { ...page, partial: response.headers.get("x-logs-partial") === "true" };
+};
+
+/** Every entry since a moment, or the newest so many of them. */
+const readAll = async (client: Client, io: Io, asked: Asked, since: string, limit: number | undefined) => {
+  const rows: LogRow[] = [];
+  for (let from = since; ; ) {
+    const page = await readPage(client, io, { ...asked, since: from, limit: PAGE });
+    rows.push(...page.logs);
+    if (limit !== undefined && rows.length > limit) rows.splice(0, rows.length - limit);
+    if (page.logs.length < PAGE && !page.partial) return { rows, cursor: page.cursor };
+    from = page.cursor;
+  }
+};
+
+const readFirst = async (client: Client, io: Io, asked: Asked, input: Input) => {
+  const limit = readCount(input.text("lines"));
+  const since = readSince(input.text("since"), Date.now());
+  if (since !== undefined) return readAll(client, io, asked, since, limit);
+  const page = await readPage(client, io, { ...asked, ...(limit === undefined ? {} : { limit }) });
+  if (page.partial) say(io, "The search took long and was cut; older entries may match, too. Narrow it with -s.");
+  return { rows: page.logs, cursor: page.cursor };
+};
+
+/** True for what passes by itself: a server that restarts, a rate that was reached. */
+const passes = (error: unknown): boolean =>
+  error instanceof Refused ? error.status === 429 || error.status >= 500 : error instanceof CommandError;
+
+const follow = async (client: Client, io: Io, asked: Asked, since: string, show: (row: LogRow) => void) => {
+  const read = async (from: string | undefined): Promise<LogPage | undefined> => {
+    try {
+      return await readPage(client, io, { ...asked, limit: PAGE, since: from });
+    } catch (error) {
+      if (io.signal.aborted || passes(error)) return undefined;
+      throw error;
+    }
+  };
+  const onSilence = () => say(io, "The platform does not answer; waiting for it…");
+  for await (const row of followLog(read, { since, signal: io.signal, onSilence })) show(row);
+};
+
 export const logs: Command = {
-  usage: "logs NAME [-n N] [--json]",
+  usage: "logs NAME [-f] [-q FILTER] [-s 1h] [-n N] [--json]",
   options: {
     ...clientOptions,
+    follow: { type: "boolean", short: "f", description: "Go on with what comes, until Ctrl-C." },
+    query: {
+      type: "string",
+      short: "q",
+      value: "FILTER",
+      description: "Only what matches, such as 'severity>=ERROR'.",
+    },
+    since: {
+      type: "string",
+      short: "s",
+      value: "TIME",
+      description: "From a time ago (30m, 24h, 7d) or a date-time on.",
+    },
     lines: { type: "string", short: "n", value: "N", description: "The newest N entries (100)." },
   },
   positionals: { min: 1, max: 1 },
+  notes: ["Filters are the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'."],
   run: async (input, io) => {
-    const limit = readCount(input.text("lines"));
     const client = new Client(findAccount(io, input.text("url")));
-    const request = { deployment_name: input.positionals[0], ...(limit === undefined ? {} : { limit }) };
-    const page = await client.call<LogPage>("/v1/deployment/logs", { json: request });
-    for (const row of page.logs) {
-      if (input.flag("json")) printJson(io, row);
-      else printRow(io, row);
-    }
+    const query = input.text("query");
+    const asked = { deployment_name: input.positionals[0] as string, ...(query === undefined ? {} : { query }) };
+    const show = (row: LogRow): void => (input.flag("json") ? printJson(io, row) : printRow(io, row));
+    const { rows, cursor } = await readFirst(client, io, asked, input);
+    for (const row of rows) show(row);
+    if (input.flag("follow")) await follow(client, io, asked, cursor, show);
     return 0;
   },
 };

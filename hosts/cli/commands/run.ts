@@ -3,19 +3,17 @@ import { mkdirSync, watch, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, type Io, paint, print, say, UsageError } from "../io.ts";
-import { LogTail } from "../log-tail.ts";
+import { followLog } from "../log-follow.ts";
+import { printRow } from "../log-print.ts";
 import { packFolder } from "../pack.ts";
 import { printRecord } from "../progress.ts";
 import { type Deployable, readDeployable } from "../project.ts";
-import { printRow } from "./logs.ts";
 
 const SETTLE_MS = 300;
-const TAIL_MS = 250;
 const STATE = ".portside";
 
 const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
@@ -60,12 +58,11 @@ const watchFolder = (folder: string, signal: AbortSignal, changed: () => void): 
 };
 
 const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
-  const tail = new LogTail();
-  while (!io.signal.aborted) {
-    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: 1000 });
-    if (page.isOk()) for (const row of tail.take(page.value.logs)) printRow(io, row);
-    await sleep(TAIL_MS, undefined, { signal: io.signal }).catch(() => undefined);
-  }
+  const read = async (since: string | undefined) => {
+    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: 1000, since });
+    return page.isOk() ? page.value : undefined;
+  };
+  for await (const row of followLog(read, { since: undefined, signal: io.signal })) printRow(io, row);
 };
 
 const isFree = (port: number): Promise<boolean> =>

@@ -94,7 +94,7 @@ describe("what is not offered yet is a 501 in the words of the capability that l
   });
 
   test("a field that needs one is a 422 that names it", async () => {
-    const { volumes, cron, logs } = (await api.call("GET", "/v1/capabilities")).json;
+    const { volumes, cron } = (await api.call("GET", "/v1/capabilities")).json;
     const deploy = async (fields: Record<string, string>) => {
       const answer = await api.deploy({ function_name: "app", volumes: "{}", ...fields }, undefined, {
         path: "/v1/deploy/plan",
@@ -103,12 +103,5 @@ describe("what is not offered yet is a 501 in the words of the capability that l
     };
     expect(await deploy({ volumes: '{"/data":"v"}' })).toEqual([["body.volumes: unsupported"], volumes.mounts.reason]);
     expect(await deploy({ schedule: "0 9 * * *" })).toEqual([["body.schedule: unsupported"], cron.schedules.reason]);
-    const read = async (fields: object) => {
-      const answer = await api.call("POST", "/v1/deployment/logs", { json: { deployment_name: "app", ...fields } });
-      return [problemsOf(answer), answer.json.detail[0].msg];
-    };
-    const since = "2026-01-31T09:00:00Z";
-    expect(await read({ since })).toEqual([["body.since: unsupported"], logs.since.reason]);
-    expect(await read({ query: "severity>=ERROR" })).toEqual([["body.query: unsupported"], logs.query.reason]);
   });
 });
