@@ -6,11 +6,27 @@ import { coldStart } from "./cold-start.ts";
 import { deploy } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
+import { logFollow, logHttp, logIngest } from "./logs-live.ts";
+import { filterParse, logFilters, logPages } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
 import { version } from "./version.ts";
 
-const benches: readonly Bench[] = [deploy, coldStart, ingress, list, idleServe, idleService, version];
+const benches: readonly Bench[] = [
+  deploy,
+  coldStart,
+  ingress,
+  list,
+  idleServe,
+  idleService,
+  version,
+  logPages,
+  logFilters,
+  filterParse,
+  logIngest,
+  logFollow,
+  logHttp,
+];
 
 const { values, positionals } = parseArgs({
   options: { json: { type: "string" }, small: { type: "boolean", default: false } },

@@ -113,3 +113,13 @@ test("a running store does so by itself, also for accounts that have been quiet 
   expect(await left(quiet)).toBe(0);
   await second.close();
 });
+
+test("who follows goes on behind the cut, with what is left", () => {
+  withFile((file) => {
+    file.write([10, 20, 30, 40].map((n) => entry(app, n)));
+    const [first] = file.newest({ owner: acme, service: app }, 4);
+    file.retain(30n as Instant, 2 ** 30);
+    const left = file.after({ owner: acme, service: app }, first as LogEntry, 10);
+    expect(left.map(({ text }) => text)).toEqual(["line 30", "line 40"]);
+  });
+});

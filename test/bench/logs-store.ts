@@ -1,0 +1,146 @@
+/** The log of one machine in its store: pages at any size, filters, and reading a filter. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LogFile } from "../../adapters/local/logs/file.ts";
+import { scan } from "../../adapters/local/logs/scan.ts";
+import { compileRe2 } from "../../adapters/shared/re2.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import type { Instant } from "../../core/domain/instant.ts";
+import { behind, ordinalCode } from "../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import { type Bench, type Contender, median } from "./bench.ts";
+
+const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
+const BEGAN = 1_767_225_600_000_000_000n;
+const BATCH = 10_000;
+
+/** One entry a millisecond: JSON lines of a shop, every thousandth an error. */
+const entryAt = (n: number): LogEntry => ({
+  ...scope,
+  severity: n % 1000 === 999 ? "ERROR" : "INFO",
+  logName: "stdout",
+  revision: "app-00001",
+  instance: "i1",
+  json: { message: `order ${n} was placed`, user: `user-${n % 5000}`, path: "/orders", items: n % 7 },
+  instant: (BEGAN + BigInt(n) * 1_000_000n) as Instant,
+  code: ordinalCode(0),
+});
+
+const fill = (path: string, count: number): void => {
+  const file = new LogFile(path);
+  for (let from = 0; from < count; from += BATCH)
+    file.write(Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => entryAt(from + n)));
+  file.close();
+};
+
+const timed = (work: () => void): number => {
+  const begun = performance.now();
+  work();
+  return performance.now() - begun;
+};
+
+const PAGES = 300;
+
+/** The median time of a page of 100 behind random places. */
+const pages = (name: string, path: string, count: number): Contender & Disposable => {
+  const file = new LogFile(path);
+  const page = () => {
+    const place = behind((BEGAN + BigInt(Math.floor(Math.random() * count)) * 1_000_000n) as Instant);
+    return timed(() => void file.after(scope, place, 100));
+  };
+  return {
+    name,
+    measure: async () => median(Array.from({ length: PAGES }, page)),
+    [Symbol.dispose]: () => file.close(),
+  };
+};
+
+const inFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), "portside-bench-logs-"));
+  return { folder, remove: () => rmSync(folder, { recursive: true }) };
+};
+
+export const logPages: Bench = {
+  name: "log-pages",
+  question: "a page of 100 entries behind a random place, in the store, by the entries that are there",
+  unit: "ms",
+  goals: [
+    { at: "most", bound: 1 },
+    { peer: "100 thousand", at: "most", bound: 1.5 },
+  ],
+  prepare: async ({ small }) => {
+    const { folder, remove } = inFolder();
+    const sizes = [
+      ["10 million", small ? 30_000 : 10_000_000],
+      ["1 million", small ? 20_000 : 1_000_000],
+      ["100 thousand", small ? 10_000 : 100_000],
+    ] as const;
+    const contenders = sizes.map(([name, count]) => {
+      const path = join(folder, `${count}.sqlite`);
+      fill(path, count);
+      return pages(name, path, count);
+    });
+    const [subject, ...peers] = contenders as [(typeof contenders)[number], ...(typeof contenders)[number][]];
+    return {
+      subject,
+      peers,
+      [Symbol.asyncDispose]: async () => {
+        for (const one of contenders) one[Symbol.dispose]();
+        remove();
+      },
+    };
+  },
+};
+
+export const logFilters: Bench = {
+  name: "log-filters",
+  question: "the newest 100 matches among a million entries, by how many match",
+  unit: "ms",
+  goals: [],
+  prepare: async ({ small }) => {
+    const { folder, remove } = inFolder();
+    const path = join(folder, "log.sqlite");
+    fill(path, small ? 20_000 : 1_000_000);
+    const search = (name: string, text: string): Contender => {
+      const filter = parseLogFilter(text, compileRe2)._unsafeUnwrap();
+      const query = { filter, limit: 100, patience: 60_000 };
+      return { name, measure: async () => timed(() => void scan({ path, scope, query })) };
+    };
+    return {
+      subject: search("one of a thousand, by severity", "severity>=ERROR"),
+      peers: [
+        search("every entry", "severity>=INFO"),
+        search("one of five thousand, by a field", 'jsonPayload.user="user-42"'),
+        search("none, by a word", "nowhere"),
+        search("none, by a regular expression", 'jsonPayload.message=~"^never.*"'),
+      ],
+      [Symbol.asyncDispose]: async () => remove(),
+    };
+  },
+};
+
+const TYPICAL = 'severity>=WARNING AND jsonPayload.user="ann" (timeout OR "connection reset") -httpRequest.status<500';
+
+export const filterParse: Bench = {
+  name: "log-filter-parse",
+  question: `reading a typical filter: ${TYPICAL}`,
+  unit: "µs",
+  goals: [{ at: "most", bound: 50 }],
+  prepare: async () => ({
+    subject: {
+      name: "parseLogFilter",
+      measure: async () => {
+        const times = 2000;
+        const took = timed(() => {
+          for (let n = 0; n < times; n++) parseLogFilter(TYPICAL, compileRe2)._unsafeUnwrap();
+        });
+        return (took / times) * 1000;
+      },
+    },
+    peers: [],
+    [Symbol.asyncDispose]: async () => undefined,
+  }),
+};

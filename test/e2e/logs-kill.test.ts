@@ -1,0 +1,70 @@
+/** kill -9 while a service logs ten thousand numbered lines a second: what was kept has no gap and no double. */
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { sourceOf } from "../support/archives.ts";
+import { folderWith } from "../support/folders.ts";
+import { Client, serve } from "../support/served.ts";
+
+/** A hundred lines every ten milliseconds, each with its number and its moment. */
+const numbering = `
+require("node:http").createServer((req, res) => res.end("ok")).listen(process.env.PORT);
+let n = 0;
+setInterval(() => {
+  let lines = "";
+  for (let i = 0; i < 100; i++) lines += "n " + n++ + " " + Date.now() + "\\n";
+  process.stdout.write(lines);
+}, 10);
+process.stdout.on("error", () => process.exit(1));
+`;
+
+/** What may be lost is younger than this: the time between two writes, and what a busy machine needs besides. */
+const YOUNG_MS = 200;
+const BUSY_MS = 1500;
+
+interface Line {
+  readonly n: number;
+  readonly at: number;
+}
+
+/** Every numbered line, along the cursor. */
+const linesOf = async (url: string, key: string): Promise<Line[]> => {
+  const lines: Line[] = [];
+  for (let since = "2020-01-01T00:00:00Z"; ; ) {
+    const response = await fetch(`${url}/v1/deployment/logs`, {
+      method: "POST",
+      headers: { "x-api-key": key, "content-type": "application/json" },
+      body: JSON.stringify({ deployment_name: "app", since, limit: 1000 }),
+    });
+    const { logs, cursor } = (await response.json()) as { logs: { message: string }[]; cursor: string };
+    if (logs.length === 0) return lines;
+    for (const { message } of logs) {
+      const [, n, at] = /^n (\d+) (\d+)$/.exec(message) ?? [];
+      if (n !== undefined) lines.push({ n: Number(n), at: Number(at) });
+    }
+    since = cursor;
+  }
+};
+
+test("nothing that was older than a fifth of a second is missing or doubled", async () => {
+  using folder = folderWith();
+  const options = { runner: "process" };
+  const killed = await serve(folder.path, options);
+  const key = killed.apiKey ?? "";
+  const source = sourceOf({ "package.json": "{}", "server.js": numbering });
+  const records = await Array.fromAsync(new Client(killed.url, key).deploy("app", source));
+  expect(records.at(-1)?.status).toBe("DONE");
+  const { url } = records.at(-1) as { url: string };
+  expect(await (await fetch(url)).text()).toBe("ok");
+  await expect.poll(async () => (await linesOf(killed.url, key)).length, { timeout: 30_000 }).toBeGreaterThan(10_000);
+  const at = Date.now();
+  const ended = once(killed.child, "exit");
+  killed.child.kill("SIGKILL");
+  await ended;
+  const server = await serve(folder.path, options);
+  const kept = (await linesOf(server.url, key)).filter((line) => line.at <= at);
+  expect(kept.length).toBeGreaterThan(10_000);
+  expect(kept.map(({ n }) => n)).toEqual(Array.from({ length: kept.length }, (_, n) => n));
+  expect(at - (kept.at(-1)?.at ?? 0)).toBeLessThan(YOUNG_MS + BUSY_MS);
+  server.child.kill("SIGTERM");
+  await once(server.child, "exit");
+});

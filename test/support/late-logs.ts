@@ -1,0 +1,42 @@
+/** A log as the clouds keep it: entries carry times of their own, and are shown a while after they were written. */
+
+import { compileRe2 } from "../../adapters/shared/re2.ts";
+import type { Instant } from "../../core/domain/instant.ts";
+import { comparePositions, type LogPosition, nameCode } from "../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { matcherOf } from "../../core/domain/log-filter/match.ts";
+import type { LogFindings, LogQuery, LogStore } from "../../core/ports/log-store.ts";
+import type { Clock } from "../../core/ports/system.ts";
+import { okAsync } from "../../core/result.ts";
+
+/** An entry, the name that the store gave it, and when searches begin to show it. */
+export interface LateEntry {
+  readonly entry: Omit<LogEntry, "code">;
+  readonly id: string;
+  readonly shownAt: Instant;
+}
+
+export const createLateLogs = (entries: readonly LateEntry[], clock: Clock): LogStore => {
+  const shown = ({ until }: LogQuery): LogEntry[] =>
+    entries
+      .filter(({ entry, shownAt }) => shownAt <= clock.now() && (until === undefined || entry.instant <= until))
+      .map(({ entry, id }): LogEntry => ({ ...entry, code: nameCode(id) }))
+      .toSorted(comparePositions);
+  const findings = (found: readonly LogEntry[], seen: LogPosition | undefined): LogFindings => ({
+    entries: found,
+    partial: false,
+    ...(seen === undefined ? {} : { seen }),
+  });
+  return {
+    append: () => okAsync(undefined),
+    newest: (_scope, query) => {
+      const all = shown(query);
+      return okAsync(findings(all.filter(matcherOf(query.filter, compileRe2)).slice(-query.limit), all.at(-1)));
+    },
+    after: (_scope, place, query) => {
+      const all = shown(query).filter((one) => comparePositions(one, place) > 0);
+      const matches = all.filter(matcherOf(query.filter, compileRe2)).slice(0, query.limit);
+      return okAsync(findings(matches, matches.length === query.limit ? matches.at(-1) : all.at(-1)));
+    },
+  };
+};
