@@ -39,16 +39,23 @@ const signalNames: Readonly<Record<number, string>> = {
 /** The marker by which a job's processes are found, whatever becomes of their parents. */
 export const MARKER = "PORTSIDE_INSTANCE";
 
+/**
+ * A process shows no environment while it becomes another program, which on a busy machine takes a while; and a look may
+ * come between a parent's end and its child's beginning. So many looks in a row have to find none.
+ */
+const QUIET_LOOKS = 6;
+const LOOK_MS = 20;
+const MOST_LOOKS = 100;
+
 /** Ends every process with such an entry in its environment; a bounded fight against one that keeps forking. */
 const killThoseWith = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
-  for (let round = 0; round < 50 && quiet < 2; round++) {
+  for (let round = 0; round < MOST_LOOKS && quiet < QUIET_LOOKS; round++) {
     const marked = allProcesses().filter(({ pid }) => environmentOf(pid).some(isMark));
     for (const { pid } of marked) signalProcess(pid, "SIGKILL");
     if (round === 0 && marked.length === 0) return;
-    // Where there were some, one look that finds none may have come between a parent's end and its child's beginning.
     quiet = marked.length === 0 ? quiet + 1 : 0;
-    await sleep(10);
+    await sleep(LOOK_MS);
   }
 };
 
