@@ -5,7 +5,7 @@ import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
 import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
-import { accountLimits, archiveLimits, deployLimits, fieldLimits } from "../core/domain/limits.ts";
+import { accountLimits, archiveLimits, deployLimits, fieldLimits, logLimits } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
 
@@ -82,6 +82,11 @@ const limits = (): string => {
     ["an ended deploy can be followed for", seconds(deployLimits.kept)],
     ["build output in the stream", formatMemory(deployLimits.outputBytes)],
   ];
+  const reading = [
+    ["entries of a page", String(fieldLimits.logs.max)],
+    ["characters of a filter", String(logLimits.filterChars)],
+    ["scanning for one page, then the page is partial", seconds(logLimits.patience)],
+  ];
   return `# Limits
 
 ${MADE}
@@ -103,6 +108,10 @@ ${table(["what", "most"], account)}
 ## A deploy (the first two and the queue are settings)
 
 ${table(["what", "bound"], deploy)}
+
+## Reading logs
+
+${table(["what", "most"], reading)}
 `;
 };
 

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
+import { cursorOf, type LogPosition, parseCursor } from "../../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import type { LogFilter } from "../../../../core/domain/log-filter/tree.ts";
+import { everything, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 import { type Folder, folderWith } from "../../../support/folders.ts";
 import { every } from "../../../support/log-queries.ts";
@@ -14,11 +15,14 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 
 let folder: Folder;
 let logs: LocalLogs;
-beforeEach(() => {
-  folder = folderWith();
+const open = (): void => {
   logs = new LocalLogs({
     ...{ folder: folder.path, clock: createSystemClock(), logger: silent, retentionDays: 30, maxBytes: 2 ** 30 },
   });
+};
+beforeEach(() => {
+  folder = folderWith();
+  open();
 });
 afterEach(async () => {
   await logs.close();
@@ -65,5 +69,20 @@ test("what is appended before a search is found by it", async () => {
     void logs.push(line(`needle ${n}`));
     const found = await logs.newest(scope, { ...every(), filter: { kind: "search", text: `needle ${n}` } });
     expect(found._unsafeUnwrap().entries.map(({ text }) => text)).toContain(`needle ${n}`);
+  }
+});
+
+test("a cursor leads on after a restart, with a filter and without", async () => {
+  expect((await logs.append(Array.from({ length: 30 }, (_, n) => line(`line ${n}`)))).isOk()).toBe(true);
+  const entries = (await logs.newest(scope, every())).map(({ entries }) => entries)._unsafeUnwrap();
+  await logs.close();
+  open();
+  for (const [index, entry] of entries.entries()) {
+    const place = parseCursor(cursorOf(entry)) as LogPosition;
+    const wanted = entries.slice(index + 1).map(({ text }) => text);
+    for (const filter of [everything, { kind: "search", text: "line" } as const]) {
+      const found = await logs.after(scope, place, { ...every(), filter });
+      expect(found._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(wanted);
+    }
   }
 });
