@@ -26,6 +26,7 @@ export async function* followLog(read: ReadPage, options: FollowOptions): AsyncG
   let silent = false;
   while (!signal.aborted) {
     const page = await read(since);
+    if (signal.aborted) return;
     if (page === undefined) {
       if (!silent) onSilence?.();
       silent = true;

@@ -33,16 +33,19 @@ const readPage = async (server: Server, request: object): Promise<LogPage> => {
   return (await response.json()) as LogPage;
 };
 
-/** Prints numbered JSON lines as fast as its pipe takes them, for as long as it is asked to. */
+/** Prints numbered JSON lines for as long as it is asked to: so many every ten milliseconds, or as fast as its pipe takes them. */
 const printing = `
 let n = 0;
 require("node:http").createServer(async (req, res) => {
-  const ends = Date.now() + Number(new URL(req.url, "http://x").searchParams.get("ms"));
+  const asked = new URL(req.url, "http://x").searchParams;
+  const pace = Number(asked.get("pace") ?? 0);
+  const begun = Date.now();
+  const ends = begun + Number(asked.get("ms"));
   while (Date.now() < ends) {
     let lines = "";
-    for (let i = 0; i < 200; i++) lines += JSON.stringify({ level: 30, time: Date.now(), n: n++, msg: "an order was placed", user: "ann" }) + "\\n";
+    for (let i = 0; i < (pace || 200); i++) lines += JSON.stringify({ level: 30, time: Date.now(), n: n++, msg: "an order was placed", user: "ann" }) + "\\n";
     if (!process.stdout.write(lines)) await new Promise((drained) => process.stdout.once("drain", drained));
-    else await new Promise(setImmediate);
+    else await new Promise((next) => (pace ? setTimeout(next, 10) : setImmediate(next)));
   }
   res.end(String(n));
 }).listen(process.env.PORT);
@@ -58,32 +61,47 @@ export const logIngest: Bench = {
     const url = await deployed(server, printing);
     const millis = small ? 1000 : 10_000;
     let before = 0;
-    const health: number[] = [];
     const measure = async () => {
-      const run = fetch(`${url}?ms=${millis}`);
-      let running = true;
-      void run.finally(() => {
-        running = false;
-      });
-      while (running) {
-        const begun = performance.now();
-        await (await fetch(`${server.url}/health`)).text();
-        health.push(performance.now() - begun);
-        await sleep(5);
-      }
-      const count = Number(await (await run).text());
+      const count = Number(await (await fetch(`${url}?ms=${millis}`)).text());
       const lines = count - before;
       before = count;
       return lines / (millis / 1000);
     };
     return {
       subject: { name: "one service", measure },
-      peers: [
-        {
-          name: "GET /health meanwhile, p99 ms",
-          measure: async () => health.sort((a, b) => a - b)[Math.floor(health.length * 0.99)] ?? 0,
-        },
-      ],
+      peers: [],
+      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+    };
+  },
+};
+
+export const logDelay: Bench = {
+  name: "log-delay",
+  question: "GET /health, 99th percentile, while a service logs 30,000 JSON lines a second",
+  unit: "ms",
+  goals: [{ at: "most", bound: 20 }],
+  prepare: async ({ small }) => {
+    const server = await startServer("--runner", "process");
+    const url = await deployed(server, printing);
+    const measure = async () => {
+      const run = fetch(`${url}?ms=${small ? 500 : 8000}&pace=330`);
+      let running = true;
+      void run.finally(() => {
+        running = false;
+      });
+      const times: number[] = [];
+      while (running) {
+        const begun = performance.now();
+        await (await fetch(`${server.url}/health`)).text();
+        times.push(performance.now() - begun);
+        await sleep(5);
+      }
+      await (await run).text();
+      return times.sort((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0;
+    };
+    return {
+      subject: { name: "GET /health", measure },
+      peers: [],
       [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
     };
   },

@@ -6,7 +6,7 @@ import { coldStart } from "./cold-start.ts";
 import { deploy } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
-import { logFollow, logHttp, logIngest } from "./logs-live.ts";
+import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
 import { filterParse, logFilters, logPages } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
@@ -24,6 +24,7 @@ const benches: readonly Bench[] = [
   logFilters,
   filterParse,
   logIngest,
+  logDelay,
   logFollow,
   logHttp,
 ];

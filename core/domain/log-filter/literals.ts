@@ -43,4 +43,7 @@ export const durationOf = (text: string): number | undefined => {
  * of one meaning may differ (final sigma, sharp s).
  * https://www.unicode.org/reports/tr31/#NFKC_Modifications
  */
-export const fold = (text: string): string => text.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC");
+export const fold = (text: string): string =>
+  /^\p{ASCII}*$/u.test(text)
+    ? text.toUpperCase()
+    : text.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC");

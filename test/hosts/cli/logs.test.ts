@@ -73,7 +73,7 @@ test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C",
       if (text.includes("line 4")) stop.abort();
     },
   });
-  expect((await ran).code).toBe(0);
+  expect(await ran).toMatchObject({ code: 0, stderr: "" });
   expect([...shown.matchAll(/line \d/g)].map(String)).toEqual(["line 1", "line 2", "line 3", "line 4"]);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
   expect(shown).toMatch(/ERROR {4}\u001b\[31mline 3/);
