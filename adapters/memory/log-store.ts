@@ -1,7 +1,6 @@
 /** Log entries in arrays, one a deployment, in the order of their positions. */
-import type { Instant } from "../../core/domain/instant.ts";
-import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import { behind, comparePositions, type LogPosition, nextPosition } from "../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
 import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { unavailable } from "../../core/errors.ts";
@@ -9,12 +8,6 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports
 import type { Clock } from "../../core/ports/system.ts";
 import { errAsync, okAsync } from "../../core/result.ts";
 import { scopeKey, type World } from "./world.ts";
-
-const place = (entry: NewLogEntry, last: LogEntry | undefined, now: Instant): LogEntry => {
-  const instant = last !== undefined && last.instant > now ? last.instant : now;
-  const code = ordinalCode(last?.instant === instant ? Number(last.code) + 1 : 0);
-  return { ...structuredClone(entry), instant, code };
-};
 
 const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
 
@@ -52,7 +45,7 @@ export const createMemoryLogs = (
         const key = scopeKey(entry.owner, entry.service);
         const log = world.logs.get(key) ?? [];
         world.logs.set(key, log);
-        log.push(place(entry, log.at(-1), now));
+        log.push({ ...structuredClone(entry), ...nextPosition(log.at(-1), now) });
       }
       return okAsync(undefined);
     },

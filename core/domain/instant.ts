@@ -77,6 +77,12 @@ export const splitInstant = (instant: Instant): { seconds: string; nanos: bigint
   return { seconds: `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${clock}`, nanos };
 };
 
+/** An instant as `YYYY-MM-DDTHH:MM:SS.` and nine digits, without an offset. */
+export const withNanoseconds = (instant: Instant): string => {
+  const { seconds, nanos } = splitInstant(instant);
+  return `${seconds}.${pad(nanos, 9)}`;
+};
+
 /** The shortest of 0, 3, 6 or 9 fraction digits that says the instant exactly. */
 export const timestampOf = (instant: Instant): Timestamp => {
   const { seconds, nanos } = splitInstant(instant);

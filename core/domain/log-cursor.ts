@@ -5,7 +5,7 @@
  * within its nanosecond. The nanoseconds are those before the entry's own, so that a cursor that somebody cuts short
  * lies before the entry, never behind others of its moment: it may repeat entries and loses none (contract 4.6).
  */
-import { type Instant, parseDateTime, splitInstant, timestampOf } from "./instant.ts";
+import { type Instant, parseDateTime, timestampOf, withNanoseconds } from "./instant.ts";
 
 /** A place in the total order of a deployment's log: the nanosecond, then the entry's code within it. */
 export interface LogPosition {
@@ -32,6 +32,12 @@ export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIN
 /** The place before every entry of an instant. */
 export const before = (instant: Instant): LogPosition => behind((instant - 1n) as Instant);
 
+/** The place of an entry that comes now, behind the last one: in a store that counts, whatever its clock does. */
+export const nextPosition = (last: LogPosition | undefined, now: Instant): LogPosition => {
+  if (last === undefined || last.instant < now) return { instant: now, code: ordinalCode(0) };
+  return { instant: last.instant, code: ordinalCode(Number(last.code) + 1) };
+};
+
 export const comparePositions = (a: LogPosition, b: LogPosition): number =>
   a.instant < b.instant || (a.instant === b.instant && a.code < b.code)
     ? -1
@@ -41,8 +47,7 @@ export const comparePositions = (a: LogPosition, b: LogPosition): number =>
 
 export const cursorOf = ({ instant, code }: LogPosition): string => {
   if (code === BEHIND_ALL) return timestampOf(instant);
-  const { seconds, nanos } = splitInstant((instant - 1n) as Instant);
-  return `${seconds}.${String(nanos).padStart(9, "0")}${code}+00:00`;
+  return `${withNanoseconds((instant - 1n) as Instant)}${code}+00:00`;
 };
 
 /** Reads a cursor, or any date-time with an offset, which is the place behind every entry of its instant. */

@@ -55,18 +55,18 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
 
 /** Adds matches until there are enough; true once there are. */
 const collect = (
-  rows: Iterable<LogEntry>,
+  rows: Iterable<unknown>,
+  owner: AccountId,
   matches: (entry: LogEntry) => boolean,
   found: LogEntry[],
   limit: number,
 ): boolean => {
-  for (const entry of rows) if (matches(entry) && found.push(entry) === limit) return true;
+  for (const row of rows) {
+    const entry = entryOf(owner, row as Row);
+    if (matches(entry) && found.push(entry) === limit) return true;
+  }
   return false;
 };
-
-function* entriesOf(owner: AccountId, rows: Iterable<unknown>): Generator<LogEntry> {
-  for (const row of rows) yield entryOf(owner, row as Row);
-}
 
 const scanRows = (db: DatabaseSync, { scope, query, place }: Search): LogFindings => {
   const { owner, service } = scope;
@@ -87,7 +87,7 @@ const scanRows = (db: DatabaseSync, { scope, query, place }: Search): LogFinding
   for (let size = FIRST_WINDOW; ; size = WINDOW) {
     const border = last.get(service, from.ns, from.ord, end, size - 1) as Key | undefined;
     const rows = read.iterate(service, from.ns, from.ord, end, size, ...where.params);
-    const enough = collect(entriesOf(owner, rows), matches, found, query.limit);
+    const enough = collect(rows, owner, matches, found, query.limit);
     const over = enough || border === undefined;
     if (over || performance.now() > ends) {
       const seen = seenBy(enough, border);

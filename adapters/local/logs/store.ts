@@ -8,7 +8,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
-import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
+import { type LogPosition, nextPosition } from "../../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { isEverything } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -36,22 +36,14 @@ export interface LogConfig {
   readonly maxBytes: number;
 }
 
-/** The place of the last entry of a service. */
-interface Last {
-  readonly instant: Instant;
-  readonly ordinal: number;
-}
-
 interface AccountLog {
   readonly file: LogFile;
-  readonly last: Map<string, Last>;
+  /** The place of the last entry of each service. */
+  readonly last: Map<string, LogPosition>;
   waiting: LogEntry[];
 }
 
 const ENDING = ".sqlite";
-
-const lastOf = (entry: LogEntry | undefined): Last | undefined =>
-  entry === undefined ? undefined : { instant: entry.instant, ordinal: Number(entry.code) };
 
 /** Raw account ids stay out of file names. */
 const fileName = (owner: AccountId): string =>
@@ -149,11 +141,10 @@ export class LocalLogs implements LogStore {
   #take(entry: NewLogEntry, now: Instant): boolean {
     try {
       const account = this.#account(entry.owner);
-      const last = account.last.get(entry.service) ?? lastOf(account.file.newest(entry, 1)[0]);
-      const instant = last !== undefined && last.instant > now ? last.instant : now;
-      const ordinal = last !== undefined && last.instant === instant ? last.ordinal + 1 : 0;
-      account.last.set(entry.service, { instant, ordinal });
-      account.waiting.push({ ...entry, instant, code: ordinalCode(ordinal) });
+      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1)[0];
+      const place = nextPosition(last, now);
+      account.last.set(entry.service, place);
+      account.waiting.push({ ...entry, ...place });
     } catch {
       // Whoever has something to log goes on; what went wrong was said where the file was opened.
       return false;

@@ -3,10 +3,12 @@
  * of those that it lets through, unless it is `exact`, some may not.
  */
 
-import { type LogName, severities, severityNames } from "../../../core/domain/log-entry.ts";
+import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/log-entry.ts";
 import { durationOf, fold, numberOf, severityRank, timeOf } from "../../../core/domain/log-filter/literals.ts";
+import { textTest } from "../../../core/domain/log-filter/match.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
+import { compileRe2 } from "../../shared/re2.ts";
 
 export interface Where {
   /** Never NULL. */
@@ -30,6 +32,12 @@ const logNames: readonly LogName[] = ["stdout", "stderr", "requests", "platform"
 
 const oneOf = (column: string, values: readonly (string | number)[]): Where =>
   values.length === 0 ? always(false) : exactly(`${column} IN (${values.map(() => "?").join(", ")})`, ...values);
+
+const severityIn = (names: readonly Severity[]): Where =>
+  oneOf(
+    "severity",
+    names.map((name) => severities[name]),
+  );
 
 /** A text that stands in JSON as it is, and in which SQLite folds case as the filter does. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
@@ -57,23 +65,13 @@ const ofTimestamp = ({ op, literal }: Compare): Where => {
 
 const ofSeverity = ({ op, literal }: Compare): Where => {
   const text = literal.text ?? "";
-  if (op === ":") {
-    const names = severityNames.filter((name) => fold(name).includes(fold(text)));
-    return oneOf(
-      "severity",
-      names.map((name) => severities[name]),
-    );
-  }
+  if (op === ":") return severityIn(severityNames.filter(textTest(op, text, compileRe2)));
   const rank = severityRank(text);
   return rank !== undefined && isOrdering(op) ? exactly(`severity ${sqlOperator[op]} ?`, rank) : anything;
 };
 
-const ofLogName = ({ op, literal }: Compare): Where => {
-  if (literal.text === null || (op !== "=" && op !== "!=" && op !== ":")) return anything;
-  const folded = fold(literal.text);
-  const holds = (name: string) => (op === ":" ? fold(name).includes(folded) : (fold(name) === folded) === (op === "="));
-  return oneOf("log", logNames.filter(holds));
-};
+const ofLogName = ({ op, literal }: Compare): Where =>
+  literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
 /** A number of the served request; 0 where the entry is of none. */
 const ofHttpNumber = ({ path, op, literal }: Compare): Where => {
@@ -139,17 +137,14 @@ const existing = (path: readonly string[]): Where => {
 /** A text anywhere in the entry: in its columns, or in what every entry of the deployment has. */
 const searched = (text: string, service: string): Where => {
   const folded = fold(text);
-  const has = (word: string) => fold(word).includes(folded);
+  const has = textTest(":", text, compileRe2);
   // Times and ids are made of these signs alone.
   const inTime = /^[-0-9T:.+]*$/.test(folded);
   if (!isPlain(folded) || inTime || has(service) || has(RESOURCE_TYPE)) return anything;
   return either(
     ...["text", "json", "http", "revision", "instance"].map((column) => mayContain(column, folded)),
     oneOf("log", logNames.filter(has)),
-    oneOf(
-      "severity",
-      severityNames.filter(has).map((name) => severities[name]),
-    ),
+    severityIn(severityNames.filter(has)),
   );
 };
 

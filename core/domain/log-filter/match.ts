@@ -13,10 +13,19 @@ import { type LogRecord, recordOf } from "./record.ts";
 import type { Comparison, LogFilter } from "./tree.ts";
 import { type Leaf, someLeaf, valuesAt } from "./values.ts";
 
-/** An entry, and its record once something needs it. */
-interface Subject {
+/** An entry, and its record once something needs it. A class: an object literal with a getter is dear for every entry. */
+class Subject {
   readonly entry: LogEntry;
-  readonly record: LogRecord;
+  #record: LogRecord | undefined;
+
+  constructor(entry: LogEntry) {
+    this.entry = entry;
+  }
+
+  get record(): LogRecord {
+    this.#record ??= recordOf(this.entry);
+    return this.#record;
+  }
 }
 
 type Predicate = (subject: Subject) => boolean;
@@ -43,7 +52,8 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
 /** A number has no parts to be found in it: `:` is `=`. */
 const wholly = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
-const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
+/** A comparison with a text: without regard to case, or by a regular expression, which does regard it. */
+export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
   if (op === "=~" || op === "!~") {
     const finds = searchOf(compile, literal);
     return op === "=~" ? finds : (text) => !finds(text);
@@ -93,7 +103,10 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
       return ({ entry }) => byOrder<bigint>(wholly(op), entry.instant, time);
     }
     case "severity": {
-      if (op === ":") return ({ entry }) => fold(entry.severity).includes(fold(text));
+      if (op === ":") {
+        const test = textTest(op, text, compile);
+        return ({ entry }) => test(entry.severity);
+      }
       const rank = severityRank(text) ?? 0;
       return ({ entry }) => byOrder(op, severityRank(entry.severity) ?? 0, rank);
     }
@@ -151,14 +164,5 @@ const predicateOf = (filter: LogFilter, compile: CompilePattern): Predicate => {
 
 export const matcherOf = (filter: LogFilter, compile: CompilePattern): ((entry: LogEntry) => boolean) => {
   const predicate = predicateOf(filter, compile);
-  return (entry) => {
-    let record: LogRecord | undefined;
-    return predicate({
-      entry,
-      get record() {
-        record ??= recordOf(entry);
-        return record;
-      },
-    });
-  };
+  return (entry) => predicate(new Subject(entry));
 };

@@ -2,7 +2,7 @@
  * An entry as filters and SQL name its parts: the LogEntry of Cloud Logging, so that a filter means the same on every
  * provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
-import { splitInstant, timestampOf } from "../instant.ts";
+import { timestampOf, withNanoseconds } from "../instant.ts";
 import type { JsonPayload, LogEntry } from "../log-entry.ts";
 
 export interface LogRecord {
@@ -30,12 +30,11 @@ const traceOf = (json: JsonPayload | undefined): string | undefined => {
 export const recordOf = (entry: LogEntry): LogRecord => {
   const { instant, code, text, json, http, revision, instance } = entry;
   const trace = traceOf(json);
-  const { seconds, nanos } = splitInstant(instant);
   return {
     timestamp: timestampOf(instant),
     severity: entry.severity,
     logName: entry.logName,
-    insertId: `${seconds}.${String(nanos).padStart(9, "0")}-${code}`,
+    insertId: `${withNanoseconds(instant)}-${code}`,
     ...(text === undefined ? {} : { textPayload: text }),
     ...(json === undefined ? {} : { jsonPayload: json }),
     ...(http === undefined ? {} : { httpRequest: { ...http } }),

@@ -1,5 +1,5 @@
 /** The words and signs of a filter's text, each with its place. */
-import { ok, type Result } from "../../result.ts";
+import { err, ok, type Result } from "../../result.ts";
 import { type FilterProblem, problemAt } from "./problem.ts";
 import type { Comparison } from "./tree.ts";
 
@@ -107,7 +107,7 @@ export const tokensOf = (text: string): Result<readonly Token[], FilterProblem> 
     } else if (sign === "(" || sign === ")" || sign === "," || sign === "-") add(sign, sign, 1);
     else if (sign === '"') {
       const read = readString(text, at);
-      if (read.isErr()) return problemAt(read.error.at, read.error.message);
+      if (read.isErr()) return err(read.error);
       add("string", read.value.value, read.value.end - at);
     } else if (comparison !== undefined) add("comparison", comparison, comparison.length);
     else if (word !== null) add("text", word[0], word[0].length);

@@ -1,6 +1,7 @@
 /** `portside logs NAME` */
 import { parseInstant } from "../../../core/domain/instant.ts";
 import type { LogPage } from "../../../core/domain/log-entry.ts";
+import { durationOf } from "../../../core/domain/log-filter/literals.ts";
 import { findAccount } from "../account.ts";
 import { Client, Refused } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
@@ -16,19 +17,11 @@ const readCount = (text: string | undefined): number | undefined => {
   return Number(text);
 };
 
-const units = new Map([
-  ["s", 1000],
-  ["m", 60_000],
-  ["h", 3_600_000],
-  ["d", 86_400_000],
-]);
-
 /** A time ago (`30m`, `24h`, `7d`), or a date-time. */
 export const readSince = (text: string | undefined, now: number): string | undefined => {
   if (text === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count !== undefined && unit !== undefined)
-    return new Date(now - Number(count) * (units.get(unit) as number)).toISOString();
+  const ago = /^\d{1,6}[smhd]$/.test(text) ? durationOf(text) : undefined;
+  if (ago !== undefined) return new Date(now - ago * 1000).toISOString();
   if (parseInstant(text) !== undefined) return text;
   throw new UsageError(`-s takes a time ago, such as 30m, 24h or 7d, or a date-time, not '${text}'.`);
 };
