@@ -5,30 +5,23 @@
  * A payload field or label that an entry lacks makes every comparison false, `!=` among them; `NOT` of it is true.
  * A field of the entry's own that is lacking counts as empty, 0 or false. Of a list, one element has to match.
  */
-import type { LogEntry } from "../log-entry.ts";
+import { type LogEntry, severities } from "../log-entry.ts";
 import { typeOf } from "./fields.ts";
 import { durationOf, fold, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
 import { type CompilePattern, searchOf } from "./pattern.ts";
-import { type LogRecord, recordOf } from "./record.ts";
-import type { Comparison, LogFilter } from "./tree.ts";
+import { partOf, recordOf } from "./record.ts";
+import type { Comparison, FieldPath, LogFilter } from "./tree.ts";
 import { type Leaf, someLeaf, valuesAt } from "./values.ts";
 
-/** An entry, and its record once something needs it. A class: an object literal with a getter is dear for every entry. */
-class Subject {
-  readonly entry: LogEntry;
-  #record: LogRecord | undefined;
+type Predicate = (entry: LogEntry) => boolean;
 
-  constructor(entry: LogEntry) {
-    this.entry = entry;
-  }
-
-  get record(): LogRecord {
-    this.#record ??= recordOf(this.entry);
-    return this.#record;
-  }
-}
-
-type Predicate = (subject: Subject) => boolean;
+/** The values at a path of entries. */
+const valuesOf = ([first, ...rest]: FieldPath): ((entry: LogEntry) => unknown[]) => {
+  return (entry) => {
+    const part = partOf(entry, first);
+    return part === undefined ? [] : valuesAt(part, rest);
+  };
+};
 
 const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, literal: T): boolean => {
   switch (op) {
@@ -93,76 +86,73 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
   const { path, op, literal } = filter;
   const { text } = literal;
   const type = typeOf(path);
+  const values = valuesOf(path);
   if (text === null) {
     const test = nullTest(op);
-    return ({ record }) => valuesAt(record, path).some(test);
+    return (entry) => values(entry).some(test);
   }
   switch (type) {
     case "timestamp": {
       const time = timeOf(text) ?? 0n;
-      return ({ entry }) => byOrder<bigint>(wholly(op), entry.instant, time);
+      return ({ instant }) => byOrder<bigint>(wholly(op), instant, time);
     }
     case "severity": {
       if (op === ":") {
         const test = textTest(op, text, compile);
-        return ({ entry }) => test(entry.severity);
+        return ({ severity }) => test(severity);
       }
       const rank = severityRank(text) ?? 0;
-      return ({ entry }) => byOrder(op, severityRank(entry.severity) ?? 0, rank);
+      return ({ severity }) => byOrder(op, severities[severity], rank);
     }
     case "number": {
       const number = numberOf(text);
-      return ({ record }) =>
-        number !== undefined && byOrder(wholly(op), (valuesAt(record, path)[0] as number | undefined) ?? 0, number);
+      return (entry) =>
+        number !== undefined && byOrder(wholly(op), (values(entry)[0] as number | undefined) ?? 0, number);
     }
     case "duration": {
       const seconds = durationOf(text) ?? 0;
-      return ({ record }) =>
-        byOrder(wholly(op), durationOf((valuesAt(record, path)[0] as string | undefined) ?? "0s") ?? 0, seconds);
+      return (entry) => byOrder(wholly(op), durationOf((values(entry)[0] as string | undefined) ?? "0s") ?? 0, seconds);
     }
     case "truth": {
       const test = anyTest(op, text, compile);
-      return ({ record }) => test(valuesAt(record, path)[0] ?? false);
+      return (entry) => test(values(entry)[0] ?? false);
     }
     case "text": {
       const test = textTest(op, text, compile);
-      return ({ record }) => test((valuesAt(record, path)[0] as string | undefined) ?? "");
+      return (entry) => test((values(entry)[0] as string | undefined) ?? "");
     }
     default: {
       const test = anyTest(op, text, compile);
-      return ({ record }) => valuesAt(record, path).some(test);
+      return (entry) => values(entry).some(test);
     }
-  }
-};
-
-const predicateOf = (filter: LogFilter, compile: CompilePattern): Predicate => {
-  switch (filter.kind) {
-    case "and": {
-      const terms = filter.terms.map((term) => predicateOf(term, compile));
-      return (subject) => terms.every((term) => term(subject));
-    }
-    case "or": {
-      const terms = filter.terms.map((term) => predicateOf(term, compile));
-      return (subject) => terms.some((term) => term(subject));
-    }
-    case "not": {
-      const term = predicateOf(filter.term, compile);
-      return (subject) => !term(subject);
-    }
-    case "compare":
-      return compare(filter, compile);
-    case "exists":
-      return ({ record }) => valuesAt(record, filter.path).length > 0;
-    case "search": {
-      const test = searchTest(filter.text);
-      return ({ record }) => test(record);
-    }
-    case "log_id":
-      return ({ entry }) => entry.logName === filter.id;
   }
 };
 
 export const matcherOf = (filter: LogFilter, compile: CompilePattern): ((entry: LogEntry) => boolean) => {
-  const predicate = predicateOf(filter, compile);
-  return (entry) => predicate(new Subject(entry));
+  switch (filter.kind) {
+    case "and": {
+      const terms = filter.terms.map((term) => matcherOf(term, compile));
+      return (entry) => terms.every((term) => term(entry));
+    }
+    case "or": {
+      const terms = filter.terms.map((term) => matcherOf(term, compile));
+      return (entry) => terms.some((term) => term(entry));
+    }
+    case "not": {
+      const term = matcherOf(filter.term, compile);
+      return (entry) => !term(entry);
+    }
+    case "compare":
+      return compare(filter, compile);
+    case "exists": {
+      const values = valuesOf(filter.path);
+      return (entry) => values(entry).length > 0;
+    }
+    case "search": {
+      const test = searchTest(filter.text);
+      return (entry) => test(recordOf(entry));
+    }
+    case "log_id":
+      return ({ logName }) => logName === filter.id;
+  }
 };

@@ -1,5 +1,4 @@
-/** What stands at a path of a record, and all that stands anywhere in it. */
-import type { FieldPath } from "./tree.ts";
+/** What stands at a path in a value, and all that stands anywhere in it. */
 
 /** A value that is no list and no object. */
 export type Leaf = string | number | boolean | null;
@@ -8,8 +7,8 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The values at a path; a list on the way or at its end stands for each of its elements. None where it is missing. */
-export const valuesAt = (record: unknown, path: FieldPath | readonly string[]): unknown[] => {
-  let values = [record];
+export const valuesAt = (value: unknown, path: readonly string[]): unknown[] => {
+  let values = [value];
   for (const part of path)
     values = values
       .flat(Number.POSITIVE_INFINITY)
