@@ -70,16 +70,20 @@ export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
 const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, instance, text, json, http)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** The largest integer of SQLite. */
+/** The integers of SQLite: as nanoseconds, from 1677 to 2262. */
+export const FIRST_NS = -9_223_372_036_854_775_808n;
 export const LAST_NS = 9_223_372_036_854_775_807n;
+
+/** A time as a column holds it; one that none can hold is before or behind every entry all the same. */
+export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
 
 /** A place as a row's key: the rows behind the place are those with a greater key. */
 export const keyOf = ({ instant, code }: LogPosition): { readonly ns: bigint; readonly ord: number } => {
-  const digits = /^\d*/.exec(code)?.[0] ?? "";
-  if (digits !== code) return { ns: instant, ord: Number.MAX_SAFE_INTEGER };
-  const ordinal = Number(digits.slice(0, 10).padEnd(10, "0"));
+  const ns = columnTime(instant);
+  if (!/^\d+$/.test(code)) return { ns, ord: Number.MAX_SAFE_INTEGER };
+  const ordinal = Number(code.slice(0, 10).padEnd(10, "0"));
   // A code that was cut short lies before all that begin with it.
-  return { ns: instant, ord: digits.length < 10 ? ordinal - 1 : ordinal };
+  return { ns, ord: code.length < 10 ? ordinal - 1 : ordinal };
 };
 
 export const positionOf = ({ ns, ord }: Pick<Row, "ns" | "ord">): LogPosition => ({
@@ -139,13 +143,17 @@ export class LogFile {
 
   /** The newest entries of a service, oldest first. */
   newest({ owner, service }: LogScope, limit: number, until: bigint = LAST_NS): LogEntry[] {
-    return (this.#newest.all(service, until, limit) as unknown as Row[]).map((row) => entryOf(owner, row)).reverse();
+    return (this.#newest.all(service, columnTime(until), limit) as unknown as Row[])
+      .map((row) => entryOf(owner, row))
+      .reverse();
   }
 
   /** The first entries behind a place. */
   after({ owner, service }: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogEntry[] {
     const { ns, ord } = keyOf(place);
-    return (this.#after.all(service, ns, ord, until, limit) as unknown as Row[]).map((row) => entryOf(owner, row));
+    return (this.#after.all(service, ns, ord, columnTime(until), limit) as unknown as Row[]).map((row) =>
+      entryOf(owner, row),
+    );
   }
 
   /** Removes what is older than `before`, and the oldest entries of each service while the file is over `maxBytes`. */

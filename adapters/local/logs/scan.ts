@@ -10,7 +10,7 @@ import { lowerBound } from "../../../core/domain/log-filter/bounds.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/re2.ts";
-import { entryOf, keyOf, LAST_NS, positionOf, type Row } from "./file.ts";
+import { columnTime, entryOf, FIRST_NS, keyOf, LAST_NS, positionOf, type Row } from "./file.ts";
 import { whereOf } from "./where.ts";
 
 export interface Search {
@@ -70,7 +70,7 @@ const collect = (
 
 const scanRows = (db: DatabaseSync, { scope, query, place }: Search): LogFindings => {
   const { owner, service } = scope;
-  const until = query.until ?? LAST_NS;
+  const until = columnTime(query.until ?? LAST_NS);
   const newestRow = newestKey(db, service, until);
   if (newestRow === undefined) return { entries: [], partial: false };
   const newest = positionOf(newestRow);
@@ -81,7 +81,7 @@ const scanRows = (db: DatabaseSync, { scope, query, place }: Search): LogFinding
   const read = matching(where.sql);
   const found: LogEntry[] = [];
   const seenBy = place === undefined ? () => newest : forwardsSeen(place, newest, found);
-  const end = place === undefined ? (earliest?.instant ?? 0n) : until;
+  const end = place === undefined ? columnTime(earliest?.instant ?? FIRST_NS) : until;
   const ends = performance.now() + query.patience;
   let from = place === undefined ? { ns: until, ord: AFTER_ALL } : startOf(place, earliest);
   for (let size = FIRST_WINDOW; ; size = WINDOW) {

@@ -9,6 +9,7 @@ import { textTest } from "../../../core/domain/log-filter/match.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import { compileRe2 } from "../../shared/re2.ts";
+import { columnTime } from "./file.ts";
 
 export interface Where {
   /** Never NULL. */
@@ -60,7 +61,7 @@ const both = (...wheres: readonly Where[]): Where => ({
 
 const ofTimestamp = ({ op, literal }: Compare): Where => {
   const time = timeOf(literal.text ?? "");
-  return time !== undefined && isOrdering(op) ? exactly(`ns ${sqlOperator[op]} ?`, time) : anything;
+  return time !== undefined && isOrdering(op) ? exactly(`ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
 };
 
 const ofSeverity = ({ op, literal }: Compare): Where => {

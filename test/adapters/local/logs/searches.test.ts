@@ -86,3 +86,20 @@ test("a cursor leads on after a restart, with a filter and without", async () =>
     }
   }
 });
+
+test("times that the file cannot have are places before or behind everything", async () => {
+  expect((await logs.append([line("one"), line("two")])).isOk()).toBe(true);
+  const [first, last] = [parseCursor("0001-01-01T00:00:00Z"), parseCursor("9999-12-31T23:59:59Z")] as LogPosition[];
+  const bound = (op: ">=" | "<", text: string): LogFilter => ({
+    ...{ kind: "compare", path: ["timestamp"], op, literal: { text } },
+  });
+  const filters = [everything, bound(">=", "0001-01-01T00:00:00Z"), bound("<", "9999-12-31T23:59:59Z")];
+  for (const filter of filters) {
+    const query = { ...every(), filter };
+    expect((await logs.newest(scope, query))._unsafeUnwrap().entries).toHaveLength(2);
+    expect((await logs.after(scope, first as LogPosition, query))._unsafeUnwrap().entries).toHaveLength(2);
+    expect((await logs.after(scope, last as LogPosition, query))._unsafeUnwrap().entries).toEqual([]);
+  }
+  const none = { ...every(), filter: bound(">=", "9999-12-31T23:59:59Z") };
+  expect((await logs.newest(scope, none))._unsafeUnwrap().entries).toEqual([]);
+});
