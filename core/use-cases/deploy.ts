@@ -200,7 +200,13 @@ export const deploy = (
     const run = context.runs.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
     void execute(context, run, principal, declaration.value, source as Source).then(() => run.settle());
     return ok(run);
-  }).orTee(() => void discard(context, source));
+  }).orElse((error) =>
+    // Before the refusal is known, so that whoever knows it finds nothing left.
+    attempt<DeployRun, ControlPlaneError>(async () => {
+      await discard(context, source);
+      return err(error);
+    }),
+  );
 };
 
 const tooManyWaiting = (context: Context, name: DeploymentName): ControlPlaneError | undefined => {

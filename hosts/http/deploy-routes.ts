@@ -78,9 +78,7 @@ export const deployHandler = (controlPlane: ControlPlane, refuse: Refuse) =>
     const form = await takeForm(controlPlane, principal, request, reply, refuse);
     if (form === undefined) return reply;
     const run = await controlPlane.deploy(principal, form);
-    if (run.isOk()) return streamRun(reply, run.value, 0);
-    await discard(form.archive);
-    return refuse(reply, run.error);
+    return run.isErr() ? refuse(reply, run.error) : streamRun(reply, run.value, 0);
   };
 
 export const planHandler = (controlPlane: ControlPlane, refuse: Refuse) =>

@@ -1,7 +1,6 @@
 /** The promises of `LogStore` for whoever reads on: pages along the cursor, filters, bounds. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
 import {
   before,
   behind,
@@ -10,42 +9,28 @@ import {
   type LogPosition,
   parseCursor,
 } from "../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
 import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
-import type { LogFindings, LogQuery } from "../../core/ports/log-store.ts";
+import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import { logFilter, newLogEntry } from "../arbitraries/index.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectError, expectOk } from "./support.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
-interface Scope {
-  readonly owner: AccountId;
-  readonly service: DeploymentName;
-}
-
-const scopeOf = (subject: ProviderSubject): Scope => ({ owner: subject.account(), service: subject.name() });
-
-const line = (scope: Scope, text: string): NewLogEntry => ({ ...scope, severity: "INFO", logName: "stdout", text });
-
-const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
-
 const asking = (filter: LogFilter = everything, limit = 1000, patience = 20_000): LogQuery => ({
+  ...every(limit),
   filter,
-  limit,
   patience,
 });
 
-const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
-  expectOk(provider.logs.append(entries));
-
-const after = ({ provider }: ProviderSubject, scope: Scope, place: LogPosition, query = asking()) =>
+const after = ({ provider }: ProviderSubject, scope: LogScope, place: LogPosition, query = asking()) =>
   expectOk(provider.logs.after(scope, place, query));
 
-const newest = ({ provider }: ProviderSubject, scope: Scope, query = asking()) =>
+const newest = ({ provider }: ProviderSubject, scope: LogScope, query = asking()) =>
   expectOk(provider.logs.newest(scope, query));
 
 /** A place before everything. */
@@ -54,7 +39,7 @@ const START = behind(0n as LogPosition["instant"]);
 /** As a client does it: each page from the cursor of the one before, which travels as text. */
 async function* pages(
   subject: ProviderSubject,
-  scope: Scope,
+  scope: LogScope,
   queryOf: (page: number) => LogQuery,
   from = START,
 ): AsyncGenerator<LogFindings> {
@@ -75,8 +60,6 @@ const compile: CompilePattern = (pattern) => {
   const expression = new RegExp(pattern, "u");
   return (text) => expression.test(text);
 };
-
-const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
 
 const severe: LogFilter = { kind: "compare", path: ["severity"], op: ">=", literal: { text: "ERROR" } };
 

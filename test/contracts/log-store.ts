@@ -1,36 +1,16 @@
 /** The promises of `LogStore`. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
 import { comparePositions } from "../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
-import { everything } from "../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
-import type { LogQuery } from "../../core/ports/log-store.ts";
+import type { LogScope } from "../../core/ports/log-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectOk } from "./support.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
-interface Scope {
-  readonly owner: AccountId;
-  readonly service: DeploymentName;
-}
-
-const scopeOf = (subject: ProviderSubject): Scope => ({ owner: subject.account(), service: subject.name() });
-
-const line = (scope: Scope, text: string): NewLogEntry => ({ ...scope, severity: "INFO", logName: "stdout", text });
-
-const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
-  expectOk(provider.logs.append(entries));
-
-const every = (limit = 1000): LogQuery => ({ filter: everything, limit, patience: 20_000 });
-
-const newest = async ({ provider }: ProviderSubject, scope: Scope, limit = 1000): Promise<readonly LogEntry[]> =>
+const newest = async ({ provider }: ProviderSubject, scope: LogScope, limit = 1000): Promise<readonly LogEntry[]> =>
   (await expectOk(provider.logs.newest(scope, every(limit)))).entries;
-
-const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
-
-const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
 
 export const logStoreCases: readonly Case[] = [
   {

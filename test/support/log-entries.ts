@@ -2,8 +2,8 @@
 import { type AccountId, parseAccount } from "../../core/domain/account.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
+import { every } from "../contracts/log-steps.ts";
 import type { TestPlatform } from "./local-platform.ts";
-import { every } from "./log-queries.ts";
 
 /** All entries of a deployment, oldest first. */
 export const entriesOf = async (

@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { parseService, renderService } from "../../../adapters/shared/service-document.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type DeployDeclaration, declareDeploy } from "../../../core/domain/deploy-declaration.ts";
+import { deployFields } from "../../../core/domain/deploy-fields.ts";
 import { type DeployPlan, planDeploy, planInWords } from "../../../core/domain/deploy-plan.ts";
 import { deploymentOf } from "../../../core/domain/deployment.ts";
 import { parseMemory } from "../../../core/domain/resources.ts";
@@ -90,32 +91,9 @@ test("what the list shows of a deployment declares that deployment", () => {
   fc.assert(
     fc.property(declared, ({ declaration, capabilities }) => {
       const service = serviceOf(throughTheDocument(planDeploy(acme, declaration, null, capabilities, [])));
-      const {
-        function_name,
-        port,
-        memory,
-        cpu,
-        timeout,
-        concurrency,
-        max_instances,
-        session_affinity,
-        use_http2,
-        volumes,
-        schedule,
-      } = JSON.parse(JSON.stringify(deploymentOf(service)));
-      const fields = {
-        function_name,
-        port,
-        memory,
-        cpu,
-        timeout,
-        concurrency,
-        max_instances,
-        session_affinity,
-        use_http2,
-        volumes,
-        schedule,
-      };
+      const shown = Object.entries(JSON.parse(JSON.stringify(deploymentOf(service))));
+      // Of an environment the list shows the names alone.
+      const fields = Object.fromEntries(shown.filter(([name]) => name in deployFields && name !== "env"));
       const read = declareDeploy(fields, { capabilities, archive: { issues: [] } })._unsafeUnwrap();
       const plan = planDeploy(acme, read, service, capabilities, []);
       expect(plan.changes).toEqual([]);

@@ -9,9 +9,9 @@ import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { every } from "../../../contracts/log-steps.ts";
 import { nodeSource } from "../../../support/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
-import { every } from "../../../support/log-queries.ts";
 import { has, needs } from "../../../support/machine.ts";
 
 const app = "app" as DeploymentName;

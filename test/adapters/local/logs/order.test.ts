@@ -10,7 +10,7 @@ import type { Instant } from "../../../../core/domain/instant.ts";
 import { comparePositions, ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
-import { every } from "../../../support/log-queries.ts";
+import { every } from "../../../contracts/log-steps.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const acme = "acme" as AccountId;

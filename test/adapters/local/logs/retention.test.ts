@@ -11,7 +11,7 @@ import type { Instant } from "../../../../core/domain/instant.ts";
 import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
-import { every } from "../../../support/log-queries.ts";
+import { every } from "../../../contracts/log-steps.ts";
 
 const acme = "acme" as AccountId;
 const [app, other] = ["app", "other"] as DeploymentName[] as [DeploymentName, DeploymentName];

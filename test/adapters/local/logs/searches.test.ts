@@ -7,8 +7,8 @@ import { cursorOf, type LogPosition, parseCursor } from "../../../../core/domain
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import { everything, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { every } from "../../../contracts/log-steps.ts";
 import { type Folder, folderWith } from "../../../support/folders.ts";
-import { every } from "../../../support/log-queries.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -10,7 +10,7 @@ import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
-import { every } from "../../../support/log-queries.ts";
+import { every } from "../../../contracts/log-steps.ts";
 
 const acme = "acme" as AccountId;
 const app = "app" as DeploymentName;

@@ -1,0 +1,25 @@
+/** What the suites of logs write and ask: a deployment of its own, numbered lines, every entry. */
+import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import { everything } from "../../core/domain/log-filter/tree.ts";
+import type { LogQuery, LogScope } from "../../core/ports/log-store.ts";
+import type { ProviderSubject } from "./harness.ts";
+import { expectOk } from "./support.ts";
+
+export const scopeOf = (subject: ProviderSubject): LogScope => ({
+  owner: subject.account(),
+  service: subject.name(),
+});
+
+export const line = (scope: LogScope, text: string): NewLogEntry => ({
+  ...{ ...scope, severity: "INFO", logName: "stdout", text },
+});
+
+export const numbers = (count: number): string[] => Array.from({ length: count }, (_, index) => String(index));
+
+export const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
+
+export const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
+  expectOk(provider.logs.append(entries));
+
+/** Every entry, so many at most. */
+export const every = (limit = 1000): LogQuery => ({ filter: everything, limit, patience: 20_000 });
