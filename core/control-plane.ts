@@ -14,6 +14,7 @@ import type { capabilitiesAnswerSchema } from "./domain/answers.ts";
 import type { Deployment } from "./domain/deployment.ts";
 import type { LogPage } from "./domain/log-entry.ts";
 import { type Bucket, takeToken } from "./domain/rate.ts";
+import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volume.ts";
 import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
@@ -26,8 +27,10 @@ import { cancelDeploy, type PlanAnswer, plan, resumeDeploy } from "./use-cases/d
 import type { DeployRun } from "./use-cases/deploy-run.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deployments.ts";
 import { readLogs } from "./use-cases/logs.ts";
+import * as objects from "./use-cases/objects.ts";
 import type { Raw } from "./use-cases/raw.ts";
 import { receiveSource } from "./use-cases/sources.ts";
+import * as volumes from "./use-cases/volumes.ts";
 
 type Answer<T> = ResultAsync<T, ControlPlaneError>;
 export type CapabilitiesAnswer = z.output<typeof capabilitiesAnswerSchema>;
@@ -51,6 +54,18 @@ export interface ControlPlane {
   listDeployments(principal: Principal, options?: CallOptions): Answer<readonly Deployment[]>;
   deleteDeployment(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
   readLogs(principal: Principal, request: Raw, options?: CallOptions): Answer<LogPage>;
+
+  createVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<volumes.CreatedVolume>;
+  listVolumes(principal: Principal, options?: CallOptions): Answer<readonly Volume[]>;
+  deleteVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
+  listTrash(principal: Principal, options?: CallOptions): Answer<readonly TrashedVolume[]>;
+  restoreVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<Volume>;
+  listObjects(principal: Principal, request: Raw, options?: CallOptions): Answer<ObjectPage>;
+  deleteObject(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
+  /** A signed URL to PUT an object. */
+  grantUpload(principal: Principal, request: Raw, options?: CallOptions): Answer<UploadGrant>;
+  /** A signed URL to GET an object. */
+  grantDownload(principal: Principal, request: Raw, options?: CallOptions): Answer<DownloadGrant>;
 
   createKey(principal: Principal, request: Raw, options?: CallOptions): Answer<credentials.NewKey>;
   listKeys(principal: Principal, options?: CallOptions): Answer<readonly credentials.ListedKey[]>;
@@ -114,6 +129,15 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listDeployments: (principal, options) => listDeployments(context, principal, options),
     deleteDeployment: (principal, request, options) => deleteDeployment(context, principal, request, options),
     readLogs: (principal, request, options) => readLogs(context, principal, request, options),
+    createVolume: (principal, request, options) => volumes.createVolume(context, principal, request, options),
+    listVolumes: (principal, options) => volumes.listVolumes(context, principal, options),
+    deleteVolume: (principal, request, options) => volumes.deleteVolume(context, principal, request, options),
+    listTrash: (principal, options) => volumes.listTrash(context, principal, options),
+    restoreVolume: (principal, request, options) => volumes.restoreVolume(context, principal, request, options),
+    listObjects: (principal, request, options) => objects.listObjects(context, principal, request, options),
+    deleteObject: (principal, request, options) => objects.deleteObject(context, principal, request, options),
+    grantUpload: (principal, request, options) => objects.grantUpload(context, principal, request, options),
+    grantDownload: (principal, request, options) => objects.grantDownload(context, principal, request, options),
     createKey: (principal, request, options) => credentials.createKey(context, principal, request, options),
     listKeys: (principal, options) => credentials.listKeys(context, principal, options),
     revokeKey: (principal, request, options) => credentials.revokeKey(context, principal, request, options),

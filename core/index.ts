@@ -43,6 +43,7 @@ export {
 export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy-reason.ts";
 export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deployment.ts";
 export { type Environment, readEnvironment } from "./domain/environment.ts";
+export { nextFire, nextFires } from "./domain/fire-times.ts";
 export {
   type Instant,
   instantOfMillis,

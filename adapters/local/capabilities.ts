@@ -9,6 +9,9 @@ import type { ChosenRunner } from "./runner/choose.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 
+/** The longest run of a fire: what the clouds' schedulers allow, so that what works here works there. */
+export const LONGEST_FIRE_SECONDS = 1800;
+
 const runnerWords = ({ runner, limits, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
   return runner.kind === "bubblewrap"
@@ -23,6 +26,14 @@ const cpuLimit = ({ limits }: Chosen): Feature =>
   limits === "cgroup"
     ? offered()
     : missing("without control groups (they need root) the machine's CPUs are shared evenly");
+
+const mounts = ({ runner }: Chosen): Feature => {
+  if (runner.kind === "process")
+    return offered(
+      "by PORTSIDE_MOUNTS in the environment, and by a symbolic link at the path where this user may make one",
+    );
+  return runner.mountsFolders ? offered() : missing("this machine's bubblewrap has no --bind-fd; install a newer one");
+};
 
 /** Any whole number of CPUs up to the larger of 8 and the machine's, and memory up to the machine's. */
 const sizes = (): Capabilities["resources"] => {
@@ -53,9 +64,19 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     dockerfile: missing("this version of the local platform has no container engine"),
   },
   names: { remembers_freed: offered() },
-  volumes: notYetOffered.volumes,
-  source_object: notYetOffered.source_object,
-  cron: { schedules: notYetOffered.schedules, max_seconds: 1800 },
+  volumes: {
+    mounts: mounts(chosen),
+    store: offered(),
+    read_only:
+      chosen.runner.kind === "bubblewrap"
+        ? offered()
+        : missing("plain processes of one user can write what that user can"),
+    flatNamespace: false,
+    casePreserving: process.platform === "linux",
+    visible_seconds: 0,
+  },
+  source_object: offered(),
+  cron: { schedules: offered(), max_seconds: LONGEST_FIRE_SECONDS },
   logs: {
     newest: offered(),
     since: offered(),

@@ -22,13 +22,15 @@ import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
+import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
 import { HALF } from "./builder/node.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
-import { type LocalConfigInput, localConfigSchema } from "./config.ts";
+import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
+import { LocalScheduler } from "./cron/scheduler.ts";
 import { Ingress } from "./ingress/index.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
@@ -38,8 +40,12 @@ import type { InstanceDeps } from "./runner/instance.ts";
 import { lockDataDir, openState } from "./state/database.ts";
 import { DeployNotes } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
+import { ScheduleRows } from "./state/schedules.ts";
 import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
+import { VolumeRows } from "./state/volumes.ts";
+import { LocalObjects } from "./storage/objects.ts";
+import { LocalVolumes } from "./storage/store.ts";
 
 export interface LocalDeps {
   readonly clock?: Clock;
@@ -104,6 +110,13 @@ const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>): Promis
 const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
   JSON.parse(await settings.getOrMake("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
+/** Where signed URLs lead: the shared port, under a name of its own where there is a domain. */
+const storageBase = ({ domain }: LocalConfig, port: number): string =>
+  `http://${domain === undefined ? "127.0.0.1" : `storage.${domain}`}:${port}`;
+
+/** Where this machine reaches what listens on `host`. */
+const loopbackOf = (host: string): string => (host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host);
+
 /** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);
@@ -134,7 +147,27 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const toolchain = findToolchain(at("tools"), environment);
   const images = new ImageStore(at("images"));
 
+  const volumeRows = new VolumeRows(db);
+  const objects = new LocalObjects({
+    volumes: at("storage", "volumes"),
+    uploads: at("storage", "uploads"),
+    lives: (bucket) => volumeRows.lives(bucket),
+    ids,
+  });
+  const storageKey = await settings.getOrMake("storage_key", async () => ids.secret(43));
+  const volumes = new LocalVolumes({
+    rows: volumeRows,
+    objects,
+    ids,
+    clock,
+    logger,
+    key: storageKey,
+    base: () => storageBase(config, ingress.port),
+  });
+  stack.defer(() => volumes.close());
+  await volumes.open();
   const instances: InstanceDeps = {
+    volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
@@ -157,6 +190,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     port: config.ingressPort,
     domain: config.domain,
     drainMillis: config.drainSeconds * 1000,
+    platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     rememberedSharedPort: remembered("ingress_port"),
     rememberedPort: (service) => config.servicePorts[service] ?? settings.port(service),
     rememberPort: (service, port) => settings.setPort(service, port),
@@ -177,6 +211,21 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   stack.defer(() => platform.settle());
   await sweepCache(at("cache"), await platform.sweepImages());
   await platform.open();
+  const schedules = new ScheduleRows(db);
+  const scheduler = new LocalScheduler({
+    rows: schedules,
+    clock,
+    logger,
+    log: (entry) => void logs.push(entry),
+    urlOf: (job) => {
+      const port = rows.get(job.name)?.owner === job.owner ? ingress.portOf(job.name) : undefined;
+      return port === undefined || schedules.find(job) === null
+        ? undefined
+        : `http://${loopbackOf(config.host)}:${port}`;
+    },
+  });
+  stack.defer(() => scheduler.close());
+  scheduler.open(platform.jobs());
 
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
@@ -193,6 +242,8 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
       ids,
       logger,
     }),
+    volumes,
+    scheduler,
     logs,
     spool: createDiskSpool(at("spool"), ids),
     check: () => okAsync(undefined),

@@ -1,16 +1,19 @@
 /** The local ServicePlatform: rows say what should be, pools and gates make it so. */
 import type { AccountId } from "../../core/domain/account.ts";
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import { longestRun } from "../../core/domain/fire-policy.ts";
 import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
 import { freedNameDays } from "../../core/domain/limits.ts";
 import type { NewLogEntry, Severity } from "../../core/domain/log-entry.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
 import { conflict, notFound, unavailable } from "../../core/errors.ts";
+import type { CronJob } from "../../core/ports/scheduler.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
 import type { ImageStore } from "./builder/images.ts";
+import { LONGEST_FIRE_SECONDS } from "./capabilities.ts";
 import type { LocalConfig } from "./config.ts";
 import type { Ingress } from "./ingress/index.ts";
 import { Pool } from "./ingress/pool.ts";
@@ -53,6 +56,17 @@ export class LocalPlatform implements ServicePlatform {
       const { id, template } = stored.serving;
       ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
     }
+  }
+
+  /** The schedules of what serves. */
+  jobs(): CronJob[] {
+    return this.#deps.rows.all().flatMap((stored) => {
+      const { schedule = null, cronToken, timeout } = stored.serving?.template ?? stored.attempted;
+      if (stored.serving === null || schedule === null) return [];
+      const { name, owner } = stored;
+      const url = this.#url(name, this.#deps.ingress.portOf(name));
+      return [{ name, owner, schedule, token: cronToken, url, maxSeconds: longestRun(timeout, LONGEST_FIRE_SECONDS) }];
+    });
   }
 
   /** Resolves when what goes on behind answers that were given (drains, sweeps) is done. */
@@ -115,7 +129,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   async #rollout(
-    { template, expected, listenDeadline }: RolloutRequest,
+    { template, expected, listenDeadline, mayServe }: RolloutRequest,
     signal: AbortSignal,
     say: (message: string) => void,
   ): Promise<RolloutEvent> {
@@ -150,6 +164,12 @@ export class LocalPlatform implements ServicePlatform {
         return giveUp(instance);
       }
       say(`It listens, ${Date.now() - begun} ms after its start`);
+      const refused = await mayServe?.();
+      if (refused !== undefined) {
+        await instance.stop();
+        this.#giveBudget(owner);
+        return giveUp(refused);
+      }
       if (signal.aborted || !rows.commit(name, rolling.id, now())) {
         await instance.stop();
         this.#giveBudget(owner);

@@ -17,7 +17,7 @@ export const createMemorySpool = (): SourceSpool => ({
     let chunks: Uint8Array[] = [];
     const write = async (chunk: Uint8Array) => void chunks.push(Uint8Array.from(chunk));
     const receive = async (): Promise<ReceivedSource> => {
-      const received = await receiveArchive(bytes, { write }, undefined, options.signal);
+      const received = await receiveArchive(bytes, { write }, options);
       if (!received.ok) return { kind: "refused", issues: received.issues };
       const discard = async () => {
         chunks = [];

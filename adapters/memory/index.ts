@@ -17,7 +17,10 @@ import { createMemoryBuilder, createMemorySpool } from "./build.ts";
 import { memoryCapabilities } from "./capabilities.ts";
 import { createMemoryKeys } from "./keys.ts";
 import { createMemoryLogs } from "./log-store.ts";
+import { createMemoryScheduler } from "./scheduler.ts";
 import { createMemoryPlatform } from "./service-platform.ts";
+import { createMemoryStorage } from "./storage.ts";
+import { createMemoryVolumes } from "./volume-store.ts";
 import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
 
 export interface MemoryConfig {
@@ -37,6 +40,8 @@ export interface MemoryProvider {
   reset(): void;
   /** A copy of everything it holds. */
   snapshot(): World;
+  /** Closes the port of its storage, where a signed URL has opened it. A program may also end without. */
+  close(): Promise<void>;
 }
 
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -44,11 +49,14 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider => {
   const { clock = createSystemClock(), ids = randomIds, logger = silent } = config;
   const world = createWorld();
+  const storage = createMemoryStorage(world, clock, logger);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: { ...memoryCapabilities, ...config.capabilities },
     services: createMemoryPlatform(world, clock),
     builder: createMemoryBuilder(world),
+    volumes: createMemoryVolumes(world, clock, ids, storage),
+    scheduler: createMemoryScheduler(world),
     logs: createMemoryLogs(world, clock, compileRe2),
     spool: createMemorySpool(),
     check: () => okAsync(undefined),
@@ -66,6 +74,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
     reset: () => resetWorld(world),
     snapshot: () => snapshotWorld(world),
+    close: () => storage.close(),
   };
 };
 

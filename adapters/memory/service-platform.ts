@@ -48,7 +48,7 @@ const nextEtag = (world: World): string => `m${++world.writes}`;
 async function* rollout(
   world: World,
   clock: Clock,
-  { template, expected }: RolloutRequest,
+  { template, expected, mayServe }: RolloutRequest,
   { signal }: CallOptions,
 ): AsyncGenerator<RolloutEvent> {
   const { name, owner } = template;
@@ -78,9 +78,11 @@ async function* rollout(
   world.services.set(name, stored);
   world.freed.delete(name);
   yield { kind: "progress", message: `Starting revision ${id}` };
+  const refused = await mayServe?.();
   const overtaken = conflictWith({ etag, owner });
   if (overtaken !== undefined) return yield { kind: "failed", failure: overtaken };
   stored.rollingOut = null;
+  if (refused !== undefined) return yield { kind: "failed", failure: refused };
   if (signal?.aborted === true)
     return yield { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
   Object.assign(stored, { serving: { id, document }, etag: nextEtag(world), updatedAt: now() });

@@ -3,6 +3,8 @@ import type { AccountId } from "../../core/domain/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
 import type { Instant, Timestamp } from "../../core/domain/instant.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
+import type { VolumeName } from "../../core/domain/names.ts";
+import type { CronJob } from "../../core/ports/scheduler.ts";
 import type { KeyRecord } from "../shared/key-record.ts";
 import type { ServiceDocument } from "../shared/service-document.ts";
 
@@ -22,6 +24,22 @@ export interface StoredService {
   attempted: ServiceDocument;
 }
 
+export interface StoredBytes {
+  readonly bytes: Uint8Array;
+  readonly etag: string;
+  readonly updated: Instant;
+}
+
+export interface StoredBucket {
+  readonly id: string;
+  readonly owner: AccountId;
+  readonly name: VolumeName;
+  readonly createdAt: Timestamp;
+  hidden: boolean;
+  deletedAt: Timestamp | null;
+  readonly objects: Map<string, StoredBytes>;
+}
+
 export interface World {
   readonly services: Map<string, StoredService>;
   /** Freed names: who had them, until when they are kept. */
@@ -33,6 +51,10 @@ export interface World {
   /** Entries in order, by account and name. */
   readonly logs: Map<string, LogEntry[]>;
   readonly keys: Map<string, KeyRecord>;
+  /** Volumes by id, deleted ones among them. */
+  readonly volumes: Map<string, StoredBucket>;
+  /** Schedules by account and name. */
+  readonly schedules: Map<string, CronJob>;
   /** Grows with every write, for etags. */
   writes: number;
 }
@@ -44,6 +66,8 @@ export const createWorld = (): World => ({
   images: new Set(),
   logs: new Map(),
   keys: new Map(),
+  volumes: new Map(),
+  schedules: new Map(),
   writes: 0,
 });
 

@@ -24,7 +24,7 @@ export const createDiskSpool = (folder: string, ids: Ids): SourceSpool => ({
       const file = await open(path, "wx", 0o600);
       try {
         const write = async (chunk: Uint8Array) => void (await file.writeFile(chunk));
-        const received = await receiveArchive(bytes, { write }, undefined, options.signal);
+        const received = await receiveArchive(bytes, { write }, options);
         if (received.ok) return { kind: "kept", source: sourceAt(path, received.digest, received.bytes) };
         await rm(path, { force: true });
         return { kind: "refused", issues: received.issues };

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { type Issue, issue } from "../../core/domain/issue.ts";
 import { type ArchiveLimits, archiveLimits } from "../../core/domain/limits.ts";
 import { formatMemory } from "../../core/domain/resources.ts";
+import type { ReceiveOptions } from "../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "./archive-walk.ts";
 
 export interface ArchiveSink {
@@ -18,6 +19,11 @@ const refused = (message: string, type: "archive_invalid" | "too_large"): Receiv
   issues: [issue(["source_archive"], message, type)],
 });
 
+const tooLarge = (fileBytes: number): string =>
+  `is over ${formatMemory(fileBytes)}; leave out what the build can fetch${
+    fileBytes > archiveLimits.fileBytes ? "" : ", or put it in a volume and name it with source_object"
+  }`;
+
 /**
  * Reads `bytes` to its end, or to the first reason to refuse it.
  * Throws what `bytes` or the sink throws, and where `signal` aborts.
@@ -25,21 +31,17 @@ const refused = (message: string, type: "archive_invalid" | "too_large"): Receiv
 export const receiveArchive = async (
   bytes: AsyncIterable<Uint8Array>,
   sink: ArchiveSink,
-  limits: ArchiveLimits = archiveLimits,
-  signal?: AbortSignal,
+  { fileBytes = archiveLimits.fileBytes, signal }: ReceiveOptions = {},
+  bounds: ArchiveLimits = archiveLimits,
 ): Promise<ReceivedArchive> => {
   const hash = createHash("sha256");
-  const walk = new ArchiveWalk(limits);
+  const walk = new ArchiveWalk(bounds);
   let total = 0;
   try {
     for await (const chunk of bytes) {
       signal?.throwIfAborted();
       total += chunk.length;
-      if (total > limits.fileBytes)
-        return refused(
-          `is over ${formatMemory(limits.fileBytes)}; leave out what the build can fetch, or put it in a volume and name it with source_object`,
-          "too_large",
-        );
+      if (total > fileBytes) return refused(tooLarge(fileBytes), "too_large");
       hash.update(chunk);
       await Promise.all([walk.write(chunk), sink.write(chunk)]);
       if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");

@@ -22,9 +22,16 @@ const documentSchema = z.object({
     sessionAffinity: z.boolean(),
     useHttp2: z.boolean(),
     mounts: z.array(
-      z.object({ path: z.string(), volume: z.string(), readOnly: z.boolean(), subPath: z.string().optional() }),
+      z.object({
+        path: z.string(),
+        volume: z.string(),
+        bucket: z.string(),
+        readOnly: z.boolean(),
+        subPath: z.string().optional(),
+      }),
     ),
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
+    cronToken: z.string(),
     // Pairs, not an object: a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
   }),
@@ -46,6 +53,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => ({
     useHttp2: template.useHttp2,
     mounts: template.mounts.map((mount) => ({ ...mount })),
     schedule: template.schedule === null ? null : { ...template.schedule },
+    cronToken: template.cronToken,
     env: Object.entries(template.env),
   },
 });
@@ -68,13 +76,15 @@ export const parseService = (raw: unknown): ServiceTemplate | undefined => {
     maxInstances: spec.maxInstances,
     sessionAffinity: spec.sessionAffinity,
     useHttp2: spec.useHttp2,
-    mounts: spec.mounts.map(({ path, volume, readOnly, subPath }) => ({
+    mounts: spec.mounts.map(({ path, volume, bucket, readOnly, subPath }) => ({
       path,
       volume: volume as VolumeName,
+      bucket,
       readOnly,
       ...(subPath === undefined ? {} : { subPath }),
     })),
     schedule: spec.schedule,
+    cronToken: spec.cronToken,
     env: Object.fromEntries(spec.env),
   };
 };

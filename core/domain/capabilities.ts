@@ -46,7 +46,20 @@ export const capabilitiesSchema = z
     cpu_limit: feature,
     builders: z.object({ node: feature, python: feature, procfile: feature, dockerfile: feature }),
     names: z.object({ remembers_freed: feature }),
-    volumes: z.object({ mounts: feature, store: feature }),
+    volumes: z.object({
+      mounts: feature.meta({ description: "Services see their volumes as folders." }),
+      store: feature,
+      read_only: feature.meta({ description: "A read-only mount cannot be written." }),
+      flatNamespace: z.boolean().meta({
+        description: "False: a volume is a file tree, so no object is another's folder.",
+      }),
+      casePreserving: z.boolean().meta({
+        description: "Names that differ only in case or normal form are different objects.",
+      }),
+      visible_seconds: z.number().meta({
+        description: "How long what is put by URL may take to show in a mount, and the reverse.",
+      }),
+    }),
     source_object: feature,
     cron: z.object({ schedules: feature, max_seconds: z.int() }),
     logs: z.object({

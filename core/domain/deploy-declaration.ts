@@ -10,14 +10,15 @@ import { parseFields } from "./fields.ts";
 import { type Issue, type IssueType, issue } from "./issue.ts";
 import { type AccountLimits, accountLimits } from "./limits.ts";
 import type { Mount } from "./mounts.ts";
-import { type DeploymentName, reservedNames } from "./names.ts";
+import { type DeploymentName, reservedNames, type VolumeName } from "./names.ts";
+import { type ObjectPath, objectPathProblem } from "./object-path.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 import { readSchedule, type Schedule } from "./schedule.ts";
 
 /** Where the source comes from: the archive sent with the request, or an object of a volume. */
 export type SourceReference =
   | { readonly kind: "archive" }
-  | { readonly kind: "object"; readonly volume: string; readonly path: string };
+  | { readonly kind: "object"; readonly volume: VolumeName; readonly path: ObjectPath };
 
 export interface DeployDeclaration {
   readonly name: DeploymentName;
@@ -72,7 +73,11 @@ const readSource = (raw: unknown, context: DeclareContext): { source?: SourceRef
     return {
       issues: [issue(["source_object"], "must be VOLUME/PATH, such as 'my-volume/source.tar.gz'", "value_error")],
     };
-  return { source: { kind: "object", volume: object.slice(0, slash), path: object.slice(slash + 1) }, issues: [] };
+  const inside = object.slice(slash + 1);
+  const problem = objectPathProblem(inside);
+  if (problem !== undefined) return { issues: [issue(["source_object"], problem, "value_error")] };
+  const volume = object.slice(0, slash) as VolumeName;
+  return { source: { kind: "object", volume, path: inside as ObjectPath }, issues: [] };
 };
 
 const needs = (wanted: boolean, one: Feature, field: string): Issue[] =>

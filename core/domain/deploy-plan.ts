@@ -8,6 +8,7 @@ import type { AccountId } from "./account.ts";
 import type { Capabilities, Feature } from "./capabilities.ts";
 import type { DeployDeclaration } from "./deploy-declaration.ts";
 import { renderMounts } from "./mounts.ts";
+import type { VolumeName } from "./names.ts";
 import { type Adjustment, explainFit, fitResources, formatMemory } from "./resources.ts";
 import { type Service, type ServiceSpec, shownTemplate } from "./service-template.ts";
 
@@ -21,12 +22,23 @@ export interface Change {
   readonly to: unknown;
 }
 
+/** A volume that the new service mounts. */
+export interface PlannedVolume {
+  readonly name: VolumeName;
+  /** Its bucket, or null where there is none yet and the deploy makes one. */
+  readonly id: string | null;
+}
+
 export type ScheduleStep = "put" | "remove" | "none";
 
 export interface DeployPlan {
   readonly action: "create" | "update";
   readonly spec: ServiceSpec;
   readonly expected: Expected;
+  /** What the present service's clock shows; undefined where there is none yet. */
+  readonly cronToken: string | undefined;
+  /** Every volume that is mounted, each once, by name. */
+  readonly volumes: readonly PlannedVolume[];
   /** Volumes that are named but not there, each once, by name. */
   readonly volumesToCreate: readonly string[];
   /** Volumes that the present service mounts and the new one does not. Their data stays. */
@@ -68,8 +80,8 @@ const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => {
   ];
 };
 
-const volumesOf = (spec: ServiceSpec | undefined): string[] =>
-  [...new Set((spec?.mounts ?? []).map((mount) => mount.volume as string))].sort();
+const volumesOf = (spec: ServiceSpec | undefined): VolumeName[] =>
+  [...new Set((spec?.mounts ?? []).map((mount) => mount.volume))].sort();
 
 const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] => {
   const limits: [boolean, string, Feature][] = [
@@ -78,6 +90,7 @@ const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] =>
     [true, "concurrency", capabilities.concurrency_cap],
     [true, "timeout", capabilities.request_timeout],
     [spec.sessionAffinity, "session_affinity", capabilities.session_affinity],
+    [spec.mounts.some((mount) => mount.readOnly), "read_only of volumes", capabilities.volumes.read_only],
   ];
   return limits.flatMap(([wanted, field, one]) =>
     wanted && !one.supported ? [`${field} is not enforced: ${one.reason}`] : [],
@@ -91,14 +104,14 @@ const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): Sche
  * What deploying `declaration` would do.
  * @param owner the account that deploys; ownership of `current` was checked before
  * @param current the service under the name, or null
- * @param volumes the names of the volumes that the account has
+ * @param volumes the volumes that the account has
  */
 export const planDeploy = (
   owner: AccountId,
   declaration: DeployDeclaration,
   current: Service | null,
   capabilities: Capabilities,
-  volumes: readonly string[],
+  volumes: readonly { readonly name: VolumeName; readonly id: string }[],
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
   // A declaration is only made where the provider has a size for it, so the fallback never runs.
@@ -119,11 +132,14 @@ export const planDeploy = (
     env: declaration.env ?? present?.env ?? {},
   };
   const mounted = volumesOf(spec);
+  const planned = mounted.map((name) => ({ name, id: volumes.find((one) => one.name === name)?.id ?? null }));
   return {
     action: current === null ? "create" : "update",
     spec,
     expected: current === null ? "absent" : { etag: current.etag, owner: current.owner },
-    volumesToCreate: mounted.filter((name) => !volumes.includes(name)),
+    cronToken: present?.cronToken || undefined,
+    volumes: planned,
+    volumesToCreate: planned.filter(({ id }) => id === null).map(({ name }) => name),
     volumesDetached: volumesOf(present).filter((name) => !mounted.includes(name)),
     schedule: scheduleStep(present, spec),
     changes: present === undefined ? [] : changesBetween(present, spec),

@@ -29,11 +29,17 @@ export const instantOfMillis = (millis: number): Instant => {
 /** The whole milliseconds that have passed since 1970. */
 export const millisOf = (instant: Instant): number => Number((instant - remainder(instant, MILLI_NANOS)) / MILLI_NANOS);
 
+/** Whole seconds since 1970, exactly. */
+export const instantOfSeconds = (seconds: number): Instant => (BigInt(seconds) * NANOS) as Instant;
+
+/** The whole seconds that have passed since 1970. */
+export const secondsOf = (instant: Instant): number => Number((instant - remainder(instant, NANOS)) / NANOS);
+
 export const plusMillis = (instant: Instant, millis: number): Instant =>
   (instant + BigInt(Math.round(millis)) * MILLI_NANOS) as Instant;
 
 /** Days since 1970-01-01 of a proleptic Gregorian date: http://howardhinnant.github.io/date_algorithms.html */
-const daysFromCivil = (year: number, month: number, day: number): number => {
+export const daysFromCivil = (year: number, month: number, day: number): number => {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
   const yearOfEra = y - era * 400;
@@ -43,7 +49,8 @@ const daysFromCivil = (year: number, month: number, day: number): number => {
   );
 };
 
-const civilFromDays = (days: number): { year: number; month: number; day: number } => {
+/** The proleptic Gregorian date that is so many days after 1970-01-01. */
+export const civilFromDays = (days: number): { year: number; month: number; day: number } => {
   const z = days + 719_468;
   const era = Math.floor(z / 146_097);
   const dayOfEra = z - era * 146_097;
@@ -100,7 +107,7 @@ export const timestampOf = (instant: Instant): Timestamp => {
 
 /** The seconds of 0001-01-01T00:00:00Z and of 9999-12-31T23:59:59Z: what four digits of year can write. */
 const FIRST_SECOND = -62_135_596_800;
-const LAST_SECOND = 253_402_300_799;
+export const LAST_SECOND = 253_402_300_799;
 
 const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 

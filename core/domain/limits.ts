@@ -15,6 +15,7 @@ export const fieldLimits = {
   env: { maxBytes: 32 * KiB },
   mounts: { max: 10 },
   logs: { min: 1, max: 1000, default: 100 },
+  objects: { min: 1, max: 1000, default: 1000 },
 } as const;
 
 /** Bounds of an uploaded source archive (contract 4.1), checked while it is received. */
@@ -26,6 +27,9 @@ export const archiveLimits = {
   depth: 64,
   pathBytes: 1024,
 } as const;
+
+/** Bytes of an archive that a deploy names with `source_object`: for sources too large to be sent. */
+export const sourceObjectBytes = 2 * GiB;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
@@ -47,6 +51,7 @@ export const deployLimits = {
   buildDeadline: 15 * 60_000,
   listenDeadline: 60_000,
   rolloutDeadline: 5 * 60_000,
+  scheduleDeadline: 60_000,
   /** A silent step repeats its status at least this often (contract 4.1). */
   heartbeat: 15_000,
   /** How long a finished run can be resumed by its id. */
@@ -61,6 +66,14 @@ export const deployLimits = {
 
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
+/** Bounds of the fires of a schedule (contract 4.5). Times are milliseconds. */
+export const fireLimits = {
+  /** How long after the end of a failed attempt the next one begins; there are as many retries as delays. */
+  retryDelays: [5000, 10_000, 20_000],
+  /** A fire that is found later than this is left out. */
+  lateness: 60_000,
+} as const;
+
 /** Bounds of reading logs (contract 4.6). */
 export const logLimits = {
   /** Milliseconds of scanning, after which a page ends with what was found. */
@@ -70,6 +83,12 @@ export const logLimits = {
 } as const;
 
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
+
+/** How long signed URLs are good for, in minutes (contract 5.3). */
+export const grantMinutes = { upload: 60, download: 15 } as const;
+
+/** A deleted volume can be restored for this long. */
+export const trashDays = 7;
 
 /** A freed deployment name stays with its account for this long, where the provider can remember it. */
 export const freedNameDays = 7;

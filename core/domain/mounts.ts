@@ -14,6 +14,11 @@ export interface Mount {
   readonly subPath?: string;
 }
 
+/** A mount whose volume has its bucket: what a platform needs to make it. */
+export interface BoundMount extends Mount {
+  readonly bucket: string;
+}
+
 const forbiddenTrees = ["/proc", "/sys", "/dev", "/etc", "/boot", "/run"];
 const forbiddenExactly = ["/", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/home", "/root", "/tmp"];
 

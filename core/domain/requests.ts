@@ -3,7 +3,8 @@ import { z } from "zod";
 import { integerField, readField } from "./fields.ts";
 import { fieldLimits, logLimits } from "./limits.ts";
 import { type LogPosition, parseCursor } from "./log-cursor.ts";
-import { type DeploymentName, normalizeDeploymentName } from "./names.ts";
+import { type DeploymentName, normalizeDeploymentName, type VolumeName, volumeNameProblem } from "./names.ts";
+import { type ObjectPath, objectPathProblem } from "./object-path.ts";
 
 /** Any text is looked up as it stands, `_` read as `-`: a name that breaks a rule belongs to nobody. */
 const anyName = (description: string) =>
@@ -58,3 +59,52 @@ export const logsFields = {
 export const createKeyFields = { label: text("What the key is for, to recognise it by.", 100) } as const;
 
 export const revokeKeyFields = { id: text("The key's id.", 64) } as const;
+
+/** As with deployments, a name that breaks a rule belongs to nobody. */
+const anyVolume = (description: string) =>
+  readField<VolumeName>((name) => ({ value: name as VolumeName }), description, ["my-volume"]);
+
+const newVolume = readField<VolumeName>(
+  (name) => {
+    const problem = volumeNameProblem(name);
+    return problem === undefined ? { value: name as VolumeName } : { problem, type: "string_pattern_mismatch" };
+  },
+  "1 to 40 characters of a-z, 0-9 and '-'; starts with a letter or digit, does not end in '-'.",
+  ["my-volume"],
+);
+
+const objectPath = readField<ObjectPath>(
+  (path) => {
+    const problem = objectPathProblem(path);
+    return problem === undefined ? { value: path as ObjectPath } : { problem, type: "value_error" };
+  },
+  "The object's path: relative, its parts separated by '/'.",
+  ["reports/2026.csv"],
+);
+
+const anyText = (description: string) => z.string({ error: "must be a text" }).meta({ description });
+
+export const createVolumeFields = { name: newVolume } as const;
+
+export const deleteVolumeFields = { name: anyVolume("The volume to delete.") } as const;
+
+export const restoreVolumeFields = {
+  name: anyVolume("The volume to bring back."),
+  id: anyText("Which of that name, as the trash lists it; absent: the newest.").nullable().optional(),
+} as const;
+
+export const objectsFields = {
+  volume: anyVolume("The volume whose objects are listed."),
+  prefix: anyText("Only paths that begin with this.").default(""),
+  page_token: anyText("The `next_page_token` of the page before.").default(""),
+  limit: integerField(fieldLimits.objects, "Objects at most."),
+} as const;
+
+export const objectFields = { volume: anyVolume("The volume that has the object."), path: objectPath } as const;
+
+export const uploadFields = {
+  volume: anyVolume("The volume that gets the object."),
+  object: objectPath.optional(),
+  path: objectPath.optional().meta({ description: "The same as `object`." }),
+  size: integerField({ min: 0, default: 0 }, "How large the object will be, in bytes; 0 where that is not known."),
+} as const;

@@ -7,7 +7,7 @@ import type { AccountId } from "./account.ts";
 import type { DeployOutcome } from "./deploy-events.ts";
 import type { Environment } from "./environment.ts";
 import type { Timestamp } from "./instant.ts";
-import type { Mount } from "./mounts.ts";
+import type { BoundMount, Mount } from "./mounts.ts";
 import type { DeploymentName } from "./names.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -32,6 +32,9 @@ export interface ServiceSpec {
 }
 
 export interface ServiceTemplate extends ServiceSpec {
+  readonly mounts: readonly BoundMount[];
+  /** What the clock shows the service to prove that a fire is one; the same in every deploy of a deployment. */
+  readonly cronToken: string;
   /** The image reference that the builder returned. */
   readonly image: string;
   /** The deploy that made it. */

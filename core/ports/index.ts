@@ -29,11 +29,13 @@ export type { CompilePattern } from "../domain/log-filter/pattern.ts";
 export { printLogFilter } from "../domain/log-filter/print.ts";
 export { type LogRecord, recordOf } from "../domain/log-filter/record.ts";
 export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/log-filter/tree.ts";
-export type { Mount } from "../domain/mounts.ts";
+export type { BoundMount, Mount } from "../domain/mounts.ts";
 export type { DeploymentName, VolumeName } from "../domain/names.ts";
+export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } from "../domain/object-path.ts";
 export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
 export type { Schedule } from "../domain/schedule.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
+export type { DeletedVolume } from "../domain/volume.ts";
 export { type Present, writeConflict } from "../domain/write-condition.ts";
 export {
   type ControlPlaneError,
@@ -50,6 +52,16 @@ export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
+export type { CronJob, ScheduledService, Scheduler } from "./scheduler.ts";
 export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
-export type { ReceivedSource, Source, SourceSpool } from "./source-spool.ts";
+export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export type { CallOptions, Clock, Ids, Logger } from "./system.ts";
+export type {
+  Grant,
+  ObjectEntry,
+  ObjectListing,
+  ObjectQuery,
+  StoredVolume,
+  VolumeState,
+  VolumeStore,
+} from "./volume-store.ts";

@@ -6,9 +6,11 @@ import type { ResultAsync } from "../result.ts";
 import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
+import type { Scheduler } from "./scheduler.ts";
 import type { ServicePlatform } from "./service-platform.ts";
 import type { SourceSpool } from "./source-spool.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
+import type { VolumeStore } from "./volume-store.ts";
 
 /** The version of these ports; a provider made for another is refused at start. */
 export const CONTRACT_VERSION = 1;
@@ -19,6 +21,8 @@ export interface Provider {
   readonly capabilities: Capabilities;
   readonly services: ServicePlatform;
   readonly builder: ImageBuilder;
+  readonly volumes: VolumeStore;
+  readonly scheduler: Scheduler;
   readonly logs: LogStore;
   readonly spool: SourceSpool;
   /** Ok where its backing services answer. */

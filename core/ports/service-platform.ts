@@ -26,6 +26,11 @@ export interface RolloutRequest {
   readonly expected: Expected;
   /** How long the new revision may take until it listens, in milliseconds. */
   readonly listenDeadline: number;
+  /**
+   * Asked once the template shows as `rollingOut` to every reader, before traffic moves; a failure that it answers ends
+   * the rollout with it. Absent: it may serve.
+   */
+  readonly mayServe?: () => Promise<DeployFailure | undefined>;
 }
 
 export type RolloutEvent =

@@ -20,6 +20,11 @@ export type ReceivedSource =
   /** Nothing of it was kept. */
   | { readonly kind: "refused"; readonly issues: readonly Issue[] };
 
+export interface ReceiveOptions extends CallOptions {
+  /** Most bytes of the archive itself; absent: those of an upload. */
+  readonly fileBytes?: number;
+}
+
 export interface SourceSpool {
   /**
    * Receives an archive in bounded memory and walks it meanwhile (contract 4.1).
@@ -27,5 +32,5 @@ export interface SourceSpool {
    * Refused, with `too_large` or `archive_invalid` and the entry named, as soon as that is known; the rest of
    * `bytes` is then not read. `unavailable`: there was no room, or `bytes` itself failed; nothing is kept.
    */
-  receive(bytes: AsyncIterable<Uint8Array>, options?: CallOptions): ResultAsync<ReceivedSource, Unavailable>;
+  receive(bytes: AsyncIterable<Uint8Array>, options?: ReceiveOptions): ResultAsync<ReceivedSource, Unavailable>;
 }

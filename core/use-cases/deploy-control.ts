@@ -5,6 +5,7 @@ import type { Principal } from "../domain/account.ts";
 import type { planSchema } from "../domain/answers.ts";
 import { planInWords } from "../domain/deploy-plan.ts";
 import { parseFields } from "../domain/fields.ts";
+import { longestRun } from "../domain/fire-policy.ts";
 import { cancelFields, resumeFields } from "../domain/requests.ts";
 import { type ControlPlaneError, conflict, forbidden, invalidInput, notFound } from "../errors.ts";
 import type { CallOptions } from "../ports/system.ts";
@@ -39,7 +40,7 @@ export const plan = (
         action: made.schedule,
         cron: made.spec.schedule?.cron ?? null,
         timezone: made.spec.schedule?.timezone ?? null,
-        max_seconds: Math.min(made.spec.timeout, context.ports.provider.capabilities.cron.max_seconds),
+        max_seconds: longestRun(made.spec.timeout, context.ports.provider.capabilities.cron.max_seconds),
       },
       not_enforced: [...made.notEnforced],
     }));

@@ -1,25 +1,36 @@
 /** The two long steps of a deploy, build and rollout, narrated into its run. */
 import { building, deploying } from "../domain/deploy-events.ts";
-import { type DeployPlan, scheduleInWords } from "../domain/deploy-plan.ts";
+import type { DeployPlan } from "../domain/deploy-plan.ts";
 import type { DeployFailure } from "../domain/deploy-reason.ts";
 import type { DeployLimits } from "../domain/limits.ts";
+import type { BoundMount } from "../domain/mounts.ts";
 import type { BuildEvent } from "../ports/image-builder.ts";
 import type { Ports } from "../ports/provider.ts";
 import type { RolloutEvent } from "../ports/service-platform.ts";
 import type { Source } from "../ports/source-spool.ts";
 import type { Run } from "./deploy-run.ts";
+import { mountsProblem } from "./deploy-volumes.ts";
 import { type Watched, watchPort } from "./watch-port.ts";
 
 export type Step<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: DeployFailure };
 
-const fail = (failure: DeployFailure): Step<never> => ({ ok: false, failure });
+export const fail = (failure: DeployFailure): Step<never> => ({ ok: false, failure });
 
 const endWords = {
   interrupted: "The deploy was cancelled before traffic moved.",
   deleted: "The deployment was deleted while this deploy ran.",
 } as const;
+
+const CRON_TOKEN_CHARS = 40;
+
+/** What a rollout leaves behind. */
+export interface Rolled {
+  readonly url: string;
+  readonly revision: string;
+  readonly cronToken: string;
+}
 
 export const endedEarly = (run: Run): DeployFailure => ({ reason: run.endReason, message: endWords[run.endReason] });
 
@@ -83,27 +94,24 @@ export const rolloutStep = async (
   limits: DeployLimits,
   run: Run,
   plan: DeployPlan,
-  image: string,
-): Promise<Step<{ url: string; revision: string }>> => {
+  made: { readonly image: string; readonly mounts: readonly BoundMount[] },
+): Promise<Step<Rolled>> => {
   run.emit(deploying(plan.action === "create" ? `Creating '${run.name}'` : `Updating '${run.name}'`));
   for (const { message } of plan.adjustments) run.emit(deploying(message));
   for (const message of plan.notEnforced) run.emit(deploying(message));
-  const template = { ...plan.spec, image, deployId: run.deployId };
+  const cronToken = plan.cronToken ?? ports.ids.secret(CRON_TOKEN_CHARS);
+  const template = { ...plan.spec, ...made, cronToken, deployId: run.deployId };
+  const mayServe = () => mountsProblem(ports, run, made.mounts);
   const watched = await watchPort<RolloutEvent>(
     (signal) =>
       ports.provider.services.rollout(
-        { template, expected: plan.expected, listenDeadline: limits.listenDeadline },
+        { template, expected: plan.expected, listenDeadline: limits.listenDeadline, mayServe },
         { signal },
       ),
     { clock: ports.clock, signal: run.signal, deadline: limits.rolloutDeadline },
     (message) => run.emit(deploying(message)),
   );
-  if (watched.end?.kind === "ready") return { ok: true, value: watched.end };
+  if (watched.end?.kind === "ready") return { ok: true, value: { ...watched.end, cronToken } };
   const message = `The rollout took longer than ${minutes(limits.rolloutDeadline)} and was ended; what served before serves still.`;
   return fail(failureOf({ ...watched, end: watched.end }, run, { reason: "rollout_timeout", message }, []));
-};
-
-/** What follows the rollout in the stream. */
-export const announceSchedule = (run: Run, plan: DeployPlan): void => {
-  for (const message of scheduleInWords(plan)) run.emit(deploying(message));
 };

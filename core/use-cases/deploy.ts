@@ -3,7 +3,7 @@
  *
  * Everything that can be decided before the stream is; from then on every outcome is a record.
  */
-import { mayUse, type Principal } from "../domain/account.ts";
+import { type AccountId, mayUse, type Principal } from "../domain/account.ts";
 import { type DeployDeclaration, declareDeploy } from "../domain/deploy-declaration.ts";
 import { building, type DeployNews, type DeployOutcome, done, failed, isFinal } from "../domain/deploy-events.ts";
 import { type DeployPlan, planDeploy } from "../domain/deploy-plan.ts";
@@ -15,11 +15,16 @@ import type { DeploymentName } from "../domain/names.ts";
 import { type ControlPlaneError, forbidden, invalidInput, unavailable } from "../errors.ts";
 import type { ReceivedSource, Source } from "../ports/source-spool.ts";
 import type { CallOptions } from "../ports/system.ts";
+import type { StoredVolume } from "../ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import { attempt } from "./attempt.ts";
 import type { Context } from "./context.ts";
 import type { DeployRun, Run } from "./deploy-run.ts";
-import { announceSchedule, buildStep, endedEarly, rolloutStep } from "./deploy-steps.ts";
+import { scheduleStep } from "./deploy-schedule.ts";
+import { fetchStep, type GivenSource, giveSource } from "./deploy-source.ts";
+import { buildStep, endedEarly, rolloutStep } from "./deploy-steps.ts";
+import { volumesStep } from "./deploy-volumes.ts";
+import { tooManyVolumes } from "./volumes.ts";
 
 export interface DeployRequest {
   /** The form's fields by their wire names, as text or as JSON values. */
@@ -72,7 +77,23 @@ export const preparePlan = async (
         ]),
       );
   }
-  return ok(planDeploy(account, declaration, current, capabilities, []));
+  const volumes = await volumesFor(context, account, declaration, options);
+  return volumes.map((known) => planDeploy(account, declaration, current, capabilities, known));
+};
+
+/** The account's volumes, where the declaration mounts any and there is room for those that it would make. */
+const volumesFor = async (
+  context: Context,
+  account: AccountId,
+  { mounts }: DeployDeclaration,
+  options: CallOptions,
+): Promise<Result<readonly StoredVolume[], ControlPlaneError>> => {
+  if (mounts.length === 0) return ok([]);
+  const own = await context.ports.provider.volumes.list(account, options);
+  if (own.isErr()) return err(own.error);
+  const names = new Set([...own.value.map(({ name }) => name), ...mounts.map(({ volume }) => volume)]);
+  const full = names.size > own.value.length ? tooManyVolumes(context, names.size) : undefined;
+  return full === undefined ? ok(own.value) : err(invalidInput([issue(["volumes"], full, "quota_exceeded")]));
 };
 
 /** An error that comes up once the stream has begun, as the stream says it. */
@@ -95,10 +116,11 @@ const perform = async (
   run: Run,
   principal: Principal,
   declaration: DeployDeclaration,
-  source: Source,
+  given: GivenSource,
 ): Promise<{ url: string; revision: string } | DeployFailure> => {
   const { ports, settings, runs } = context;
   const place = runs.builds.enter(run.owner);
+  let source: Source | undefined;
   if (!place.admitted) run.emit(building("Waiting: your account builds as many sources at once as it may"));
   try {
     await Promise.race([place.turn, aborted(run.signal)]);
@@ -106,15 +128,22 @@ const perform = async (
     const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
     if (run.signal.aborted) return endedEarly(run);
     if (plan.isErr()) return failureOfError(plan.error);
+    const fetched = await fetchStep(ports, run, given);
+    if (!fetched.ok) return fetched.failure;
+    source = fetched.value;
     const built = await buildStep(ports, settings.deployLimits, run, source);
     if (!built.ok) return built.failure;
     place.leave();
-    const rolled = await rolloutStep(ports, settings.deployLimits, run, plan.value, built.value);
+    const bound = await volumesStep(ports, run, plan.value);
+    if (!bound.ok) return bound.failure;
+    const image = built.value;
+    const rolled = await rolloutStep(ports, settings.deployLimits, run, plan.value, { image, mounts: bound.value });
     if (!rolled.ok) return rolled.failure;
-    announceSchedule(run, plan.value);
-    return rolled.value;
+    const scheduled = await scheduleStep(ports, settings.deployLimits, run, plan.value, rolled.value);
+    return scheduled.ok ? rolled.value : scheduled.failure;
   } finally {
     place.leave();
+    if (given.kind === "object") await discard(context, source);
   }
 };
 
@@ -147,7 +176,7 @@ const execute = async (
   run: Run,
   principal: Principal,
   declaration: DeployDeclaration,
-  source: Source,
+  given: GivenSource,
 ): Promise<void> => {
   const { runs, ports } = context;
   const lane = runs.names.enter(run.name);
@@ -157,7 +186,7 @@ const execute = async (
     await Promise.race([lane.turn, aborted(run.signal)]);
     // Not before its turn: a platform remembers one deploy a name, and that is the one that runs.
     if (!run.signal.aborted) await remember(context, run, building("A deploy began"));
-    const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, source);
+    const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, given);
     const served = "url" in outcome ? done(outcome.url, `Revision ${outcome.revision} serves all traffic`) : undefined;
     await conclude(context, run, served ?? failed(outcome as DeployFailure));
   } catch (cause) {
@@ -168,7 +197,7 @@ const execute = async (
   } finally {
     lane.leave();
   }
-  await discard(context, source);
+  if (given.kind === "received") await discard(context, given.source);
 };
 
 /** A source that stays is a nuisance for the operator, and none for the client. */
@@ -187,7 +216,7 @@ export const deploy = (
   request: DeployRequest,
   options: CallOptions = {},
 ): ResultAsync<DeployRun, ControlPlaneError> => {
-  const source = request.archive?.kind === "kept" ? request.archive.source : undefined;
+  const received = request.archive?.kind === "kept" ? request.archive.source : undefined;
   return attempt<DeployRun, ControlPlaneError>(async () => {
     const declaration = readDeclaration(context, request);
     if (declaration.isErr()) return err(declaration.error);
@@ -196,14 +225,15 @@ export const deploy = (
     const { name } = declaration.value;
     const full = tooManyWaiting(context, name);
     if (full !== undefined) return err(full);
-    // Declared with an archive, so there is one: `source_object` is refused until there is a volume store.
+    const source = await giveSource(context, principal, declaration.value, received, options);
+    if (source.isErr()) return err(source.error);
     const run = context.runs.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
-    void execute(context, run, principal, declaration.value, source as Source).then(() => run.settle());
+    void execute(context, run, principal, declaration.value, source.value).then(() => run.settle());
     return ok(run);
   }).orElse((error) =>
     // Before the refusal is known, so that whoever knows it finds nothing left.
     attempt<DeployRun, ControlPlaneError>(async () => {
-      await discard(context, source);
+      await discard(context, received);
       return err(error);
     }),
   );

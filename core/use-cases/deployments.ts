@@ -98,10 +98,13 @@ const removeService = async (
   name: DeploymentName,
   options: CallOptions,
 ): Promise<Result<{ detail: string }, ControlPlaneError>> => {
-  const { services, logs } = context.ports.provider;
+  const { services, logs, scheduler } = context.ports.provider;
   const present = await ownService(context, principal, name, options);
   if (present.isErr()) return err(present.error);
   const { etag, owner } = present.value;
+  // First, so that nothing fires at a service that is gone.
+  const unscheduled = await scheduler.remove({ name, owner }, options);
+  if (unscheduled.isErr()) return err(unscheduled.error);
   const removed = await services.remove(name, { etag, owner }, options);
   if (removed.isErr()) return err(removed.error);
   const json = { event: "delete", message: "The deployment was deleted" };

@@ -3,6 +3,7 @@
  */
 import fc from "fast-check";
 import { fieldLimits, GiB } from "../../core/domain/limits.ts";
+import type { BoundMount, Mount } from "../../core/domain/mounts.ts";
 import type { ServiceSpec, ServiceTemplate } from "../../core/domain/service-template.ts";
 import { environment } from "./environments.ts";
 import { mounts } from "./mounts.ts";
@@ -35,12 +36,15 @@ export const serviceSpec = (): fc.Arbitrary<ServiceSpec> =>
 
 const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdef"), minLength: 64, maxLength: 64 });
 
+const bound = (mount: Mount): BoundMount => ({ ...mount, bucket: `vol-of-${mount.volume}` });
+
 /** A whole template, as a rollout gets it. */
 export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
   fc
     .tuple(
       serviceSpec(),
       fc.record({
+        cronToken: hex,
         image: hex.map((digest) => `memory://acme/sha256:${digest}`),
         deployId: fc.string({
           unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789"),
@@ -49,4 +53,4 @@ export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
         }),
       }),
     )
-    .map(([spec, rest]) => ({ ...spec, ...rest }));
+    .map(([spec, rest]) => ({ ...spec, ...rest, mounts: spec.mounts.map(bound) }));

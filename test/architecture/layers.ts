@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|jose|re2js)$/,
+      /^(zod|tar|jose|re2js|mime|fresh|range-parser)$/,
     ],
     why: "shared adapters know no provider",
   },

@@ -6,7 +6,7 @@ import type { DeployReason } from "../../core/domain/deploy-reason.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
 import type { BuildEvent } from "../../core/ports/image-builder.ts";
-import type { NameState, RolloutEvent } from "../../core/ports/service-platform.ts";
+import type { NameState, RolloutEvent, RolloutRequest } from "../../core/ports/service-platform.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
 import type { ResultAsync } from "../../core/result.ts";
 import type { ProviderSubject } from "./harness.ts";
@@ -74,6 +74,7 @@ export const templateFor = (owner: AccountId, name: DeploymentName, image: strin
   useHttp2: false,
   mounts: [],
   schedule: null,
+  cronToken: `token-of-${name}`,
   env: {},
 });
 
@@ -84,12 +85,14 @@ export const rollOut = (
   { provider }: ProviderSubject,
   template: ServiceTemplate,
   expected: Expected,
-  options: { readonly listenDeadline?: number; readonly signal?: AbortSignal } = {},
-): AsyncIterable<RolloutEvent> =>
-  provider.services.rollout(
-    { template, expected, listenDeadline: options.listenDeadline ?? LISTEN_MS },
-    options.signal === undefined ? {} : { signal: options.signal },
+  options: Partial<Pick<RolloutRequest, "listenDeadline" | "mayServe">> & { readonly signal?: AbortSignal } = {},
+): AsyncIterable<RolloutEvent> => {
+  const { signal, ...rest } = options;
+  return provider.services.rollout(
+    { template, expected, listenDeadline: LISTEN_MS, ...rest },
+    signal === undefined ? {} : { signal },
   );
+};
 
 /** A rollout that must end well. */
 export const deployed = async (subject: ProviderSubject, template: ServiceTemplate, expected: Expected = "absent") => {

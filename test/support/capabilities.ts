@@ -7,7 +7,7 @@ import type { ResourceCatalogue } from "../../core/domain/resources.ts";
 export const everything: Capabilities = {
   ...memoryCapabilities,
   runs: offered(),
-  volumes: { mounts: offered(), store: offered() },
+  volumes: { ...memoryCapabilities.volumes, mounts: offered(), store: offered() },
   source_object: offered(),
   cron: { schedules: offered(), max_seconds: 1800 },
   logs: { ...memoryCapabilities.logs, since: offered(), query: offered() },
@@ -27,7 +27,12 @@ export const nothingMuch: Capabilities = {
   cpu_limit: missing("no CPU limit here"),
   concurrency_cap: missing("no cap here"),
   request_timeout: missing("no timeout here"),
-  volumes: { mounts: missing("no mounts here"), store: missing("no store here") },
+  volumes: {
+    ...everything.volumes,
+    mounts: missing("no mounts here"),
+    store: missing("no store here"),
+    read_only: missing("no read-only mounts here"),
+  },
   source_object: missing("no source objects here"),
   cron: { schedules: missing("no schedules here"), max_seconds: 60 },
   logs: { ...everything.logs, since: missing("no cursors here"), query: missing("no filters here") },

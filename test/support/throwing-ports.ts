@@ -40,6 +40,8 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       ...provider,
       services: wrap(provider.services, "services"),
       builder: wrap(provider.builder, "builder"),
+      volumes: wrap(provider.volumes, "volumes"),
+      scheduler: wrap(provider.scheduler, "scheduler"),
       logs: wrap(provider.logs, "logs"),
       spool: wrap(provider.spool, "spool"),
       check: wrap({ check: provider.check }, "provider").check,

@@ -7,6 +7,7 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { narrate } from "../../shared/channel.ts";
+import { Turns } from "../../shared/turns.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
 import { detectSource, webCommand } from "./detect.ts";
 import { extractSource } from "./extract.ts";
@@ -15,7 +16,6 @@ import { buildNode } from "./node.ts";
 import { buildPython } from "./python.ts";
 import { BuildFailed, type Workshop } from "./steps.ts";
 import type { Toolchain } from "./toolchain.ts";
-import { Turns } from "./turns.ts";
 
 /** Changes when the same source would be built otherwise than before. */
 const BUILDER_VERSION = "1";

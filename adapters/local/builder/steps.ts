@@ -1,9 +1,9 @@
 /** Runs the commands of a build in the sandbox, their output passed on line by line. */
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { Turns } from "../../shared/turns.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
 import type { Toolchain } from "./toolchain.ts";
-import type { Turns } from "./turns.ts";
 
 /** Where the built source is, for commands that run in the sandbox; elsewhere commands see host paths. */
 export const APP = "/app";

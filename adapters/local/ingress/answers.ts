@@ -1,5 +1,5 @@
 /** What the ingress itself answers: refusals, time-outs, broken instances. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { GateRefusal } from "./gate.ts";
 
 export interface OwnAnswer {
@@ -49,17 +49,4 @@ export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId:
     ...(answer.retryAfter === undefined ? {} : { "retry-after": String(answer.retryAfter) }),
   });
   res.end(body);
-};
-
-const LINGER_MS = 5000;
-
-/**
- * Reads and drops what a client still sends after its answer, for a while: a connection that is closed on a client
- * that sends is reset, and the client never sees the answer.
- */
-export const readOn = (req: IncomingMessage): void => {
-  if (req.complete || req.destroyed) return;
-  const timer = setTimeout(() => req.destroy(), LINGER_MS);
-  req.once("close", () => clearTimeout(timer));
-  req.resume();
 };

@@ -1,7 +1,8 @@
 /** The client's side of an exchange with a service that speaks HTTP/2, whichever version the client speaks. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { bodyOf, type OwnAnswer, readOn, sendOwnAnswer } from "./answers.ts";
+import { readOn } from "../../shared/read-on.ts";
+import { bodyOf, type OwnAnswer, sendOwnAnswer } from "./answers.ts";
 import { flushHead } from "./headers.ts";
 import { hasBody, isPlainOrChunked } from "./relayed-body.ts";
 

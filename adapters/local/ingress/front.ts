@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { saneRequestId } from "../../../core/domain/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
+import { readOn } from "../../shared/read-on.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import {
   answerFor,
@@ -12,7 +13,6 @@ import {
   BAD_TARGET,
   BROKEN,
   type OwnAnswer,
-  readOn,
   sendOwnAnswer,
   TIMED_OUT,
 } from "./answers.ts";

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { bodyOf, NOT_HTTP2, readOn, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
+import { readOn } from "../../shared/read-on.ts";
+import { bodyOf, NOT_HTTP2, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
 import { type FrontDeps, serveRequest } from "./front.ts";
 import { Gate, type Serving } from "./gate.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
@@ -18,6 +19,8 @@ export interface IngressConfig extends FrontDeps {
   /** Services answer at `NAME.DOMAIN` besides `NAME.localhost`. */
   readonly domain?: string | undefined;
   readonly drainMillis: number;
+  /** Answers what comes to the shared port under the platform's own path. */
+  readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The shared port that was taken before, for when any will do. */
   readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
   /** The port that a service had before, if it is remembered. */
@@ -51,7 +54,7 @@ export class Ingress {
     const byHost = (host: string | undefined) => this.#gateOf(host);
     const { host, port, rememberedSharedPort } = this.#config;
     const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
-    this.#shared = await listen(host, wanted, this.#handlers(byHost), port !== 0);
+    this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0);
     rememberedSharedPort.set(String(this.#shared.port));
   }
 
@@ -109,18 +112,19 @@ export class Ingress {
     return undefined;
   }
 
-  #handlers(gateOf: (host: string | undefined) => Gate | undefined): Handlers {
+  #handlers(gateOf: (host: string | undefined) => Gate | undefined, platform?: IngressConfig["platform"]): Handlers {
     const deps = this.#config;
+    const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
     const refuse = (req: IncomingMessage, res: ServerResponse) => {
       res.once("close", () => readOn(req));
       sendOwnAnswer(res, UNKNOWN_HOST, deps.ids.id());
     };
-    const find = (host: string | undefined, path: string | undefined) =>
-      path?.startsWith(PLATFORM_PATH) === true ? undefined : gateOf(host);
+    const find = (host: string | undefined, path: string | undefined) => (isPlatforms(path) ? undefined : gateOf(host));
     return {
       request: (req: IncomingMessage, res: ServerResponse) => {
         const gate = find(req.headers.host, req.url);
-        if (gate === undefined) refuse(req, res);
+        if (platform !== undefined && isPlatforms(req.url)) platform(req, res);
+        else if (gate === undefined) refuse(req, res);
         else if (gate.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, gate);
         else serveRequest(deps, req, res, gate);
       },

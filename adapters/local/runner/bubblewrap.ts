@@ -64,9 +64,12 @@ const namespaces = (): string[] => [
   "ALL",
 ];
 
+/** The descriptor that the first open folder has in the sandbox's own process; it closes each once it is mounted. */
+const FIRST_FOLDER = 4;
+
 /** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
 export const sandboxArguments = (
-  job: Pick<Job, "binds" | "cwd" | "env" | "limits" | "id">,
+  job: Pick<Job, "binds" | "folders" | "cwd" | "env" | "limits" | "id">,
   base: readonly string[],
 ): string[] => [
   ...base,
@@ -75,6 +78,11 @@ export const sandboxArguments = (
   "--tmpfs",
   "/tmp",
   ...job.binds.flatMap(({ host, inside, writable }) => [writable ? "--bind" : "--ro-bind", host, inside]),
+  ...(job.folders ?? []).flatMap(({ inside, writable }, index) => [
+    writable ? "--bind-fd" : "--ro-bind-fd",
+    String(FIRST_FOLDER + index),
+    inside,
+  ]),
   "--remount-ro",
   "/",
   "--clearenv",
@@ -122,9 +130,11 @@ export const createBubblewrapRunner = (
   if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
   if (tried.status !== 0)
     return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
+  const help = spawnSync("bwrap", ["--help"], { timeout: 10_000, encoding: "utf8" });
   return {
     kind: "bubblewrap",
     mapsPaths: true,
+    mountsFolders: `${help.stdout}${help.stderr}`.includes("--bind-fd"),
     start: (job, onLine) => {
       const group = groups?.create(job.id, job.limits);
       const inner = group === undefined ? limitResources(job.limits, job.argv) : job.argv;
@@ -138,6 +148,7 @@ export const createBubblewrapRunner = (
           secretInput: sandboxArguments(job, base)
             .map((argument) => `${argument}\0`)
             .join(""),
+          inherited: (job.folders ?? []).map(({ fd }) => fd),
           helper: "bwrap",
           group,
           watchdog,

@@ -13,6 +13,7 @@ import { APP, programBinds } from "../builder/steps.ts";
 import type { Toolchain } from "../builder/toolchain.ts";
 import { removeTree } from "../remove-tree.ts";
 import { describeExit } from "./exit.ts";
+import { type InstanceMounts, mountVolumes, type VolumeFolders } from "./mounts.ts";
 import { accepts, lookAt } from "./ready.ts";
 import { type Bind, type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
 
@@ -21,6 +22,7 @@ export interface InstanceDeps {
   /** Where Node must be told its memory limit, because no kernel limit tells it. */
   readonly tellsNodeItsMemory: boolean;
   readonly toolchain: Toolchain;
+  readonly volumes: VolumeFolders;
   /** Folders of instances that run without a sandbox. */
   readonly runDir: string;
   readonly scope: string;
@@ -118,6 +120,7 @@ const environment = (
     PYTHONUNBUFFERED: "1",
     ...template.env,
     ...nodeOptions(deps, spec),
+    CRON_TOKEN: template.cronToken,
     PORT: String(port),
     K_SERVICE: template.name,
     K_REVISION: revision,
@@ -129,7 +132,7 @@ const removeHome = (deps: InstanceDeps, home: string): Promise<void> =>
     deps.logger.warn("the folder of an instance could not be removed", { home, cause }),
   );
 
-const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number): Instance => {
+const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number, mounts: InstanceMounts): Instance => {
   const { template, image, revision } = spec;
   const id = deps.ids.id();
   const sandboxed = deps.runner.mapsPaths;
@@ -146,8 +149,9 @@ const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number): I
       id: `${deps.scope}.${id}`,
       argv: ["sh", "-c", image.command],
       cwd: app,
-      env: environment(deps, spec, port, app, home),
+      env: { ...environment(deps, spec, port, app, home), ...mounts.env },
       binds,
+      folders: mounts.binds,
       limits: { memory: template.memory, cpu: template.cpu, processes: PROCESSES },
     },
     (stream, line) => {
@@ -163,6 +167,7 @@ const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number): I
       });
     },
   );
+  void running.exited.then(() => mounts.ended());
   if (!sandboxed) void running.exited.then(() => removeHome(deps, home));
   return new Instance(deps, running, port, tail);
 };
@@ -259,14 +264,19 @@ const awaitReady = async (
 
 /** The machine may lack the room for it: on the disk, in its process table, for another control group. */
 const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<Instance | DeployFailure> => {
+  const mounts = await mountVolumes(deps.runner, deps.volumes, spec.template, spec.image.app);
+  if ("reason" in mounts) return mounts;
   try {
-    return launchInstance(deps, spec, await freePort());
+    return launchInstance(deps, spec, await freePort(), mounts);
   } catch (cause) {
+    mounts.ended();
     deps.logger.error("an instance could not be started", { service: spec.template.name, cause });
     return {
       reason: "provider_unavailable",
       message: "The platform's machine has no room to start the service now; try again.",
     };
+  } finally {
+    await mounts.started();
   }
 };
 

@@ -18,6 +18,8 @@ export interface Launch {
   readonly cwd: string;
   /** Written to file descriptor 3 of the command. */
   readonly secretInput?: string;
+  /** Descriptors of this process that the command gets as 4, 5, and so on. */
+  readonly inherited?: readonly number[];
   /** The sandbox's own program, whose processes are not the command's. */
   readonly helper?: string;
   readonly group: ControlGroup | undefined;
@@ -98,7 +100,13 @@ class Launched implements Running {
     this.#child = spawn(file, args, {
       cwd: launch.cwd,
       env: { ...launch.env, [MARKER]: launch.job.id },
-      stdio: ["ignore", "pipe", "pipe", launch.secretInput === undefined ? "ignore" : "pipe"],
+      stdio: [
+        "ignore",
+        "pipe",
+        "pipe",
+        launch.secretInput === undefined ? "ignore" : "pipe",
+        ...(launch.inherited ?? []),
+      ],
       detached: true,
     });
     const input = this.#child.stdio[3] as Writable | null | undefined;

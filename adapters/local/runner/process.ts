@@ -8,6 +8,7 @@ import type { Watchdog } from "./watchdog.ts";
 export const createProcessRunner = (groups: ControlGroups | undefined, watchdog: Watchdog): Runner => ({
   kind: "process",
   mapsPaths: false,
+  mountsFolders: false,
   start: (job: Job, onLine) => {
     const group = groups?.create(job.id, job.limits);
     const argv = group === undefined ? limitResources(job.limits, job.argv) : joinGroup(group, job.argv);

@@ -10,6 +10,13 @@ export interface Bind {
   readonly writable: boolean;
 }
 
+/** A folder that the command sees at `inside`, given open: its name may lead elsewhere by now. */
+export interface OpenBind {
+  readonly fd: number;
+  readonly inside: string;
+  readonly writable: boolean;
+}
+
 export interface Limits {
   /** Bytes for the whole process tree. */
   readonly memory: number;
@@ -28,6 +35,8 @@ export interface Job {
   /** The whole environment of the command, besides the marker. */
   readonly env: Readonly<Record<string, string>>;
   readonly binds: readonly Bind[];
+  /** Mounted after `binds`. The caller closes them once `start` has returned; only runners that map paths take them. */
+  readonly folders?: readonly OpenBind[];
   readonly limits: Limits;
 }
 
@@ -61,6 +70,8 @@ export interface Runner {
   readonly kind: "bubblewrap" | "process";
   /** True where binds appear at their `inside` path; else a command sees host paths only. */
   readonly mapsPaths: boolean;
+  /** True where it takes the `folders` of a job. */
+  readonly mountsFolders: boolean;
   start(job: Job, onLine: OnLine): Running;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The engine's own state in one SQLite file: services, deploys, freed names, keys, settings.
+ * The engine's own state in one SQLite file: services, deploys, freed names, keys, settings, volumes,
+ * schedules.
  * Every change is one transaction, flushed to disk, so that a kill at any moment leaves it before or after.
  */
 import { mkdirSync } from "node:fs";
@@ -47,8 +48,34 @@ const schema = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 `;
 
+const volumesAndSchedules = `
+  CREATE TABLE volumes (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    -- 1 while it is decided whether it goes.
+    hidden INTEGER NOT NULL,
+    -- NULL for volumes that live; the others are in the trash.
+    deleted_at TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX volumes_living ON volumes (owner, name) WHERE deleted_at IS NULL;
+  CREATE INDEX volumes_name ON volumes (name);
+  CREATE TABLE schedules (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- The job as JSON.
+    job TEXT NOT NULL,
+    PRIMARY KEY (owner, name)
+  ) STRICT;
+  UPDATE services SET
+    serving = json_set(serving, '$.spec.cronToken', ''),
+    rolling = json_set(rolling, '$.spec.cronToken', ''),
+    attempted = json_set(attempted, '$.spec.cronToken', '');
+`;
+
 /** Each entry takes the file from the version of its index to the next. */
-const migrations = [schema];
+const migrations = [schema, volumesAndSchedules];
 
 /** Runs `work` as one transaction; it is undone whole where `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

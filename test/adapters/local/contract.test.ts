@@ -11,8 +11,11 @@ import {
   logSearchCases,
   logStoreCases,
   runningServiceCases,
+  schedulerCases,
   servicePlatformCases,
   sourceSpoolCases,
+  volumeObjectCases,
+  volumeStoreCases,
 } from "../../contracts/index.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 import { runners } from "../../support/local-platform.ts";
@@ -34,6 +37,9 @@ const cases = [
   ...logStoreCases,
   ...logSearchCases,
   ...sourceSpoolCases,
+  ...schedulerCases,
+  ...volumeStoreCases,
+  ...volumeObjectCases,
 ];
 
 for (const runner of runners) {

@@ -13,8 +13,11 @@ import {
   type ProviderSubject,
   runningServiceCases,
   type Started,
+  schedulerCases,
   servicePlatformCases,
   sourceSpoolCases,
+  volumeObjectCases,
+  volumeStoreCases,
 } from "../../contracts/index.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 
@@ -32,6 +35,9 @@ const cases = [
   ...logStoreCases,
   ...logSearchCases,
   ...sourceSpoolCases,
+  ...schedulerCases,
+  ...volumeStoreCases,
+  ...volumeObjectCases,
 ];
 contractTests("memory provider", cases, start, memoryCapabilities);
 

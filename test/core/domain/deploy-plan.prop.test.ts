@@ -23,7 +23,7 @@ import {
 } from "../../arbitraries/index.ts";
 import { selling } from "../../support/capabilities.ts";
 import { runs } from "../../support/runs.ts";
-import { declarationOf, serviceOf, templateOf } from "../../support/services.ts";
+import { declarationOf, serviceOf, templateOf, volumeNamed } from "../../support/services.ts";
 
 const acme = "acme" as AccountId;
 
@@ -77,10 +77,12 @@ test("planning that against itself announces nothing and changes nothing", () =>
         keepEnv || env === undefined ? rest : { ...rest, env },
         serviceOf(template),
         capabilities,
-        first.volumesToCreate,
+        first.volumesToCreate.map(volumeNamed),
       );
       expect(again).toMatchObject({ adjustments: [], changes: [], volumesToCreate: [], volumesDetached: [] });
       expect(again.spec).toEqual(first.spec);
+      expect(again.cronToken).toBe(template.cronToken);
+      expect(again.volumes.every(({ id }) => id !== null)).toBe(true);
       expect(again.schedule).toBe(declaration.schedule === null ? "none" : "put");
     }),
     runs(500),
@@ -98,7 +100,10 @@ test("what the list shows of a deployment declares that deployment", () => {
       const plan = planDeploy(acme, read, service, capabilities, []);
       expect(plan.changes).toEqual([]);
       expect(plan.adjustments).toEqual([]);
-      expect(plan.spec).toEqual({ ...service.attempted, image: undefined, deployId: undefined });
+      const { mounts } = plan.spec;
+      const made = { image: undefined, deployId: undefined, cronToken: undefined };
+      expect(plan.spec).toEqual({ ...service.attempted, ...made, mounts });
+      expect(mounts).toEqual(read.mounts);
     }),
     runs(300),
   );
@@ -145,7 +150,7 @@ test("from any deployment to any other, exactly the fields that differ are chang
         { ...(after as DeployDeclaration), name: from.name },
         serviceOf(templateOf(from)),
         capabilities,
-        known,
+        known.map(volumeNamed),
       );
       const differing = Object.entries(wireNames).filter(([, key]) => !isDeepStrictEqual(from[key], plan.spec[key]));
       expect(plan.changes.map(({ field }) => field).sort()).toEqual(differing.map(([field]) => field).sort());

@@ -6,7 +6,7 @@ import { declareDeploy } from "../../../core/domain/deploy-declaration.ts";
 import { type DeployPlan, planDeploy, planInWords } from "../../../core/domain/deploy-plan.ts";
 import type { Service } from "../../../core/domain/service-template.ts";
 import { everything, nothingMuch } from "../../support/capabilities.ts";
-import { serviceOf, templateOf } from "../../support/services.ts";
+import { serviceOf, templateOf, volumeNamed } from "../../support/services.ts";
 
 const acme = "acme" as AccountId;
 
@@ -20,7 +20,7 @@ const plan = (fields: Readonly<Record<string, unknown>>, options: PlanOptions = 
   const { current = null, capabilities = everything, volumes = [] } = options;
   const context = { capabilities: everything, archive: { issues: [] } };
   const declaration = declareDeploy({ function_name: "app", volumes: {}, ...fields }, context)._unsafeUnwrap();
-  return planDeploy(acme, declaration, current, capabilities, volumes);
+  return planDeploy(acme, declaration, current, capabilities, volumes.map(volumeNamed));
 };
 
 const running = (fields: Readonly<Record<string, unknown>>): Service => serviceOf(templateOf(plan(fields).spec));

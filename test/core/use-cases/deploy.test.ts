@@ -112,7 +112,8 @@ describe("what the stream is not begun for", () => {
     ["volumes", { volumes: { "/data": "vol" } }],
     ["schedule", { schedule: "0 9 * * *" }],
   ])("%s, which this provider does not offer", async (field, fields) => {
-    const refused = await startMemory().submit(fields);
+    const { volumes, cron } = nothingMuch;
+    const refused = await startMemory({ capabilities: { volumes, cron } }).submit(fields);
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: [field], type: "unsupported" }] });
   });
 });

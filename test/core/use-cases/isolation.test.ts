@@ -6,6 +6,7 @@ import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
 import { deployed, startMemory } from "../../support/memory-platform.ts";
 
 interface Secrets {
+  readonly trashId: string;
   readonly deployId: string;
   readonly keyId: string;
 }
@@ -57,6 +58,38 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  createVolume: async (controlPlane, other) => {
+    // Names are an account's own: the other gets another volume.
+    expect((await controlPlane.createVolume(other, { name: "data" }))._unsafeUnwrap().created).toBe(true);
+  },
+  listVolumes: async (controlPlane, other) => {
+    expect((await controlPlane.listVolumes(other))._unsafeUnwrap()).toEqual([]);
+  },
+  deleteVolume: async (controlPlane, other) => {
+    expect((await controlPlane.deleteVolume(other, { name: "data" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listTrash: async (controlPlane, other) => {
+    expect((await controlPlane.listTrash(other))._unsafeUnwrap()).toEqual([]);
+  },
+  restoreVolume: async (controlPlane, other, { trashId }) => {
+    for (const id of [trashId, undefined])
+      expect((await controlPlane.restoreVolume(other, { name: "old", id }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  listObjects: async (controlPlane, other) => {
+    expect((await controlPlane.listObjects(other, { volume: "data" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  deleteObject: async (controlPlane, other) => {
+    const object = { volume: "data", path: "a.txt" };
+    expect((await controlPlane.deleteObject(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  grantUpload: async (controlPlane, other) => {
+    const object = { volume: "data", object: "a.txt" };
+    expect((await controlPlane.grantUpload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  grantDownload: async (controlPlane, other) => {
+    const object = { volume: "data", path: "a.txt" };
+    expect((await controlPlane.grantDownload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
   createKey: async (controlPlane, other) => {
     const made = (await controlPlane.createKey(other, { label: "mine" }))._unsafeUnwrap();
     const principal = (await controlPlane.authenticate({ apiKey: made.key }))._unsafeUnwrap();
@@ -80,7 +113,14 @@ const prepare = async () => {
   const platform = startMemory();
   const records = await deployed(platform, { env: { TOKEN: "s3cret" } });
   const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
-  return { platform, secrets: { deployId: records[0]?.deploy_id ?? "", keyId: key.id }, key: key.key };
+  const { controlPlane, principal } = platform;
+  for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
+  const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
+  await fetch(put.url, { method: "PUT", body: "mine" });
+  (await controlPlane.deleteVolume(principal(), { name: "old" }))._unsafeUnwrap();
+  const [trashed] = (await controlPlane.listTrash(principal()))._unsafeUnwrap();
+  const secrets = { deployId: records[0]?.deploy_id ?? "", keyId: key.id, trashId: trashed?.id ?? "" };
+  return { platform, secrets, key: key.key };
 };
 
 test("every method that the control plane has is tried here", async () => {
@@ -100,6 +140,9 @@ test.each(tried)("%s", async (_method, attempt) => {
   const mine = async () => ({
     deployments: (await controlPlane.listDeployments(principal()))._unsafeUnwrap(),
     logs: (await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrap(),
+    volumes: (await controlPlane.listVolumes(principal()))._unsafeUnwrap(),
+    objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
+    trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
   });
   const before = await mine();

@@ -1,6 +1,7 @@
 /** Every path of the contract is there, asks who calls before anything else, and says what is not offered yet. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveMemory } from "../../support/api.ts";
+import { nothingMuch } from "../../support/capabilities.ts";
 import { openRaw } from "../../support/clients.ts";
 import { callEndpoint, endpointNames, sampleOf } from "../../support/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/refusals.ts";
@@ -83,9 +84,12 @@ describe("what is not offered yet is a 501 in the words of the capability that l
     "/v1/sql": ({ sql }) => sql,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
+  const { volumes, cron } = nothingMuch;
+  const lackingAll = { volumes, cron };
   const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));
 
   test.each(missing)("%s", async (endpoint) => {
+    await using api = await serveMemory({ capabilities: lackingAll });
     const capabilities = (await api.call("GET", "/v1/capabilities")).json;
     const [, wanted] = Object.entries(lacking).find(([path]) => endpoint.includes(path)) ?? [];
     const reason = wanted?.(capabilities).reason;
@@ -94,6 +98,7 @@ describe("what is not offered yet is a 501 in the words of the capability that l
   });
 
   test("a field that needs one is a 422 that names it", async () => {
+    await using api = await serveMemory({ capabilities: lackingAll });
     const { volumes, cron } = (await api.call("GET", "/v1/capabilities")).json;
     const deploy = async (fields: Record<string, string>) => {
       const answer = await api.deploy({ function_name: "app", volumes: "{}", ...fields }, undefined, {

@@ -31,15 +31,16 @@ const cases: Readonly<Record<string, Case>> = {
   "GET /v1/deployment/list": nothingOfOthers,
   "POST /v1/deployment/delete": refused(403),
   "POST /v1/deployment/logs": refused(403),
-  "POST /v1/volume/create": later,
-  "GET /v1/volume/list": later,
-  "POST /v1/volume/delete": later,
-  "GET /v1/volume/objects": later,
-  "POST /v1/volume/delete-object": later,
-  "POST /v1/volume/upload": later,
-  "POST /v1/volume/download": later,
-  "GET /v1/volume/trash": later,
-  "POST /v1/volume/restore": later,
+  "GET /v1/volume/list": nothingOfOthers,
+  "POST /v1/volume/delete": refused(403),
+  "GET /v1/volume/objects": refused(403),
+  "POST /v1/volume/delete-object": refused(403),
+  "POST /v1/volume/upload": refused(403),
+  "POST /v1/volume/download": refused(403),
+  "GET /v1/volume/trash": nothingOfOthers,
+  "POST /v1/volume/restore": refused(403),
+  // Names are an account's own, so this makes the stranger's; that comes after the others.
+  "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
   "POST /v1/sql": later,
   "GET /v1/user/subscription": later,
   "GET /v1/capabilities": { own: (answer) => expect(JSON.stringify(answer)).not.toContain("owner") },
@@ -57,6 +58,10 @@ beforeAll(async () => {
   api = await serveMemory();
   const fields = { function_name: "taken", volumes: "{}", env: '{"TOKEN":"hunter2"}' };
   const records = recordsOf(await api.deploy(fields, archive, { account: "owner" }));
+  for (const name of ["data", "old"]) await api.call("POST", "/v1/volume/create", { json: { name }, account: "owner" });
+  const upload = await callEndpoint(api, "POST /v1/volume/upload", {}, { account: "owner" });
+  await fetch(upload.json.url, { method: "PUT", body: "hunter2" });
+  await api.call("POST", "/v1/volume/delete", { json: { name: "old" }, account: "owner" });
   const [key] = (await api.call("GET", "/v1/key/list", { account: "owner" })).json;
   names = { name: "taken", deployId: records[0].deploy_id, keyId: key.id };
 });
@@ -68,6 +73,9 @@ const ownView = async () => {
     "GET /v1/key/list",
     "GET /v1/deploy/:deploy_id",
     "POST /v1/deployment/logs",
+    "GET /v1/volume/list",
+    "GET /v1/volume/objects",
+    "GET /v1/volume/trash",
   ];
   const answers = await Promise.all(calls.map((call) => callEndpoint(api, call, names, { account: "owner" })));
   // The owner's own looking is no change.

@@ -1,9 +1,10 @@
 /** Exactly one source: the archive of the form, or an object of a volume; and an archive's problems beside the fields'. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveMemory } from "../../support/api.ts";
+import { missing } from "../../../core/domain/capabilities.ts";
+import { recordsOf, serveMemory } from "../../support/api.ts";
 import { sourceOf, tarGz } from "../../support/archives.ts";
 import { field, file, formOf, formType, type Part } from "../../support/multipart.ts";
-import { problemsOf } from "../../support/refusals.ts";
+import { detailOf, problemsOf } from "../../support/refusals.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {
@@ -52,11 +53,45 @@ describe("both", () => {
 });
 
 describe("an object of a volume", () => {
-  test("is not offered yet, and the capability that lacks is named", async () => {
-    const answer = await send(field("source_object", "volume/source.tar.gz"));
+  test("is named by what the provider lacks, where it offers none", async () => {
+    await using lacking = await serveMemory({ capabilities: { source_object: missing("no source objects here") } });
+    const body = formOf(...good, field("source_object", "volume/source.tar.gz"));
+    const answer = await lacking.call("POST", "/v1/deploy", { body, headers: { "content-type": formType } });
     expect(problemsOf(answer)).toEqual(["body.source_object: unsupported"]);
-    const reason = (await api.call("GET", "/v1/capabilities")).json.source_object.reason;
-    expect(answer.json.detail[0].msg).toBe(reason);
+    expect(answer.json.detail[0].msg).toBe("no source objects here");
+  });
+
+  test("that is not there is a 404, before the stream", async () => {
+    expect(detailOf(await send(field("source_object", "volume/source.tar.gz")), 404)).toContain("'volume'");
+    await api.call("POST", "/v1/volume/create", { json: { name: "volume" } });
+    expect(detailOf(await send(field("source_object", "volume/source.tar.gz")), 404)).toContain("'source.tar.gz'");
+    const stranger = { account: "stranger", headers: { "content-type": formType } };
+    const body = formOf(...good, field("source_object", "volume/source.tar.gz"));
+    detailOf(await api.call("POST", "/v1/deploy", { body, ...stranger }), 403);
+  });
+
+  test("is deployed", async () => {
+    await api.call("POST", "/v1/volume/create", { json: { name: "sources" } });
+    const grant = await api.call("POST", "/v1/volume/upload", { json: { volume: "sources", object: "a/b.tar.gz" } });
+    await fetch(grant.json.url, { method: "PUT", body: new Uint8Array(archive) });
+    const records = recordsOf(await send(field("source_object", "sources/a/b.tar.gz")));
+    expect(records.map(({ message }) => message)).toContain("Fetching the source 'sources/a/b.tar.gz'");
+    expect(records.at(-1).status).toBe("DONE");
+  });
+
+  test("that is no archive ends the stream with archive_invalid", async () => {
+    await api.call("POST", "/v1/volume/create", { json: { name: "sources" } });
+    const grant = await api.call("POST", "/v1/volume/upload", { json: { volume: "sources", object: "zip" } });
+    await fetch(grant.json.url, { method: "PUT", body: "PK no tar" });
+    expect(recordsOf(await send(field("source_object", "sources/zip"))).at(-1)).toMatchObject({
+      status: "ERROR",
+      reason: "archive_invalid",
+      message: expect.stringContaining("sources/zip"),
+    });
+  });
+
+  test.each(["volume/../x", "volume//x", "volume/a\\b", "volume/a/."])("%j is no object's path", async (value) => {
+    expect(problemsOf(await send(field("source_object", value)))).toEqual(["body.source_object: value_error"]);
   });
 
   test.each(["volume", "/path", "volume/"])("%j is none", async (value) => {

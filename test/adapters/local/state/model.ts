@@ -17,6 +17,7 @@ const RESERVED_DAYS = 7;
 export const templateOf = (name: DeploymentName, owner: AccountId, deployId: string): ServiceTemplate => ({
   ...{ name, owner, deployId, image: `local://${deployId}`, port: 8080, memory: 2 ** 30, cpu: 2, timeout: 60 },
   ...{ concurrency: 80, maxInstances: 0, sessionAffinity: true, useHttp2: false, mounts: [], schedule: null },
+  cronToken: "token",
   env: { KEY: `of ${deployId}` },
 });
 

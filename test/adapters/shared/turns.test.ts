@@ -1,7 +1,7 @@
 /** Work under one key, one at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { Turns } from "../../../../adapters/local/builder/turns.ts";
+import { Turns } from "../../../adapters/shared/turns.ts";
 
 const never = new AbortController().signal;
 

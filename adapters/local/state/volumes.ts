@@ -1,0 +1,103 @@
+/** The volumes of this machine as rows: those that live, and those in the trash. Their bytes are in folders. */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { Timestamp } from "../../../core/domain/instant.ts";
+import type { VolumeName } from "../../../core/domain/names.ts";
+import type { DeletedVolume } from "../../../core/domain/volume.ts";
+import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
+
+interface Row {
+  id: string;
+  owner: string;
+  name: string;
+  created_at: string;
+  hidden: number;
+  deleted_at: string | null;
+}
+
+const volumeOf = ({ id, owner, name, created_at }: Row): StoredVolume => ({
+  id,
+  owner: owner as AccountId,
+  name: name as VolumeName,
+  createdAt: created_at as Timestamp,
+});
+
+export class VolumeRows {
+  readonly #db: DatabaseSync;
+  readonly #living: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
+    // Whoever hid one is gone with the process that did.
+    db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
+  }
+
+  lives(id: string): boolean {
+    return this.#living.get(id) !== undefined;
+  }
+
+  find(owner: AccountId, name: VolumeName): VolumeState {
+    const own = this.#named(owner, name);
+    if (own !== undefined) return own.hidden === 1 ? { kind: "hidden" } : { kind: "held", volume: volumeOf(own) };
+    const other = this.#db.prepare("SELECT 1 FROM volumes WHERE name = ? AND deleted_at IS NULL LIMIT 1").get(name);
+    return { kind: other === undefined ? "free" : "elsewhere" };
+  }
+
+  list(owner: AccountId): StoredVolume[] {
+    const rows = this.#db
+      .prepare("SELECT * FROM volumes WHERE owner = ? AND deleted_at IS NULL AND hidden = 0 ORDER BY name")
+      .all(owner);
+    return (rows as unknown as Row[]).map(volumeOf);
+  }
+
+  insert({ id, owner, name, createdAt }: StoredVolume): void {
+    this.#db
+      .prepare("INSERT INTO volumes (id, owner, name, created_at, hidden) VALUES (?, ?, ?, ?, 0)")
+      .run(id, owner, name, createdAt);
+  }
+
+  setHidden(id: string, hidden: boolean): void {
+    this.#db.prepare("UPDATE volumes SET hidden = ? WHERE id = ?").run(hidden ? 1 : 0, id);
+  }
+
+  discard(id: string, deletedAt: Timestamp): void {
+    this.#db
+      .prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND deleted_at IS NULL")
+      .run(deletedAt, id);
+  }
+
+  trash(owner: AccountId): DeletedVolume[] {
+    const rows = this.#db.prepare("SELECT * FROM volumes WHERE owner = ? AND deleted_at IS NOT NULL").all(owner);
+    return (rows as unknown as Row[]).map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp }));
+  }
+
+  /** What is in the trash since before a moment, of all accounts. */
+  deletedBefore(moment: Timestamp): string[] {
+    const rows = this.#db.prepare("SELECT id, deleted_at FROM volumes WHERE deleted_at < ?").all(moment);
+    return (rows as unknown as Row[]).map(({ id }) => id);
+  }
+
+  /** The volume, living again; undefined where the account has none of that id in the trash. */
+  restore(owner: AccountId, id: string): StoredVolume | undefined {
+    const row = this.#db
+      .prepare("UPDATE volumes SET deleted_at = NULL WHERE owner = ? AND id = ? AND deleted_at IS NOT NULL RETURNING *")
+      .get(owner, id) as Row | undefined;
+    return row === undefined ? undefined : volumeOf(row);
+  }
+
+  forget(id: string): void {
+    this.#db.prepare("DELETE FROM volumes WHERE id = ?").run(id);
+  }
+
+  /** Every id, of volumes in the trash too. */
+  ids(): string[] {
+    return (this.#db.prepare("SELECT id FROM volumes").all() as { id: string }[]).map(({ id }) => id);
+  }
+
+  #named(owner: AccountId, name: VolumeName): Row | undefined {
+    return this.#db
+      .prepare("SELECT * FROM volumes WHERE owner = ? AND name = ? AND deleted_at IS NULL")
+      .get(owner, name) as Row | undefined;
+  }
+}

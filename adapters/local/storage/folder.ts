@@ -1,0 +1,102 @@
+/**
+ * Folders of a volume, entered part by part through open handles. What a service plants in its volume meanwhile, such as
+ * a symbolic link in place of a folder, is met as what it is and never followed.
+ *
+ * On Linux every step goes through `/proc/self/fd/N/NAME`, which is `openat(2)`: the folder that was opened, wherever
+ * its name leads by now. Elsewhere nothing runs in a sandbox, so a service could read by itself what a race would show.
+ */
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+const throughHandles = process.platform === "linux";
+
+export const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code;
+
+/** What opening answers where a part of the way is not there, or is no folder (a link is none). */
+export const isNoWay = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
+
+export class Folder implements AsyncDisposable {
+  readonly handle: FileHandle;
+  readonly #path: string;
+
+  constructor(handle: FileHandle, path: string) {
+    this.handle = handle;
+    this.#path = path;
+  }
+
+  /** A way to the folder itself that no change of names can turn elsewhere. */
+  get here(): string {
+    return throughHandles ? `/proc/self/fd/${this.handle.fd}` : this.#path;
+  }
+
+  /** A way to what stands under the name in this folder; whoever opens it must not follow links. */
+  at(name: string): string {
+    return join(this.here, name);
+  }
+
+  /** The folder under the name. Rejects where there is none. */
+  async enter(name: string): Promise<Folder> {
+    return new Folder(await open(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name));
+  }
+
+  /** Makes the names in it last. */
+  sync(): Promise<void> {
+    return this.handle.sync();
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** Opens a folder of the platform's own. */
+export const openRoot = async (path: string): Promise<Folder> =>
+  new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
+
+const make = async (folder: Folder, name: string): Promise<void> => {
+  try {
+    await mkdir(folder.at(name));
+    await folder.sync();
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+};
+
+/** A part of the way is no folder. */
+export class Blocked extends Error {
+  /** The path of that part, from the root. */
+  readonly at: string;
+
+  constructor(at: string, cause: unknown) {
+    super(`${at} is no folder`, { cause });
+    this.at = at;
+  }
+}
+
+/**
+ * Enters one part after the other; missing ones are made where `creating`.
+ * Rejects with `Blocked` where a part is there and no folder, and with ENOENT where one is missing.
+ */
+export const descend = async (root: Folder, parts: readonly string[], creating: boolean): Promise<Folder> => {
+  let folder = root;
+  for (const [index, part] of parts.entries()) {
+    try {
+      if (creating) await make(folder, part);
+      const next = await folder.enter(part);
+      if (folder !== root) await folder.close();
+      folder = next;
+    } catch (error) {
+      if (folder !== root) await folder.close();
+      throw isNoWay(error) && codeOf(error) !== "ENOENT"
+        ? new Blocked(parts.slice(0, index + 1).join("/"), error)
+        : error;
+    }
+  }
+  return folder;
+};

@@ -1,0 +1,211 @@
+/**
+ * Objects as files of a volume's folder. A write goes to a file beside the volume, is flushed, and takes its place in
+ * one step; so nobody, neither a URL nor a mount, ever sees half of one.
+ */
+import { type BigIntStats, constants, createWriteStream } from "node:fs";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
+import type { ObjectPath } from "../../../core/domain/object-path.ts";
+import type { Ids } from "../../../core/ports/system.ts";
+import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
+import {
+  conditionsHold,
+  type FoundObject,
+  type ObjectBytes,
+  type PutOutcome,
+  type WriteConditions,
+} from "../../shared/storage/object-bytes.ts";
+import { Turns } from "../../shared/turns.ts";
+import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "./folder.ts";
+import { listFolder } from "./listing.ts";
+
+export interface ObjectsConfig {
+  /** Where the volumes' folders are. */
+  readonly volumes: string;
+  /** For uploads under way, on the same file system; emptied at start. */
+  readonly uploads: string;
+  /** Whether the bucket is that of a volume that lives. */
+  readonly lives: (bucket: string) => boolean;
+  readonly ids: Ids;
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** In pieces of this many bytes a file is read. */
+const PIECE = 1 << 20;
+
+const etagOf = ({ ino, mtimeNs, size }: BigIntStats): string =>
+  `"${[ino, mtimeNs, size].map((part) => part.toString(36)).join("-")}"`;
+
+const split = (path: string): { parts: string[]; name: string } => {
+  const parts = path.split("/");
+  const name = parts.pop() as string;
+  return { parts, name };
+};
+
+const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) ?? "");
+
+/** Undefined where `error` says that there is nothing. */
+const orNothing = (error: unknown): undefined => {
+  if (isNoWay(error) || error instanceof Blocked) return undefined;
+  throw error;
+};
+
+const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
+  size: Number(stats.size),
+  etag: etagOf(stats),
+  modified: Number(stats.mtimeMs),
+  bytes: (start, end) => handle.createReadStream({ start, end, highWaterMark: PIECE }),
+  close: () => handle.close(),
+});
+
+/** Takes away a folder that has no file in it, however deep; false where it has one. */
+const removeEmpty = async (folder: Folder, name: string): Promise<boolean> => {
+  {
+    await using inner = await folder.enter(name);
+    for (const entry of await readdir(inner.here, { withFileTypes: true }))
+      if (!entry.isDirectory() || !(await removeEmpty(inner, entry.name))) return false;
+  }
+  await rmdir(folder.at(name));
+  return true;
+};
+
+export class LocalObjects implements ObjectBytes {
+  readonly #config: ObjectsConfig;
+  readonly #commits = new Turns();
+
+  constructor(config: ObjectsConfig) {
+    this.#config = config;
+  }
+
+  /** Makes its folders, and drops the uploads that a stop has cut. */
+  async open(): Promise<void> {
+    const { uploads, volumes } = this.#config;
+    await rm(uploads, { recursive: true, force: true });
+    await Promise.all([uploads, volumes].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+  }
+
+  folderOf(bucket: string): string {
+    return join(this.#config.volumes, bucket);
+  }
+
+  /** The volume's folder; rejects where there is none. */
+  root(bucket: string): Promise<Folder> {
+    return openRoot(this.folderOf(bucket));
+  }
+
+  async find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined> {
+    if (!this.#config.lives(bucket)) return undefined;
+    const handle = await this.#open(bucket, path).catch(orNothing);
+    if (handle === undefined) return undefined;
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isFile()) return found(handle, stats);
+    await handle.close();
+    return undefined;
+  }
+
+  async stat(bucket: string, path: ObjectPath): Promise<ObjectEntry | undefined> {
+    const object = await this.find(bucket, path);
+    if (object === undefined) return undefined;
+    await object.close();
+    return { path, size: object.size, updated: timestampOf(instantOfMillis(object.modified)) };
+  }
+
+  async list(bucket: string, query: ObjectQuery): Promise<ObjectListing> {
+    await using root = await this.root(bucket);
+    return await listFolder(root, query);
+  }
+
+  /** False where there is no such object. */
+  async remove(bucket: string, path: ObjectPath): Promise<boolean> {
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    const folder = await descend(root, parts, false).catch(orNothing);
+    if (folder === undefined) return false;
+    try {
+      if (!(await lstat(folder.at(name))).isFile()) return false;
+      await unlink(folder.at(name));
+      await folder.sync();
+      return true;
+    } catch (error) {
+      orNothing(error);
+      return false;
+    } finally {
+      if (folder !== root) await folder.close();
+    }
+  }
+
+  async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
+    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    // What cannot be is said before the bytes are sent.
+    if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
+    const half = join(this.#config.uploads, this.#config.ids.id());
+    try {
+      await receive(half, body);
+      const signal = new AbortController().signal;
+      return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
+    } catch (error) {
+      if (isFull(error)) return { kind: "full" };
+      throw error;
+    } finally {
+      await rm(half, { force: true });
+    }
+  }
+
+  async #open(bucket: string, path: ObjectPath): Promise<FileHandle> {
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    const folder = await descend(root, parts, false);
+    try {
+      // A pipe that a service has planted would wait for a writer.
+      return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } finally {
+      if (folder !== root) await folder.close();
+    }
+  }
+
+  async #conditionsHold(bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<boolean> {
+    if (conditions.ifMatch === undefined && conditions.ifNoneMatch === undefined) return true;
+    const present = await this.find(bucket, path);
+    await present?.close();
+    return conditionsHold(conditions, present?.etag);
+  }
+
+  async #commit(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    let folder: Folder | undefined;
+    try {
+      folder = await descend(root, parts, true);
+      const before = await lstat(folder.at(name)).catch(orNothing);
+      if (before?.isDirectory() === true && !(await removeEmpty(folder, name)))
+        return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
+      // A service may write here meanwhile: what must not be there is refused by the kernel.
+      if (conditions.ifNoneMatch === "*") await link(half, folder.at(name));
+      else await rename(half, folder.at(name));
+      const etag = etagOf(await lstat(folder.at(name), { bigint: true }));
+      await folder.sync();
+      return { kind: "stored", etag, created: before === undefined || before.isDirectory() };
+    } catch (error) {
+      if (error instanceof Blocked) return { kind: "in_the_way", other: error.at };
+      if (codeOf(error) === "EEXIST") return { kind: "condition_failed" };
+      throw error;
+    } finally {
+      if (folder !== undefined && folder !== root) await folder.close();
+    }
+  }
+
+  async #firstBelow(root: Folder, path: ObjectPath): Promise<string> {
+    const { objects } = await listFolder(root, { prefix: `${path}/`, limit: 1 });
+    return objects[0]?.path ?? `${path}/`;
+  }
+}
+
+/** Writes all of `body` to a new file and flushes it; rejects where the body is cut. */
+const receive = (path: string, body: Readable): Promise<void> =>
+  pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE }));

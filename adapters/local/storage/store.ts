@@ -1,0 +1,183 @@
+/** The local VolumeStore: rows say which volumes there are, folders hold their objects, URLs lead to the shared port. */
+import { mkdir, readdir } from "node:fs/promises";
+import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
+import { trashDays } from "../../../core/domain/limits.ts";
+import { conflict, type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
+import { removeTree } from "../remove-tree.ts";
+import type { VolumeRows } from "../state/volumes.ts";
+import type { LocalObjects } from "./objects.ts";
+
+export interface VolumesConfig {
+  readonly rows: VolumeRows;
+  readonly objects: LocalObjects;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Signs the URLs. */
+  readonly key: string;
+  /** Where the storage answers, once the ingress is open. */
+  readonly base: () => string;
+}
+
+const HOUR_MS = 3_600_000;
+
+const down = (cause: unknown): Unavailable =>
+  unavailable("The storage of this machine cannot be read or written now.", 5, cause);
+
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+
+export class LocalVolumes implements VolumeStore {
+  readonly #config: VolumesConfig;
+  #sweeping: NodeJS.Timeout | undefined;
+
+  constructor(config: VolumesConfig) {
+    this.#config = config;
+  }
+
+  /** Removes what a stop has left half made or half removed, and from now on what has been in the trash too long. */
+  async open(): Promise<void> {
+    const { rows, objects } = this.#config;
+    await objects.open();
+    const known = new Set(rows.ids());
+    for (const folder of await readdir(objects.folderOf("")))
+      if (!known.has(folder)) await removeTree(objects.folderOf(folder));
+    await this.#sweep();
+    this.#sweeping = setInterval(() => void this.#sweep(), HOUR_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+  }
+
+  find(...[owner, name]: Parameters<VolumeStore["find"]>): ReturnType<VolumeStore["find"]> {
+    return this.#guarded(async () => ok(this.#config.rows.find(owner, name)));
+  }
+
+  list(...[owner]: Parameters<VolumeStore["list"]>): ReturnType<VolumeStore["list"]> {
+    return this.#guarded(async () => ok(this.#config.rows.list(owner)));
+  }
+
+  create(...[owner, name]: Parameters<VolumeStore["create"]>): ReturnType<VolumeStore["create"]> {
+    const { rows, ids, clock, objects } = this.#config;
+    return this.#guarded(async () => {
+      const id = `vol-${ids.id()}`;
+      await mkdir(objects.folderOf(id), { mode: 0o755 });
+      // From here to the row in one go, so that of two that race one has made it.
+      const present = rows.find(owner, name);
+      if (present.kind === "held" || present.kind === "hidden") await removeTree(objects.folderOf(id));
+      if (present.kind === "held") return ok({ volume: present.volume, created: false });
+      if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
+      const volume = { id, owner, name, createdAt: timestampOf(clock.now()) };
+      rows.insert(volume);
+      return ok({ volume, created: true });
+    });
+  }
+
+  hide(...[volume]: Parameters<VolumeStore["hide"]>): ReturnType<VolumeStore["hide"]> {
+    const { rows } = this.#config;
+    const state = rows.find(volume.owner, volume.name);
+    if (state.kind === "hidden") return errAsync(conflict(`'${volume.name}' is being deleted.`));
+    if (state.kind !== "held" || state.volume.id !== volume.id) return errAsync(noVolume(volume));
+    return this.#guarded(async () => ok(rows.setHidden(volume.id, true)));
+  }
+
+  show(...[volume]: Parameters<VolumeStore["show"]>): ReturnType<VolumeStore["show"]> {
+    return this.#guarded(async () => ok(this.#config.rows.setHidden(volume.id, false)));
+  }
+
+  discard(...[volume, deletedAt]: Parameters<VolumeStore["discard"]>): ReturnType<VolumeStore["discard"]> {
+    return this.#guarded(async () => ok(this.#config.rows.discard(volume.id, deletedAt)));
+  }
+
+  trash(...[owner]: Parameters<VolumeStore["trash"]>): ReturnType<VolumeStore["trash"]> {
+    return this.#guarded(async () => ok(this.#config.rows.trash(owner)));
+  }
+
+  restore(...[owner, id]: Parameters<VolumeStore["restore"]>): ReturnType<VolumeStore["restore"]> {
+    const { rows } = this.#config;
+    const deleted = rows.trash(owner).find((one) => one.id === id);
+    const gone = notFound("There is no such volume in the trash.");
+    if (deleted === undefined) return errAsync(gone);
+    const { kind } = rows.find(owner, deleted.name);
+    if (kind === "held" || kind === "hidden") return errAsync(conflict(`You have a volume '${deleted.name}' now.`));
+    return this.#guarded(async () => {
+      const restored = rows.restore(owner, id);
+      return restored === undefined ? err(gone) : ok(restored);
+    });
+  }
+
+  objects(...[volume, query]: Parameters<VolumeStore["objects"]>): ReturnType<VolumeStore["objects"]> {
+    return this.#living(volume, async () => ok(await this.#config.objects.list(volume.id, query)));
+  }
+
+  stat(...[volume, path]: Parameters<VolumeStore["stat"]>): ReturnType<VolumeStore["stat"]> {
+    return this.#living(volume, async () => {
+      const found = await this.#config.objects.stat(volume.id, path);
+      return found === undefined ? err(this.#noObject(volume, path)) : ok(found);
+    });
+  }
+
+  read(...[volume, path]: Parameters<VolumeStore["read"]>): ReturnType<VolumeStore["read"]> {
+    return this.#living(volume, async () => {
+      const found = await this.#config.objects.find(volume.id, path);
+      if (found === undefined) return err(this.#noObject(volume, path));
+      return ok(found.bytes(0, Math.max(0, found.size - 1)));
+    });
+  }
+
+  remove(...[volume, path]: Parameters<VolumeStore["remove"]>): ReturnType<VolumeStore["remove"]> {
+    return this.#living(volume, async () =>
+      (await this.#config.objects.remove(volume.id, path)) ? ok(undefined) : err(this.#noObject(volume, path)),
+    );
+  }
+
+  grantUpload(
+    ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>
+  ): ReturnType<VolumeStore["grantUpload"]> {
+    return this.#grant("PUT", volume, path, until);
+  }
+
+  grantDownload(
+    ...[volume, path, until]: Parameters<VolumeStore["grantDownload"]>
+  ): ReturnType<VolumeStore["grantDownload"]> {
+    return this.#grant("GET", volume, path, until);
+  }
+
+  #grant(method: StorageMethod, ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>) {
+    const { key, base } = this.#config;
+    return okAsync(signUrl(key, base(), { method, bucket: volume.id, path }, until));
+  }
+
+  #noObject({ name }: StoredVolume, path: string): NotFound {
+    return notFound(`'${name}' has no object '${path}'.`);
+  }
+
+  #living<T>(volume: StoredVolume, work: () => Promise<Result<T, NotFound>>): ResultAsync<T, NotFound | Unavailable> {
+    return this.#config.rows.lives(volume.id) ? this.#guarded(work) : errAsync(noVolume(volume));
+  }
+
+  #guarded<T, E = never>(work: () => Promise<Result<T, E>>): ResultAsync<T, E | Unavailable> {
+    return new ResultAsync(
+      work().catch((cause: unknown) => {
+        this.#config.logger.error("the storage failed", { cause });
+        return err<T, E | Unavailable>(down(cause));
+      }),
+    );
+  }
+
+  async #sweep(): Promise<void> {
+    const { rows, clock, objects, logger } = this.#config;
+    try {
+      for (const id of rows.deletedBefore(timestampOf(plusMillis(clock.now(), -trashDays * 86_400_000)))) {
+        await removeTree(objects.folderOf(id));
+        rows.forget(id);
+      }
+    } catch (cause) {
+      logger.warn("the trash of the volumes could not be emptied", { cause });
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * What becomes of a fire of a schedule (contract 4.5): it is made at least once, tried again where it failed, and left
+ * out where it is found too late.
+ */
+
+import { type Instant, plusMillis } from "./instant.ts";
+import { fireLimits } from "./limits.ts";
+
+/** Whether an attempt failed: no answer (undefined), or a 5xx. Any other answer, a 4xx too, ends the fire. */
+export const isFailedAttempt = (status: number | undefined): boolean =>
+  status === undefined || (status >= 500 && status <= 599);
+
+/** A fire whose latest attempt has failed. */
+export interface FailedFire {
+  /** How many attempts were made, the first one included. */
+  readonly attempts: number;
+  /** When the latest attempt ended. */
+  readonly endedAt: Instant;
+  /** When the schedule fires next; undefined where it does not. */
+  readonly nextFire: Instant | undefined;
+}
+
+/** When a failed fire is tried again; undefined where its retries are used up or the next fire comes first. */
+export const retryAt = ({ attempts, endedAt, nextFire }: FailedFire): Instant | undefined => {
+  const delay = fireLimits.retryDelays[attempts - 1];
+  if (delay === undefined) return undefined;
+  const at = plusMillis(endedAt, delay);
+  return nextFire === undefined || at < nextFire ? at : undefined;
+};
+
+/** Whether a fire is left out because the process was busy or the machine slept; missed fires are not replayed. */
+export const isTooLate = (scheduled: Instant, now: Instant): boolean =>
+  now > plusMillis(scheduled, fireLimits.lateness);
+
+/** The longest run of one attempt, in seconds: the service's timeout, and what the provider allows a fire. */
+export const longestRun = (timeout: number, providerMost: number): number => Math.min(timeout, providerMost);

@@ -1,0 +1,75 @@
+/** Volumes and their objects as clients see them (contract 5.1, 5.3), and how long a deleted one can be restored. */
+import { z } from "zod";
+import { type Instant, parseInstant, plusMillis, type Timestamp, timestampOf } from "./instant.ts";
+import { trashDays } from "./limits.ts";
+import type { VolumeName } from "./names.ts";
+
+const time = z.string().meta({ format: "date-time" });
+
+export const volumeSchema = z
+  .object({
+    name: z.string(),
+    id: z.string().meta({ description: "The bucket; a new volume of the same name has another." }),
+    created_at: time,
+    attached_to: z.array(z.string()).meta({ description: "The deployments that mount it now, by name." }),
+  })
+  .readonly();
+
+export type Volume = z.output<typeof volumeSchema>;
+
+export const createdVolumeSchema = z
+  .object({
+    name: z.string(),
+    created: z.boolean().meta({ description: "False where it was there before." }),
+    created_at: time,
+  })
+  .readonly();
+
+export const trashedVolumeSchema = z
+  .object({
+    name: z.string(),
+    id: z.string(),
+    deleted_at: time,
+    expires_at: time.meta({ description: "Until then it can be restored." }),
+  })
+  .readonly();
+
+export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
+
+export const objectPageSchema = z
+  .object({
+    objects: z.array(z.object({ path: z.string(), size: z.int().meta({ description: "Bytes." }), updated: time })),
+    next_page_token: z.string().nullable().meta({ description: "What the next page begins behind; null at the end." }),
+  })
+  .readonly();
+
+export type ObjectPage = z.output<typeof objectPageSchema>;
+
+export const uploadGrantSchema = z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }).readonly();
+export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
+
+export type UploadGrant = z.output<typeof uploadGrantSchema>;
+export type DownloadGrant = z.output<typeof downloadGrantSchema>;
+
+/** A volume that was deleted, as its store remembers it. */
+export interface DeletedVolume {
+  readonly name: VolumeName;
+  readonly id: string;
+  readonly deletedAt: Timestamp;
+}
+
+/** Until when a deleted volume can be restored. */
+export const restorableUntil = (deletedAt: Timestamp): Instant =>
+  plusMillis(parseInstant(deletedAt) as Instant, trashDays * 86_400_000);
+
+/** What can still be restored, newest first. */
+export const trashOf = (deleted: readonly DeletedVolume[], now: Instant): TrashedVolume[] =>
+  deleted
+    .filter((one) => restorableUntil(one.deletedAt) > now)
+    .sort((a, b) => (restorableUntil(a.deletedAt) > restorableUntil(b.deletedAt) ? -1 : 1))
+    .map(({ name, id, deletedAt }) => ({
+      name,
+      id,
+      deleted_at: deletedAt,
+      expires_at: timestampOf(restorableUntil(deletedAt)),
+    }));

@@ -1,0 +1,49 @@
+/** A deploy's schedule: set or removed once the new revision serves. */
+import { deploying } from "../domain/deploy-events.ts";
+import { type DeployPlan, scheduleInWords } from "../domain/deploy-plan.ts";
+import { longestRun } from "../domain/fire-policy.ts";
+import type { DeployLimits } from "../domain/limits.ts";
+import type { Ports } from "../ports/provider.ts";
+import type { Run } from "./deploy-run.ts";
+import { fail, type Rolled, type Step } from "./deploy-steps.ts";
+
+const withinDeadline = async <T>({ clock }: Ports, millis: number, work: (signal: AbortSignal) => PromiseLike<T>) => {
+  const late = new AbortController();
+  const over = new AbortController();
+  const expired = clock.sleep(millis, over.signal).then(() => late.abort());
+  try {
+    return await Promise.race([work(late.signal), expired.then(() => undefined)]);
+  } finally {
+    over.abort();
+  }
+};
+
+/**
+ * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy
+ * that was cut between its rollout and this step may have left one.
+ */
+export const scheduleStep = async (
+  ports: Ports,
+  limits: DeployLimits,
+  run: Run,
+  plan: DeployPlan,
+  { url, cronToken }: Rolled,
+): Promise<Step<void>> => {
+  const { capabilities, scheduler } = ports.provider;
+  const { name, owner, schedule, timeout } = plan.spec;
+  if (schedule === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
+    return { ok: true, value: undefined };
+  const maxSeconds = longestRun(timeout, capabilities.cron.max_seconds);
+  const set = await withinDeadline(ports, limits.scheduleDeadline, (signal) =>
+    schedule === null
+      ? scheduler.remove({ name, owner }, { signal })
+      : scheduler.put({ name, owner, schedule, token: cronToken, url, maxSeconds }, { signal }),
+  );
+  if (set === undefined || set.isErr()) {
+    const why = set === undefined ? `It took longer than ${limits.scheduleDeadline / 1000} s.` : set.error.message;
+    const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
+    return fail({ reason: "schedule_failed", message });
+  }
+  for (const message of scheduleInWords(plan)) run.emit(deploying(message));
+  return { ok: true, value: undefined };
+};

@@ -1,0 +1,63 @@
+/** Where a deploy's source comes from: sent with the request, or an object of a volume that is fetched at its turn. */
+import type { Principal } from "../domain/account.ts";
+import type { DeployDeclaration } from "../domain/deploy-declaration.ts";
+import { building } from "../domain/deploy-events.ts";
+import type { DeployFailure } from "../domain/deploy-reason.ts";
+import type { Issue } from "../domain/issue.ts";
+import { sourceObjectBytes } from "../domain/limits.ts";
+import { type ControlPlaneError, internal } from "../errors.ts";
+import type { Ports } from "../ports/provider.ts";
+import type { Source } from "../ports/source-spool.ts";
+import type { CallOptions } from "../ports/system.ts";
+import { err, ok, type Result, type ResultAsync } from "../result.ts";
+import type { Context } from "./context.ts";
+import type { Run } from "./deploy-run.ts";
+import { endedEarly, fail, type Step } from "./deploy-steps.ts";
+import { openSourceObject } from "./objects.ts";
+
+export type GivenSource =
+  | { readonly kind: "received"; readonly source: Source }
+  | {
+      readonly kind: "object";
+      /** `VOLUME/PATH`. */
+      readonly words: string;
+      open(): ResultAsync<AsyncIterable<Uint8Array>, ControlPlaneError>;
+    };
+
+/** The source that the declaration names: 404 where it is an object that is not there. */
+export const giveSource = async (
+  context: Context,
+  principal: Principal,
+  { source }: DeployDeclaration,
+  received: Source | undefined,
+  options: CallOptions,
+): Promise<Result<GivenSource, ControlPlaneError>> => {
+  if (source?.kind === "object") {
+    const opened = await openSourceObject(context, principal, source, options);
+    return opened.map((open) => ({ kind: "object", words: `${source.volume}/${source.path}`, open }));
+  }
+  return received === undefined
+    ? err(internal("A deploy was declared with an archive that was not received."))
+    : ok({ kind: "received", source: received });
+};
+
+const failureOf = (words: string, issues: readonly Issue[]): DeployFailure => ({
+  reason: issues.some(({ type }) => type === "too_large") ? "archive_too_large" : "archive_invalid",
+  message: `${words}: ${issues.map(({ message }) => message).join("; ")}`,
+});
+
+/** Brings the source here; one that was sent is here already. */
+export const fetchStep = async (ports: Ports, run: Run, given: GivenSource): Promise<Step<Source>> => {
+  if (given.kind === "received") return { ok: true, value: given.source };
+  const { words } = given;
+  const { signal } = run;
+  run.emit(building(`Fetching the source '${words}'`));
+  const received = await given
+    .open()
+    .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
+  if (received.isOk() && received.value.kind === "kept") return { ok: true, value: received.value.source };
+  if (signal.aborted) return fail(endedEarly(run));
+  if (received.isErr())
+    return fail({ reason: "provider_unavailable", message: `${words}: ${received.error.message} Deploy again.` });
+  return fail(failureOf(words, received.value.kind === "refused" ? received.value.issues : []));
+};

@@ -1,0 +1,297 @@
+/** The promises of `VolumeStore` about objects: put and got by signed URLs, listed in order, removed. */
+import { createHash, randomBytes } from "node:crypto";
+import { expect } from "vitest";
+import { instantOfMillis, millisOf, parseInstant } from "../../core/domain/instant.ts";
+import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { collect, expectError, expectOk } from "./support.ts";
+import { downloadUrl, everyObject, get, newVolume, now, put, textOf, uploadUrl, volumesOf } from "./volume-steps.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+const inGroup = (group: string, cases: readonly Omit<Case, "group">[]): Case[] =>
+  cases.map((one) => ({ group, when: ({ volumes }) => volumes.store.supported, ...one }));
+
+/** Names that a careless adapter takes for something else. */
+const nastyPaths = [
+  "plain",
+  "with space",
+  " leading and trailing ",
+  "percent%2Fslash",
+  "%2e%2e",
+  "100%",
+  "a+b",
+  "?query=1&x#fragment",
+  ".hidden",
+  "...",
+  "..b/c",
+  "~home",
+  "-rf",
+  "ünïcödé/naïve.txt",
+  "数据/文件",
+  "😀",
+  "\ue000 behind the emoji by UTF-16, before it by UTF-8",
+  "deep/er/and/deeper/file",
+  "constructor",
+  "__proto__",
+  `${"x".repeat(255)}/${"y".repeat(255)}/${"z".repeat(255)}/${"w".repeat(255)}`,
+  `1024/${"é".repeat(127)}/${"é".repeat(127)}/${"é".repeat(127)}/${"é".repeat(126)}x`,
+];
+
+const writing = inGroup("put and get", [
+  {
+    name: "an object is what was put, with its size, and listed at once",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const bytes = randomBytes(300_000);
+      const before = Date.now();
+      await put(subject, volume, "folder/object.bin", bytes);
+      const stat = await expectOk(volumesOf(subject).stat(volume, "folder/object.bin" as ObjectPath));
+      expect(stat).toMatchObject({ path: "folder/object.bin", size: 300_000 });
+      expect(millisOf(parseInstant(stat.updated) ?? instantOfMillis(0))).toBeGreaterThan(before - 60_000);
+      expect(await everyObject(subject, volume, 10)).toEqual([stat]);
+      const got = Buffer.from(await (await get(subject, volume, "folder/object.bin")).arrayBuffer());
+      expect(createHash("sha256").update(got).digest("hex")).toBe(createHash("sha256").update(bytes).digest("hex"));
+      const read = Buffer.concat(await collect(await expectOk(volumesOf(subject).read(volume, stat.path))));
+      expect(read.equals(bytes)).toBe(true);
+    },
+  },
+  {
+    name: "an empty object is one",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "empty", "");
+      expect(await textOf(subject, volume, "empty")).toBe("");
+      expect((await everyObject(subject, volume, 10)).map(({ size }) => size)).toEqual([0]);
+      expect(await collect(await expectOk(volumesOf(subject).read(volume, "empty" as ObjectPath)))).toEqual([]);
+    },
+  },
+  {
+    name: "putting again replaces the whole object",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a", "a long first content");
+      await put(subject, volume, "a", "short");
+      expect(await textOf(subject, volume, "a")).toBe("short");
+      expect(await everyObject(subject, volume, 10)).toHaveLength(1);
+    },
+  },
+  {
+    name: "every name that the rules allow is an object of its own",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const path of nastyPaths) await put(subject, volume, path, path);
+      const listed = await everyObject(subject, volume, 3);
+      expect(listed.map(({ path }) => path)).toEqual([...nastyPaths].sort(comparePaths));
+      for (const path of nastyPaths) expect(await textOf(subject, volume, path)).toBe(path);
+    },
+  },
+  {
+    name: "names that differ only in case or in normal form are different objects",
+    when: ({ volumes }) => volumes.store.supported && volumes.casePreserving,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const names = ["Readme", "README", "caf\u00e9", "cafe\u0301"];
+      for (const path of names) await put(subject, volume, path, path);
+      for (const path of names) expect(await textOf(subject, volume, path)).toBe(path);
+    },
+  },
+  {
+    name: "one name may be an object and the beginning of others",
+    when: ({ volumes }) => volumes.store.supported && volumes.flatNamespace,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const path of ["a/b", "a"]) await put(subject, volume, path, path);
+      expect((await everyObject(subject, volume, 10)).map(({ path }) => path)).toEqual(["a", "a/b"]);
+    },
+  },
+  {
+    name: "a file is no folder: the one in the way is named, and stays",
+    when: ({ volumes }) => volumes.store.supported && !volumes.flatNamespace,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a/b", "inside");
+      await put(subject, volume, "file", "file");
+      for (const [path, other] of [
+        ["a", "a/b"],
+        ["file/x/y", "file"],
+      ] as const) {
+        const refused = await fetch(await uploadUrl(subject, volume, path), { method: "PUT", body: "x" });
+        expect(refused.status).toBe(409);
+        expect(((await refused.json()) as { detail: string }).detail).toContain(`'${other}'`);
+      }
+      expect((await everyObject(subject, volume, 10)).map(({ path }) => path)).toEqual(["a/b", "file"]);
+      // What is empty is in nobody's way.
+      await expectOk(volumesOf(subject).remove(volume, "a/b" as ObjectPath));
+      await put(subject, volume, "a", "now a file");
+      expect(await textOf(subject, volume, "a")).toBe("now a file");
+    },
+  },
+]);
+
+const reading = inGroup("ranges and conditions", [
+  {
+    name: "a range is answered with that part, and one beyond the end is refused",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a", "0123456789");
+      const part = async (range: string) => {
+        const response = await get(subject, volume, "a", { range });
+        return [response.status, response.headers.get("content-range"), await response.text()];
+      };
+      expect(await part("bytes=2-4")).toEqual([206, "bytes 2-4/10", "234"]);
+      expect(await part("bytes=7-")).toEqual([206, "bytes 7-9/10", "789"]);
+      expect(await part("bytes=-3")).toEqual([206, "bytes 7-9/10", "789"]);
+      expect((await get(subject, volume, "a", { range: "bytes=10-" })).status).toBe(416);
+    },
+  },
+  {
+    name: "an entity tag tells contents apart, for reading and for writing",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const { url, response } = await put(subject, volume, "a", "first");
+      const first = response.headers.get("etag") ?? "";
+      expect(first).toMatch(/^".+"$/);
+      const seen = await get(subject, volume, "a");
+      expect(seen.headers.get("etag")).toBe(first);
+      expect((await get(subject, volume, "a", { "if-none-match": first })).status).toBe(304);
+      const change = (headers: Record<string, string>) => fetch(url, { method: "PUT", body: "second", headers });
+      expect((await change({ "if-none-match": "*" })).status).toBe(412);
+      expect((await change({ "if-match": '"other"' })).status).toBe(412);
+      expect(await textOf(subject, volume, "a")).toBe("first");
+      const changed = await change({ "if-match": first });
+      expect(changed.ok).toBe(true);
+      expect(changed.headers.get("etag")).not.toBe(first);
+      expect(await textOf(subject, volume, "a")).toBe("second");
+    },
+  },
+  {
+    name: "HEAD says what GET would, and sends nothing",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a.json", "{}");
+      const head = await fetch(await downloadUrl(subject, volume, "a.json"), { method: "HEAD" });
+      expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "2", ""]);
+      expect(head.headers.get("content-type")).toMatch(/^application\/json/);
+    },
+  },
+]);
+
+const listing = inGroup("listing", [
+  {
+    name: "pages of any size give every object once, in order",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const paths = Array.from({ length: 23 }, (_, index) => `${"abc"[index % 3]}/${index}`);
+      paths.push("a-before the folder", "a.txt", "a0 behind it", "z");
+      await Promise.all(paths.map((path) => put(subject, volume, path, "")));
+      for (const limit of [1, 2, 7, 27, 28, 1000])
+        expect((await everyObject(subject, volume, limit)).map(({ path }) => path)).toEqual(
+          [...paths].sort(comparePaths),
+        );
+    },
+  },
+  {
+    name: "999, 1000 and 1001 objects are one page, one page and two",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const paths = Array.from({ length: 1001 }, (_, index) => `${index % 10}/${index}`);
+      const page = () => expectOk(volumesOf(subject).objects(volume, { prefix: "", limit: 1000 }));
+      const fill = async (from: number, to: number) => {
+        for (let at = from; at < to; at += 50)
+          await Promise.all(paths.slice(at, Math.min(to, at + 50)).map((path) => put(subject, volume, path, "")));
+      };
+      await fill(0, 999);
+      expect(await page()).toMatchObject({ more: false, objects: { length: 999 } });
+      await fill(999, 1000);
+      expect(await page()).toMatchObject({ more: false, objects: { length: 1000 } });
+      await fill(1000, 1001);
+      expect(await page()).toMatchObject({ more: true, objects: { length: 1000 } });
+      expect(await everyObject(subject, volume, 1000)).toHaveLength(1001);
+    },
+  },
+  {
+    name: "a prefix is the beginning of a path, not a folder",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      for (const path of ["re", "report/1", "report/2", "reports/3", "r/e", "other"])
+        await put(subject, volume, path, "");
+      const found = async (prefix: string) => (await everyObject(subject, volume, 2, prefix)).map(({ path }) => path);
+      expect(await found("re")).toEqual(["re", "report/1", "report/2", "reports/3"]);
+      expect(await found("report/")).toEqual(["report/1", "report/2"]);
+      expect(await found("report/2")).toEqual(["report/2"]);
+      expect(await found("none")).toEqual([]);
+      expect(await found("re/")).toEqual([]);
+    },
+  },
+]);
+
+const removing = inGroup("remove", [
+  {
+    name: "a removed object is gone; one that is not there is not found",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "folder/a", "a");
+      await expectOk(volumesOf(subject).remove(volume, "folder/a" as ObjectPath));
+      expect((await get(subject, volume, "folder/a")).status).toBe(404);
+      expect(await everyObject(subject, volume, 10)).toEqual([]);
+      for (const path of ["folder/a", "folder", "never", "never/at/all"] as ObjectPath[]) {
+        expect((await expectError(volumesOf(subject).remove(volume, path))).kind).toBe("not_found");
+        expect((await expectError(volumesOf(subject).stat(volume, path))).kind).toBe("not_found");
+        expect((await expectError(volumesOf(subject).read(volume, path))).kind).toBe("not_found");
+      }
+    },
+  },
+]);
+
+const granting = inGroup("grants", [
+  {
+    name: "a URL is good for its method, its object and its volume alone",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const other = await newVolume(subject, subject.account());
+      for (const one of [volume, other]) for (const path of ["a", "b"]) await put(subject, one, path, "kept");
+      const upload = await uploadUrl(subject, volume, "a");
+      const download = await downloadUrl(subject, volume, "a");
+      const refused = async (url: string, method: string) => {
+        const response = await fetch(url, { method, ...(method === "PUT" ? { body: "changed" } : {}) });
+        expect([400, 403, 404, 405]).toContain(response.status);
+        expect(await response.text()).not.toContain("kept");
+      };
+      await refused(download, "PUT");
+      await refused(upload, "GET");
+      await refused(upload, "DELETE");
+      await refused(download, "POST");
+      for (const [url, method] of [
+        [upload, "PUT"],
+        [download, "GET"],
+      ] as const) {
+        await refused(url.replace(/\/a\?/, "/b?"), method);
+        await refused(url.replace(volume.id, other.id), method);
+        await refused(url.replace(/\?.*/, ""), method);
+      }
+      for (const one of [volume, other])
+        for (const path of ["a", "b"]) expect(await textOf(subject, one, path)).toBe("kept");
+    },
+  },
+  {
+    name: "a URL says when it ends, and ends then",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      await put(subject, volume, "a", "a");
+      const path = "a" as ObjectPath;
+      const until = instantOfMillis(Date.now() + 30_000);
+      const grant = await expectOk(volumesOf(subject).grantDownload(volume, path, until));
+      expect(grant.expiresAt <= until).toBe(true);
+      expect(grant.expiresAt > now()).toBe(true);
+      const past = instantOfMillis(Date.now() - 1000);
+      const over = await expectOk(volumesOf(subject).grantDownload(volume, path, past));
+      expect([400, 403]).toContain((await fetch(over.url)).status);
+      const late = await expectOk(volumesOf(subject).grantUpload(volume, path, past));
+      expect([400, 403]).toContain((await fetch(late.url, { method: "PUT", body: "late" })).status);
+      expect(await textOf(subject, volume, "a")).toBe("a");
+    },
+  },
+]);
+
+export const volumeObjectCases: readonly Case[] = [...writing, ...reading, ...listing, ...removing, ...granting];

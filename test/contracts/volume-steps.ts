@@ -1,0 +1,73 @@
+/** Steps that the suites of volumes take: make one, put and get objects by signed URLs. */
+import { expect } from "vitest";
+import type { AccountId } from "../../core/domain/account.ts";
+import { type Instant, instantOfMillis, plusMillis } from "../../core/domain/instant.ts";
+import type { VolumeName } from "../../core/domain/names.ts";
+import type { ObjectPath } from "../../core/domain/object-path.ts";
+import type { ObjectEntry, StoredVolume, VolumeStore } from "../../core/ports/volume-store.ts";
+import type { ProviderSubject } from "./harness.ts";
+import { expectOk } from "./support.ts";
+
+export const volumesOf = ({ provider }: ProviderSubject): VolumeStore => provider.volumes;
+
+export const now = (): Instant => instantOfMillis(Date.now());
+export const soon = (): Instant => plusMillis(now(), 60_000);
+
+export const newVolume = async (
+  subject: ProviderSubject,
+  owner: AccountId,
+  name = "data" as VolumeName,
+): Promise<StoredVolume> => (await expectOk(volumesOf(subject).create(owner, name))).volume;
+
+export const uploadUrl = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> =>
+  (await expectOk(volumesOf(subject).grantUpload(volume, path as ObjectPath, soon()))).url;
+
+export const downloadUrl = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> =>
+  (await expectOk(volumesOf(subject).grantDownload(volume, path as ObjectPath, soon()))).url;
+
+/** Puts an object by a signed URL; the URL may be used again. */
+export const put = async (
+  subject: ProviderSubject,
+  volume: StoredVolume,
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+): Promise<{ url: string; response: Response }> => {
+  const url = await uploadUrl(subject, volume, path);
+  const response = await fetch(url, { method: "PUT", body, headers });
+  if (!response.ok) throw new Error(`PUT of '${path}' was answered ${response.status}: ${await response.text()}`);
+  return { url, response };
+};
+
+export const get = async (
+  subject: ProviderSubject,
+  volume: StoredVolume,
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<Response> => fetch(await downloadUrl(subject, volume, path), { headers });
+
+/** An object that has to be there, as text. */
+export const textOf = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> => {
+  const response = await get(subject, volume, path);
+  expect(response.status).toBe(200);
+  return response.text();
+};
+
+/** Every object, page by page. */
+export const everyObject = async (
+  subject: ProviderSubject,
+  volume: StoredVolume,
+  limit: number,
+  prefix = "",
+): Promise<ObjectEntry[]> => {
+  const all: ObjectEntry[] = [];
+  for (;;) {
+    const after = all.at(-1)?.path;
+    const query = { prefix, limit, ...(after === undefined ? {} : { after }) };
+    const { objects, more } = await expectOk(volumesOf(subject).objects(volume, query));
+    expect(objects.length).toBeLessThanOrEqual(limit);
+    all.push(...objects);
+    if (!more) return all;
+    expect(objects).toHaveLength(limit);
+  }
+};
