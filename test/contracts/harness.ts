@@ -18,6 +18,12 @@ export interface ContractSources {
   exits(code: number): Uint8Array;
   /** A service that runs and never listens. */
   silent(): Uint8Array;
+  /**
+   * A service that works on files as it is told: `GET /?path=` answers a file's text, `PUT /?path=` writes the body,
+   * `POST /?path=&to=` makes a symbolic link; 200, or 500 with the error's code. `GET /env?name=` answers a variable.
+   * `POST /cron` answers 204, and `GET /fires` a JSON array of the headers of those so far.
+   */
+  files(): Uint8Array;
   /** A source that only a container engine can build. */
   dockerfile(): Uint8Array;
 }

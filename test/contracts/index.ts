@@ -18,6 +18,7 @@ export { imageBuilderCases } from "./image-builder.ts";
 export { logSearchCases } from "./log-search.ts";
 export { logStoreCases } from "./log-store.ts";
 export { runningServiceCases } from "./running-services.ts";
+export { runningVolumeCases } from "./running-volumes.ts";
 export { schedulerCases } from "./scheduler.ts";
 export { servicePlatformCases } from "./service-platform.ts";
 export { sourceSpoolCases } from "./source-spool.ts";

@@ -7,15 +7,20 @@ export interface MemoryUse {
   readonly peak: number;
 }
 
-/** Of Linux's own account where there is one: elsewhere a child inherits its parent's peak. */
-const peakOf = (): number => {
+const field = (status: string, name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1024;
+
+/** Of any process, by Linux's own account; zeros elsewhere. */
+export const processMemory = (pid: number | "self"): MemoryUse => {
   try {
-    const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "utf8"));
-    if (line !== null) return Number(line[1]) * 1024;
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return { now: field(status, "VmRSS"), peak: field(status, "VmHWM") };
   } catch {
-    // Not Linux.
+    return { now: 0, peak: 0 };
   }
-  return process.resourceUsage().maxRSS * 1024;
 };
+
+/** By Linux's own account where there is one: elsewhere a child inherits its parent's peak. */
+const peakOf = (): number => processMemory("self").peak || process.resourceUsage().maxRSS * 1024;
 
 export const memoryUse = (): MemoryUse => ({ now: process.memoryUsage.rss(), peak: peakOf() });

@@ -61,10 +61,14 @@ export class Client {
   }
 
   /** The records of a deploy, as they come. */
-  async *deploy(name: string, source: Uint8Array): AsyncGenerator<DeployEvent> {
+  async *deploy(
+    name: string,
+    source: Uint8Array,
+    volumes: Readonly<Record<string, string>> = {},
+  ): AsyncGenerator<DeployEvent> {
     const form = new FormData();
     form.set("function_name", name);
-    form.set("volumes", "{}");
+    form.set("volumes", JSON.stringify(volumes));
     form.set("source_archive", new Blob([source as Uint8Array<ArrayBuffer>]), "source.tar.gz");
     const response = await this.#send("/v1/deploy", { method: "POST", body: form });
     let rest = "";
@@ -76,7 +80,7 @@ export class Client {
   }
 
   list(): Promise<Deployment[]> {
-    return this.#json("/v1/deployment/list");
+    return this.get("/v1/deployment/list");
   }
 
   async remove(name: string): Promise<void> {
@@ -90,6 +94,15 @@ export class Client {
       limit: 1000,
     });
     return logs.flatMap(({ message }) => (message.startsWith("{") ? [JSON.parse(message)] : []));
+  }
+
+  /** A small request, and its answer. */
+  post<T>(path: string, body: unknown): Promise<T> {
+    return this.#json(path, body);
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#json(path);
   }
 
   async #json<T>(path: string, body?: unknown): Promise<T> {

@@ -2,7 +2,7 @@
 
 import { isTooLate } from "../../../core/domain/fire-policy.ts";
 import { nextFire } from "../../../core/domain/fire-times.ts";
-import { type Instant, millisOf } from "../../../core/domain/instant.ts";
+import { millisOf } from "../../../core/domain/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { CronJob, ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
@@ -23,55 +23,33 @@ const SET_BACK_MS = 60_000;
 
 const keyOf = ({ owner, name }: ScheduledService): string => `${owner}\n${name}`;
 
-/** Follows one schedule until it is stopped. */
-class Follower {
-  readonly #deps: SchedulerDeps;
-  readonly #job: CronJob;
-  readonly #ended: AbortSignal;
-  #due: Instant | undefined;
-  #looked: Instant;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(deps: SchedulerDeps, job: CronJob, ended: AbortSignal) {
-    this.#deps = deps;
-    this.#job = job;
-    this.#ended = ended;
-    this.#looked = deps.clock.now();
-    this.#due = nextFire(job.schedule, this.#looked);
-    this.#nap();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-
-  #nap(): void {
-    if (this.#due === undefined) return;
-    const left = Math.max(0, millisOf(this.#due) - millisOf(this.#deps.clock.now()));
-    this.#timer = setTimeout(() => this.#look(), Math.min(left, LONGEST_NAP_MS)).unref();
-  }
-
-  #look(): void {
-    const { clock } = this.#deps;
+/**
+ * Follows one schedule until `stop` aborts.
+ * @param ended aborts when the scheduler closes: a run that has begun goes on when its schedule changes
+ */
+const follow = async (deps: SchedulerDeps, job: CronJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
+  const { clock } = deps;
+  const { schedule } = job;
+  let looked = clock.now();
+  let due = nextFire(schedule, looked);
+  while (due !== undefined) {
+    const left = millisOf(due) - millisOf(clock.now());
+    await clock.sleep(Math.min(Math.max(left, 1), LONGEST_NAP_MS), stop);
+    if (stop.aborted) return;
     const now = clock.now();
-    if (millisOf(this.#looked) - millisOf(now) > SET_BACK_MS) this.#due = nextFire(this.#job.schedule, now);
-    this.#looked = now;
-    if (this.#due !== undefined && this.#due <= now) this.#fire(this.#due, now);
-    this.#nap();
-  }
-
-  #fire(due: Instant, now: Instant): void {
-    const { schedule } = this.#job;
-    this.#due = nextFire(schedule, due > now ? due : now);
-    if (isTooLate(due, now)) return;
+    if (millisOf(looked) - millisOf(now) > SET_BACK_MS) due = nextFire(schedule, now);
+    looked = now;
+    if (due === undefined || due > now) continue;
+    const scheduled = due;
+    due = nextFire(schedule, now);
     // A run that takes longer than the schedule's pause goes on beside the next one.
-    void fire(this.#deps, this.#job, due, nextFire(schedule, due), this.#ended);
+    if (!isTooLate(scheduled, now)) void fire(deps, job, scheduled, nextFire(schedule, scheduled), ended);
   }
-}
+};
 
 export class LocalScheduler implements Scheduler {
   readonly #deps: SchedulerDeps;
-  readonly #followers = new Map<string, Follower>();
+  readonly #followers = new Map<string, AbortController>();
   readonly #closed = new AbortController();
 
   constructor(deps: SchedulerDeps) {
@@ -94,7 +72,7 @@ export class LocalScheduler implements Scheduler {
 
   close(): void {
     this.#closed.abort();
-    for (const follower of this.#followers.values()) follower.stop();
+    for (const follower of this.#followers.values()) follower.abort();
     this.#followers.clear();
   }
 
@@ -118,11 +96,15 @@ export class LocalScheduler implements Scheduler {
 
   #follow(job: CronJob): void {
     this.#leave(job);
-    this.#followers.set(keyOf(job), new Follower(this.#deps, job, this.#closed.signal));
+    const stop = new AbortController();
+    this.#followers.set(keyOf(job), stop);
+    follow(this.#deps, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
+      this.#deps.logger.error("a schedule cannot be followed", { name: job.name, cause }),
+    );
   }
 
   #leave(service: ScheduledService): void {
-    this.#followers.get(keyOf(service))?.stop();
+    this.#followers.get(keyOf(service))?.abort();
     this.#followers.delete(keyOf(service));
   }
 

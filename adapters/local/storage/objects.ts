@@ -206,6 +206,12 @@ export class LocalObjects implements ObjectBytes {
   }
 }
 
-/** Writes all of `body` to a new file and flushes it; rejects where the body is cut. */
+/**
+ * Writes all of `body` to a new file and flushes it; rejects where the body is cut. Where writing fails, the body is
+ * left as it is, so that its sender can be answered.
+ */
 const receive = (path: string, body: Readable): Promise<void> =>
-  pipeline(body, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE }));
+  pipeline(
+    body.iterator({ destroyOnReturn: false }),
+    createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE }),
+  );

@@ -51,8 +51,9 @@ describe.each(runners)("%s", (runner) => {
     const names = Object.keys(seen.env).filter((name) => !ofTheShell.includes(name) && name !== "NODE_OPTIONS");
     expect(names.sort()).toEqual(
       [
-        ...["EMPTY", "HOME", "K_REVISION", "K_SERVICE", "LANG", "MY_KEY", "NODE_ENV", "PATH"],
-        ...["PORT", "PORTSIDE_INSTANCE", "PYTHONUNBUFFERED", "TMPDIR"],
+        ...["CRON_TOKEN", "EMPTY", "HOME", "K_REVISION", "K_SERVICE", "LANG", "MY_KEY", "NODE_ENV", "PATH"],
+        ...["PORT", "PORTSIDE_INSTANCE", "PORTSIDE_VOLUMES", "PYTHONUNBUFFERED", "TMPDIR"],
+        ...(runner === "process" ? ["PORTSIDE_MOUNTS"] : []),
       ].sort(),
     );
     expect(seen.env).toMatchObject({ MY_KEY: SECRET, EMPTY: "", K_SERVICE: "app", K_REVISION: "app-00001" });

@@ -1,0 +1,64 @@
+/** Uploads that end before they should leave the earlier object, and nothing beside it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { eventually } from "../../../support/eventually.ts";
+import { folderWith } from "../../../support/folders.ts";
+import { serveObjects } from "../../../support/local-objects.ts";
+import { runs } from "../../../support/runs.ts";
+
+/** Sends so many bytes of the body that it announced, and breaks off. */
+const cutAfter = (url: string, bytes: number, announced: number, chunked: boolean): Promise<void> =>
+  new Promise((resolve) => {
+    const headers = chunked ? { "transfer-encoding": "chunked" } : { "content-length": announced };
+    const req = request(url, { method: "PUT", headers });
+    req.on("error", () => resolve());
+    req.on("close", () => resolve());
+    req.flushHeaders();
+    req.write(Buffer.alloc(bytes, "x"), () => setTimeout(() => req.destroy(), 5));
+    if (bytes === 0) setTimeout(() => req.destroy(), 20);
+  });
+
+test("an upload that is cut anywhere leaves the earlier object and nothing half-written", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  await storage.put("a/file", "the earlier one");
+  const cut = fc.record({ bytes: fc.nat(400_000), chunked: fc.boolean(), fresh: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(cut, async ({ bytes, chunked, fresh }) => {
+      await cutAfter(storage.url("PUT", fresh ? "new/file" : "a/file"), bytes, bytes + 1 + bytes, chunked);
+      await eventually(() => expect(readdirSync(storage.uploads)).toEqual([]));
+      expect(readFileSync(join(storage.folder, "a/file"), "utf8")).toBe("the earlier one");
+      const { objects } = await storage.objects.list("vol-test", { prefix: "", limit: 10 });
+      expect(objects.map(({ path }) => path)).toEqual(["a/file"]);
+    }),
+    runs(40),
+  );
+  expect(storage.complaints).toEqual([]);
+});
+
+test("what a stop has cut is gone at the next start", async () => {
+  using folder = folderWith({ "uploads/half": "half" });
+  await using storage = await serveObjects(folder.path);
+  expect(readdirSync(storage.uploads)).toEqual([]);
+});
+
+test("uploads of one object at once: one after the other, each whole", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const bodies = Array.from({ length: 12 }, (_, index) => String(index).repeat(200_000));
+  const answers = await Promise.all(bodies.map((body) => storage.put("same/object", body)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(11).fill(200), 201]);
+  expect(bodies).toContain(readFileSync(join(storage.folder, "same/object"), "utf8"));
+});
+
+test("of writers that ask for an object that is not there, one makes it", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const make = (body: string) =>
+    fetch(storage.url("PUT", "lock"), { method: "PUT", body, headers: { "if-none-match": "*" } });
+  const answers = await Promise.all(["a", "b", "c", "d"].map(make));
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 412, 412, 412]);
+});
