@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { helloServer, sourceOf } from "./archives.ts";
 import { checkAfterCrash, checkAfterEnd, scopeOf } from "./crash-check.ts";
+import { checkVolumes, mountsFor, VolumeWork } from "./crash-volumes.ts";
 import { marked } from "./jobs.ts";
 import { has } from "./machine.ts";
 import { Client, type Served, ServerEnded, serve } from "./served.ts";
@@ -62,17 +63,23 @@ class Workload {
     return known;
   }
 
-  async deploy(name: string): Promise<string> {
+  /** The URL; undefined where a volume was deleted meanwhile, so that nothing was changed. */
+  async deploy(name: string): Promise<string | undefined> {
     const known = this.of(name);
     const text = `${name} ${++this.#deploys}`;
     const pending: Known["pending"] = { text };
     known.pending = pending;
     known.deleting = undefined;
-    for await (const { deploy_id, status, message, url } of this.#client.deploy(
+    for await (const { deploy_id, status, message, url, reason } of this.#client.deploy(
       name,
       revision(text, has("npm") && this.#random() < 0.3),
+      mountsFor(this.#random),
     )) {
       pending.deployId = deploy_id;
+      if (reason === "volume_unavailable") {
+        known.pending = undefined;
+        return undefined;
+      }
       if (status === "ERROR") throw new Failure(`a deploy failed: ${message}`);
       if (url === undefined) continue;
       known.serving = text;
@@ -171,13 +178,16 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     const first = await serve(dataDir, options);
     servers.push(first);
     const workload = new Workload(new Client(first.url, first.apiKey as string), random);
-    const url = await workload.deploy("alpha");
+    const url = (await workload.deploy("alpha")) as string;
     if (random() < 0.5) await workload.deploy("beta");
-    const lanes = [workload.redeploys("alpha"), workload.others(), workload.requests("alpha", url)].map(untilCut);
+    const volumes = new VolumeWork(new Client(first.url, first.apiKey as string), randomFrom(seed + 1));
+    const deploys = [workload.redeploys("alpha"), workload.others(), workload.requests("alpha", url)];
+    const lanes = [...deploys, volumes.lane()].map(untilCut);
     const running = Promise.all(lanes);
     await Promise.race([sleep(random() * 1500), running]);
     await kill(first, seed % 2 === 0);
     workload.stop();
+    volumes.stop();
     await running;
     const orphans = new Set(marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance));
     if (random() < 0.3) await killAtStart(dataDir, options, random() * 900);
@@ -186,6 +196,7 @@ export const crash = async (seed: number, runner: "bubblewrap" | "process"): Pro
     servers.push(second);
     const client = new Client(second.url, first.apiKey as string);
     const answered = await checkAfterCrash(client, dataDir, [...workload.known.values()], orphans);
+    await checkVolumes(client, dataDir, volumes.known, await client.list());
     // And it is as good as new.
     const after = new Workload(client, random);
     await after.deploy("alpha");
