@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
 import { coldStart } from "./cold-start.ts";
+import { cronLateness } from "./cron.ts";
 import { deploy } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
@@ -10,7 +11,9 @@ import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
 import { filterParse, logFilters, logPages } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
+import { storageGet, storagePut } from "./storage.ts";
 import { version } from "./version.ts";
+import { volumeList, volumePage } from "./volumes.ts";
 
 const benches: readonly Bench[] = [
   deploy,
@@ -27,6 +30,11 @@ const benches: readonly Bench[] = [
   logDelay,
   logFollow,
   logHttp,
+  storagePut,
+  storageGet,
+  volumePage,
+  volumeList,
+  cronLateness,
 ];
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,70 @@
+/** How late a hundred schedules fire that are due at once. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LocalScheduler } from "../../adapters/local/cron/scheduler.ts";
+import { openState } from "../../adapters/local/state/database.ts";
+import { ScheduleRows } from "../../adapters/local/state/schedules.ts";
+import { createSystemClock } from "../../adapters/shared/system.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import { millisOf, parseInstant } from "../../core/domain/instant.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import { shiftedClock } from "../support/shifted-clock.ts";
+import type { Bench } from "./bench.ts";
+
+const SCHEDULES = 100;
+
+export const cronLateness: Bench = {
+  name: "cron-lateness",
+  question: `how late ${SCHEDULES} schedules that are due at once reach their services, p99`,
+  unit: "ms",
+  goals: [{ at: "most", bound: 250 }],
+  prepare: async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portside-bench-cron-"));
+    const db = openState(folder);
+    const clock = shiftedClock(createSystemClock());
+    let lateness: number[] = [];
+    let all: (() => void) | undefined;
+    const server = createServer((req, res) => {
+      lateness.push(millisOf(clock.now()) - millisOf(parseInstant(String(req.headers["x-cron-time"])) ?? clock.now()));
+      res.writeHead(204).end();
+      if (lateness.length === SCHEDULES) all?.();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const quiet = () => undefined;
+    const logger = { debug: quiet, info: quiet, warn: quiet, error: quiet };
+    const measure = async (): Promise<number> => {
+      lateness = [];
+      const fired = new Promise<void>((resolve) => {
+        all = resolve;
+      });
+      // A second before the next full minute.
+      clock.set(59_000 - (millisOf(clock.now()) % 60_000));
+      const scheduler = new LocalScheduler({ rows: new ScheduleRows(db), clock, logger, log: quiet, urlOf: () => url });
+      for (let n = 0; n < SCHEDULES; n++)
+        await scheduler.put({
+          name: `app-${n}` as DeploymentName,
+          owner: "acme" as AccountId,
+          schedule: { cron: "* * * * *", timezone: "Europe/Paris" },
+          token: "token",
+          url,
+          maxSeconds: 60,
+        });
+      await fired;
+      scheduler.close();
+      return lateness.sort((a, b) => a - b)[Math.ceil(SCHEDULES * 0.99) - 1] as number;
+    };
+    return {
+      subject: { name: "portside", measure },
+      peers: [],
+      [Symbol.asyncDispose]: async () => {
+        server.close();
+        db.close();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  },
+};

@@ -1,0 +1,105 @@
+/** Bytes through signed URLs against nginx with the same file: server on core 0, curl on core 1. */
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Bench, Setup } from "./bench.ts";
+import { canPin, installed, listening, pin, startServer, stop } from "./processes.ts";
+
+const run = promisify(execFile);
+const NGINX_PORT = 48_574;
+
+/** Mebibytes a second of one transfer, by curl's own account. */
+const transfer = async (...args: string[]): Promise<number> => {
+  const { stdout } = await run("taskset", [
+    "-c",
+    "1",
+    "curl",
+    "-sS",
+    "--fail",
+    "-o",
+    "/dev/null",
+    "-w",
+    "%{speed_upload} %{speed_download}",
+    ...args,
+  ]);
+  return Math.max(...stdout.split(" ").map(Number)) / 1024 ** 2;
+};
+
+const startNginx = async (folder: string) => {
+  const config = join(folder, "nginx.conf");
+  writeFileSync(
+    config,
+    `daemon off; user root; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events {}
+http { access_log off; sendfile on; client_body_temp_path ${folder}/half; server { listen 127.0.0.1:${NGINX_PORT};
+location / { root ${folder}/files; dav_methods PUT; client_max_body_size 0; } } }`,
+  );
+  const child = spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" });
+  await listening(NGINX_PORT);
+  return child;
+};
+
+const prepare = async (small: boolean) => {
+  if (!installed("curl") || !installed("nginx") || !canPin())
+    throw new Error("curl, nginx and taskset are needed (Debian: curl, nginx, util-linux)");
+  const folder = mkdtempSync(join(tmpdir(), "portside-bench-storage-"));
+  mkdirSync(join(folder, "files"));
+  const file = join(folder, "file.bin");
+  const bytes = (small ? 16 : 1024) * 1024 ** 2;
+  await run("sh", ["-c", `head -c ${bytes} /dev/urandom > "$1"`, "sh", file]);
+  const nginx = await startNginx(folder);
+  const server = await startServer("--runner", "process");
+  pin(server.pid, 0);
+  const call = async (path: string, body: object): Promise<{ url: string }> => {
+    const headers = { "x-api-key": server.apiKey, "content-type": "application/json" };
+    const response = await fetch(server.url + path, { method: "POST", body: JSON.stringify(body), headers });
+    return (await response.json()) as { url: string };
+  };
+  await call("/v1/volume/create", { name: "bench" });
+  const object = { volume: "bench", path: "file.bin" };
+  const upload = (await call("/v1/volume/upload", object)).url;
+  const beside = `http://127.0.0.1:${NGINX_PORT}/file.bin`;
+  await transfer("-T", file, upload);
+  await transfer("-T", file, beside);
+  const download = (await call("/v1/volume/download", object)).url;
+  const close = async () => {
+    await stop(nginx);
+    await server[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  };
+  return { file, upload, download, beside, close };
+};
+
+const bench = (
+  name: string,
+  question: string,
+  measured: (ready: Awaited<ReturnType<typeof prepare>>) => Pick<Setup, "subject" | "peers">,
+): Bench => ({
+  name,
+  question,
+  unit: "MiB/s",
+  goals: [{ peer: "nginx", at: "least", bound: 0.5 }],
+  prepare: async ({ small }) => {
+    const ready = await prepare(small);
+    return { ...measured(ready), [Symbol.asyncDispose]: ready.close };
+  },
+});
+
+export const storagePut = bench(
+  "storage-put",
+  "1 GiB put through a signed URL, flushed to disk, against nginx taking the same file (which does not flush it)",
+  ({ file, upload, beside }) => ({
+    subject: { name: "portside", measure: () => transfer("-T", file, upload) },
+    peers: [{ name: "nginx", measure: () => transfer("-T", file, beside) }],
+  }),
+);
+
+export const storageGet = bench(
+  "storage-get",
+  "1 GiB got through a signed URL, against nginx serving the same file",
+  ({ download, beside }) => ({
+    subject: { name: "portside", measure: () => transfer(download) },
+    peers: [{ name: "nginx", measure: () => transfer(beside) }],
+  }),
+);
