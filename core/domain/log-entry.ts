@@ -22,8 +22,10 @@ export const severities = {
 export type Severity = keyof typeof severities;
 export const severityNames = Object.keys(severities) as [Severity, ...Severity[]];
 
-/** Where an entry came from. */
-export type LogName = "stdout" | "stderr" | "requests" | "platform";
+const logNames = ["stdout", "stderr", "requests", "platform"] as const;
+
+/** Where an entry came from: the service's two streams, the requests it served, the platform itself. */
+export type LogName = (typeof logNames)[number];
 
 /** A served request: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#HttpRequest */
 export interface HttpRequestLog {
@@ -87,6 +89,10 @@ export const logRowSchema = z
     timestamp: z.string().meta({ format: "date-time" }),
     severity: z.enum(severityNames),
     message: z.string(),
+    log_name: z.enum(logNames).meta({ description: "Who wrote it: no line of a service can say `platform`." }),
+    insert_id: z.string().meta({ description: "The entry's own id, in the order of the log." }),
+    revision: z.string().optional().meta({ description: "The revision that it came from, where one is known." }),
+    instance_id: z.string().optional().meta({ description: "The instance that it came from, where one is known." }),
   })
   .readonly();
 
@@ -102,16 +108,29 @@ export type LogPage = z.output<typeof logPageSchema> & {
   readonly partial: boolean;
 };
 
+/** The id by which filters know the entry, from the timestamp that is written anyway: a page has up to 1000 of them. */
+const insertIdOf = (timestamp: string, code: string): string =>
+  `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;
+
+const rowOf = (entry: LogEntry): LogPage["logs"][number] => {
+  const timestamp = timestampOf(entry.instant);
+  return {
+    timestamp,
+    severity: entry.severity,
+    message: messageOf(entry),
+    log_name: entry.logName,
+    insert_id: insertIdOf(timestamp, entry.code),
+    revision: entry.revision,
+    instance_id: entry.instance,
+  };
+};
+
 /**
  * A page of entries, oldest first, as clients read it.
  * @param seen where the next page begins
  */
 export const logPageOf = (entries: readonly LogEntry[], seen: LogPosition, partial: boolean): LogPage => ({
-  logs: entries.map((entry) => ({
-    timestamp: timestampOf(entry.instant),
-    severity: entry.severity,
-    message: messageOf(entry),
-  })),
+  logs: entries.map(rowOf),
   cursor: cursorOf(seen),
   partial,
 });

@@ -13,6 +13,7 @@ import {
   severities,
   severityNames,
 } from "../../../core/domain/log-entry.ts";
+import { recordOf } from "../../../core/domain/log-filter/record.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 
 const [owner, service] = ["acme", "app"] as [AccountId, DeploymentName];
@@ -75,6 +76,31 @@ test("a page is oldest first, and has the place that was seen last as its cursor
     ["2026-01-01T00:00:00.000000005+00:00", "b"],
   ]);
   expect(page).toMatchObject({ cursor: cursorOf(seen), partial: true });
+});
+
+test("a row says who wrote it, and has the id by which a filter finds it", () => {
+  const [whole, fine] = [line("a", 0n), line("b", 5n, 7)];
+  const from = { ...fine, logName: "stderr", revision: "app-00001", instance: "i1" } as const;
+  const page = logPageOf([whole, from], fine, false);
+  expect(JSON.parse(JSON.stringify(page.logs))).toEqual([
+    {
+      timestamp: "2026-01-01T00:00:00+00:00",
+      severity: "INFO",
+      message: "a",
+      log_name: "stdout",
+      insert_id: "2026-01-01T00:00:00.000000000-0000000000",
+    },
+    {
+      timestamp: "2026-01-01T00:00:00.000000005+00:00",
+      severity: "INFO",
+      message: "b",
+      log_name: "stderr",
+      insert_id: "2026-01-01T00:00:00.000000005-0000000007",
+      revision: "app-00001",
+      instance_id: "i1",
+    },
+  ]);
+  expect(page.logs.map((row) => row.insert_id)).toEqual([whole, from].map((entry) => recordOf(entry).insertId));
 });
 
 test("severities rank as the contract lists them", () => {
