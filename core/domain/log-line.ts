@@ -32,7 +32,8 @@ const words: ReadonlyMap<string, Severity> = new Map<string, Severity>([
 const ofPino = (level: number): Severity =>
   level >= 60 ? "CRITICAL" : level >= 50 ? "ERROR" : level >= 40 ? "WARNING" : level >= 30 ? "INFO" : "DEBUG";
 
-const severityOf = (payload: JsonPayload): Severity | undefined => {
+/** The severity that a structured line gives itself; undefined where its words are none that are known. */
+export const severityOf = (payload: JsonPayload): Severity | undefined => {
   const said = payload["severity"] ?? payload["level"];
   if (typeof said === "number") return ofPino(said);
   return typeof said === "string" ? words.get(said.toLowerCase()) : undefined;

@@ -1,7 +1,9 @@
 /** What a command is, and how its words are read. */
 import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/closest.ts";
-import { type Io, paint, UsageError } from "./io.ts";
+import { joinValues } from "./arguments.ts";
+import { paint } from "./colour.ts";
+import { type Io, UsageError } from "./io.ts";
 
 export interface Option {
   readonly type: "string" | "boolean";
@@ -55,9 +57,10 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
   const options = { ...command.options, ...common };
   let parsed: ReturnType<typeof parseArgs>;
   try {
-    parsed = parseArgs({ args: [...args], options: parseConfig(options), allowPositionals: true, strict: true });
+    const config = { options: parseConfig(options), allowPositionals: true, strict: true };
+    parsed = parseArgs({ args: joinValues(args, options), ...config });
   } catch (error) {
-    throw new UsageError(usageWords((error as Error).message, Object.keys(options)));
+    throw new UsageError(usageWords((error as Error).message, options));
   }
   const { values, positionals } = parsed;
   const wantsHelp = values["help"] === true;
@@ -74,10 +77,13 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
   };
 };
 
-const usageWords = (message: string, known: readonly string[]): string => {
+const usageWords = (message: string, options: Readonly<Record<string, Option>>): string => {
+  const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
+  const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
+  if (option !== undefined) return `${optionLine(option)[0].trim()} needs its value.`;
   const unknown = /Unknown option '--?([^']+)'/.exec(message)?.[1];
   if (unknown === undefined) return message.split(". ")[0] ?? message;
-  const near = closest(unknown, known);
+  const near = closest(unknown, Object.keys(options));
   return `There is no option '--${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
 };
 
@@ -93,7 +99,7 @@ export const columns = (rows: readonly (readonly [string, string])[]): string =>
 
 export const commandHelp = (io: Io, command: Command, summary: string): string =>
   [
-    `${paint(io.stdout, "bold", "Usage:")} portside ${command.usage}`,
+    `${paint(io, "bold", "Usage:")} portside ${command.usage}`,
     "",
     summary,
     "",

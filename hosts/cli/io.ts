@@ -1,5 +1,5 @@
 /** The terminal as commands see it; tests hand them another one. */
-import { styleText } from "node:util";
+import { safeJson } from "./safe-text.ts";
 
 export interface Output {
   write(text: string): unknown;
@@ -18,15 +18,14 @@ export interface Io {
   readonly signal: AbortSignal;
 }
 
-type Style = Parameters<typeof styleText>[0];
-
-/** Text in colour where the output is a terminal and colours are wanted (https://no-color.org). */
-export const paint = (output: Output, style: Style, text: string): string =>
-  output.isTTY === true ? styleText(style, text, { validateStream: false }) : text;
-
 export const print = (io: Io, text = ""): void => void io.stdout.write(`${text}\n`);
+/** To standard error: what is about the command, not its result. */
 export const say = (io: Io, text = ""): void => void io.stderr.write(`${text}\n`);
-export const printJson = (io: Io, value: unknown): void => print(io, JSON.stringify(value));
+
+export const printJson = (io: Io, value: unknown): void => print(io, safeJson(value));
+
+/** The exit code of what Ctrl-C ended, as shells report it. */
+export const INTERRUPTED = 130;
 
 /** The command was written wrongly: exit code 2. */
 export class UsageError extends Error {}

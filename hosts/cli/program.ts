@@ -1,8 +1,10 @@
 /** The command line: finds the command, reads its words, turns what goes wrong into words and an exit code. */
 
 import { closest } from "../../core/domain/closest.ts";
+import { paint } from "./colour.ts";
 import { type Command, columns, commandHelp, readInput } from "./command.ts";
-import { CommandError, type Io, paint, print, say, UsageError } from "./io.ts";
+import { CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./io.ts";
+import { safeText } from "./safe-text.ts";
 
 interface Entry {
   readonly summary: string;
@@ -50,9 +52,9 @@ const find = (word: string): [string, Entry] | undefined =>
 
 const overview = (io: Io): string =>
   [
-    `${paint(io.stdout, "bold", "portside")} deploys services from source, here or on a cloud.`,
+    `${paint(io, "bold", "portside")} deploys services from source, here or on a cloud.`,
     "",
-    `${paint(io.stdout, "bold", "Usage:")} portside COMMAND [options]`,
+    `${paint(io, "bold", "Usage:")} portside COMMAND [options]`,
     "",
     columns(
       Object.entries(entries).map(
@@ -85,14 +87,16 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   return 0;
 };
 
-/** Runs a command line; resolves to its exit code: 0 done, 1 the platform said no, 2 bad usage. */
+/** Runs a command line; resolves to its exit code: 0 done, 1 the platform said no, 2 bad usage, 130 Ctrl-C. */
 export const runProgram = async (args: readonly string[], io: Io): Promise<number> => {
   try {
     return await dispatch(args, io);
   } catch (error) {
     const known = error instanceof UsageError || error instanceof CommandError;
+    // Whoever presses Ctrl-C knows why the command ends.
+    if (!known && io.signal.aborted) return INTERRUPTED;
     const message = error instanceof Error ? error.message : String(error);
-    say(io, `${paint(io.stderr, "red", "error:")} ${message}`);
+    say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
     if (args.includes("--debug") && error instanceof Error) say(io, error.stack);
     else if (!known) say(io, "This is a bug in Portside; --debug shows where.");
     return error instanceof UsageError ? 2 : 1;

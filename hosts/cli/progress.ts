@@ -1,6 +1,8 @@
 /** Work that takes longer than a second shows that it goes on: a moving line on a terminal, nothing in a pipe. */
 import type { DeployEvent } from "../../core/domain/deploy-events.ts";
-import { type Io, paint, print, say } from "./io.ts";
+import { canDraw, paint } from "./colour.ts";
+import { type Io, print, say } from "./io.ts";
+import { indentLines, plainText, safeText } from "./safe-text.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;
@@ -21,9 +23,9 @@ export class Spinner {
   /** What is going on now. */
   begin(text: string): void {
     this.clear();
-    this.#text = text;
+    this.#text = plainText(text).replaceAll("\n", " ");
     this.#since = Date.now();
-    if (this.#io.stderr.isTTY === true) this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref();
+    if (canDraw(this.#io, this.#io.stderr)) this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref();
   }
 
   /** Takes the line away, so that something else can be printed. */
@@ -43,7 +45,7 @@ export class Spinner {
     if (elapsed < QUIET_MS) return;
     const width = (this.#io.stderr.columns ?? 80) - 12;
     const line = `${FRAMES[this.#frame++ % FRAMES.length]} ${this.#text.slice(0, width)} ${Math.round(elapsed / 1000)} s`;
-    this.#io.stderr.write(`\r\u001b[2K${paint(this.#io.stderr, "dim", line)}`);
+    this.#io.stderr.write(`\r\u001b[2K${paint(this.#io, "dim", line, this.#io.stderr)}`);
     this.#shown = true;
   }
 }
@@ -52,9 +54,10 @@ const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red"
 
 /** A record of a deploy as a line, its failure with what is known of it. */
 export const printRecord = (io: Io, record: DeployEvent): void => {
-  print(io, `${paint(io.stdout, styles[record.status], record.status.padEnd(9))} ${record.message}`);
+  const message = indentLines(safeText(io, record.message), " ".repeat(10));
+  print(io, `${paint(io, styles[record.status], record.status.padEnd(9))} ${message}`);
   if (record.status !== "ERROR") return;
-  for (const line of record.log_tail ?? []) say(io, `  | ${line}`);
+  for (const line of record.log_tail ?? []) say(io, `  | ${indentLines(safeText(io, line, io.stderr), "  | ")}`);
   const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
-  say(io, `${paint(io.stderr, "red", "error:")} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
+  say(io, `${paint(io, "red", "error:", io.stderr)} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
 };

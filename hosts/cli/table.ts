@@ -1,4 +1,5 @@
 /** Rows as a table on a terminal, and as tab-separated plain text in a pipe. */
+import { wantsColour } from "./colour.ts";
 import type { Io } from "./io.ts";
 import { print } from "./io.ts";
 
@@ -23,7 +24,11 @@ export const printTable = async (
     "bottom-right": "",
   };
   const chars = { ...none, left: "", "left-mid": "", mid: "", "mid-mid": "", right: "", "right-mid": "", middle: "  " };
-  const table = new Table({ head: [...head], chars, style: { "padding-left": 0, "padding-right": 0, head: ["bold"] } });
+  const table = new Table({
+    head: [...head],
+    chars,
+    style: { "padding-left": 0, "padding-right": 0, head: wantsColour(io, io.stdout) ? ["bold"] : [] },
+  });
   table.push(...rows.map((row) => [...row]));
   print(io, table.toString());
 };

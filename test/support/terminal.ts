@@ -29,8 +29,8 @@ const sink = (columns: number | undefined, onOutput?: (text: string) => void) =>
   return { write, isTTY: columns !== undefined, columns, text: () => written.join("") };
 };
 
-/** Runs a command line in this process, as a pipe would, or as a terminal of some width. */
-export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+/** A terminal, or a pipe where it has no width, and what was written to it. */
+export const terminal = (options: RunOptions = {}) => {
   const stdout = sink(options.columns, options.onOutput);
   const stderr = sink(options.columns);
   const io: Io = {
@@ -41,6 +41,12 @@ export const portside = async (args: readonly string[], options: RunOptions = {}
     cwd: options.cwd ?? process.cwd(),
     signal: options.signal ?? new AbortController().signal,
   };
+  return { io, stdout: stdout.text, stderr: stderr.text };
+};
+
+/** Runs a command line in this process, as a pipe would, or as a terminal of some width. */
+export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+  const { io, stdout, stderr } = terminal(options);
   const code = await runProgram(args, io);
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  return { code, stdout: stdout(), stderr: stderr() };
 };

@@ -2,8 +2,9 @@
 import type { Deployment } from "../../../core/domain/deployment.ts";
 import { findAccount } from "../account.ts";
 import { Client } from "../client.ts";
+import { paint } from "../colour.ts";
 import { type Command, clientOptions } from "../command.ts";
-import { paint, printJson, say } from "../io.ts";
+import { printJson, say } from "../io.ts";
 import { ago, printTable } from "../table.ts";
 
 const colours = { READY: "green", DEPLOYING: "yellow", FAILED: "red" } as const;
@@ -25,7 +26,7 @@ export const list: Command = {
     }
     const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at }) => [
       name,
-      paint(io.stdout, colours[status], status),
+      paint(io, colours[status], status),
       url,
       revision ?? "-",
       `${cpu} × ${memory}`,

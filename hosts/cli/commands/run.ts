@@ -5,13 +5,15 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
+import { paint } from "../colour.ts";
 import type { Command, Input } from "../command.ts";
-import { CommandError, type Io, paint, print, say, UsageError } from "../io.ts";
+import { CommandError, type Io, print, say, UsageError } from "../io.ts";
 import { followLog } from "../log-follow.ts";
 import { printRow } from "../log-print.ts";
 import { packFolder } from "../pack.ts";
 import { printRecord } from "../progress.ts";
 import { type Deployable, readDeployable } from "../project.ts";
+import { safeText } from "../safe-text.ts";
 
 const SETTLE_MS = 300;
 const STATE = ".portside";
@@ -120,10 +122,9 @@ const run = async (input: Input, io: Io): Promise<number> => {
       try {
         latest = { ...read(), name: first.name };
         const url = await deployOnce(io, controlPlane, latest);
-        if (url !== undefined)
-          print(io, `\n${paint(io.stdout, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
+        if (url !== undefined) print(io, `\n${paint(io, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
       } catch (error) {
-        say(io, `${paint(io.stderr, "red", "error:")} ${(error as Error).message}`);
+        say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, (error as Error).message, io.stderr)}`);
       }
     }
     busy = false;

@@ -1,7 +1,8 @@
 /** `portside serve` */
 import { flagOf, resolveSettings, type ServeSettings, SettingsError, serveShape } from "../../composition/settings.ts";
+import { paint } from "../colour.ts";
 import { type Command, type Input, jsonOption, type Option } from "../command.ts";
-import { type Io, paint, print, printJson, say, UsageError } from "../io.ts";
+import { type Io, print, printJson, say, UsageError } from "../io.ts";
 import type { Serving } from "../serving.ts";
 
 const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
@@ -25,7 +26,7 @@ const settingsFrom = (input: Input, io: Io): ServeSettings => {
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
-const warn = (io: Io, text: string): void => say(io, `${paint(io.stderr, "yellow", "warning:")} ${text}`);
+const warn = (io: Io, text: string): void => say(io, `${paint(io, "yellow", "warning:", io.stderr)} ${text}`);
 
 const announce = (io: Io, json: boolean, { url, ingress, apiKey, platform }: Serving): void => {
   if (json) {
@@ -33,7 +34,7 @@ const announce = (io: Io, json: boolean, { url, ingress, apiKey, platform }: Ser
     printJson(io, { event: "ready", url, ...(ingress === undefined ? {} : { ingress }), ...key });
     return;
   }
-  print(io, paint(io.stdout, "green", "Portside is ready."));
+  print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (ingress !== undefined)
     print(io, `  Services  a port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);

@@ -45,6 +45,17 @@ describe("help", () => {
     expect((await portside(["--help"])).stdout).not.toContain("\u001b");
     expect((await portside(["--help"], { columns: 80 })).stdout).toContain("\u001b");
   });
+
+  test.each([
+    [{ NO_COLOR: "1" }, 80, false],
+    [{ NO_COLOR: "" }, 80, true],
+    [{ TERM: "dumb" }, 80, false],
+    [{ FORCE_COLOR: "0" }, 80, false],
+    [{ FORCE_COLOR: "1" }, undefined, true],
+  ])("%j at %s columns: colours %s", async (env, columns, coloured) => {
+    const { stdout } = await portside(["--help"], { env, ...(columns === undefined ? {} : { columns }) });
+    expect(stdout.includes("\u001b")).toBe(coloured);
+  });
 });
 
 describe("bad usage is exit code 2, in words, with the nearest right word", () => {
@@ -55,6 +66,11 @@ describe("bad usage is exit code 2, in words, with the nearest right word", () =
     [["deploy", "a", "b"], "'b' is too much"],
     [["remove"], "Something is missing"],
     [["logs", "x", "-n", "many"], "-n takes a number"],
+    [["logs", "x", "-n", "-5"], "-n takes a number from 0 to 999999, not '-5'"],
+    [["logs", "x", "-q"], "-q, --query FILTER needs its value"],
+    [["logs", "x", "-q", "-f"], "-q, --query FILTER needs its value"],
+    [["logs", "x", "-f", "-n", "1", "-s", "-1h"], "-s takes a time ago"],
+    [["logs", "x", "-fn", "-1"], "-n takes a number"],
     [["keys", "steal"], "create, list or revoke"],
     [["list", "--url", "nowhere"], "is not a URL"],
     [["deploy", "--env", "NOVALUE", "."], "is not NAME=VALUE"],
@@ -78,12 +94,29 @@ describe("version", () => {
 });
 
 describe("a platform that does not answer", () => {
-  const env = { PORTSIDE_URL: "http://127.0.0.1:1", PORTSIDE_API_KEY: "psk_x" };
+  const env = { PORTSIDE_URL: "http://127.0.0.1:2", PORTSIDE_API_KEY: "psk_x" };
 
   test("is exit code 1 with the next step", async () => {
     const { code, stderr } = await portside(["list"], { env });
     expect(code).toBe(1);
     expect(stderr).toContain("portside serve");
+  });
+
+  test.each(["http://127.0.0.1:6000", "http://127.0.0.1:25"])(
+    "says that %s is at a port of its own kind",
+    async (url) => {
+      const { code, stderr } = await portside(["list", "--url", url], { env });
+      expect(code).toBe(1);
+      expect(stderr).toContain(`refuses to connect to the port ${new URL(url).port}`);
+    },
+  );
+
+  test("is left by Ctrl-C without a word", async () => {
+    expect(await portside(["logs", "x"], { env, signal: AbortSignal.abort() })).toEqual({
+      code: 130,
+      stdout: "",
+      stderr: "",
+    });
   });
 
   test("shows where the error came from with --debug", async () => {

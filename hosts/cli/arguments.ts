@@ -1,0 +1,42 @@
+/** A command's words, so that node:util's parseArgs reads them as they are meant. */
+import type { Option } from "./command.ts";
+
+type Options = Readonly<Record<string, Option>>;
+
+/** The option whose value the next word is: `--query`, `-q`, or the last letter of `-fq`. */
+const waitsForValue = (word: string, options: Options): { name: string; before: string } | undefined => {
+  const entries = Object.entries(options);
+  const long = /^--([a-z-]+)$/.exec(word)?.[1];
+  if (long !== undefined) return options[long]?.type === "string" ? { name: long, before: "" } : undefined;
+  const letters = /^-([A-Za-z]+)$/.exec(word)?.[1];
+  if (letters === undefined) return undefined;
+  const found = [...letters].map((letter) => entries.find(([, { short }]) => short === letter));
+  const last = found.at(-1);
+  const flags = found.slice(0, -1).every((one) => one?.[1].type === "boolean");
+  if (!flags || last?.[1].type !== "string") return undefined;
+  return { name: last[0], before: letters.slice(0, -1) };
+};
+
+const isOption = (word: string, options: Options): boolean =>
+  Object.entries(options).some(([name, { short }]) => word === `--${name}` || word === `-${short}`);
+
+/**
+ * Joins an option and its value, which parseArgs takes for the next option where it begins with `-`, as a filter may
+ * (`-q '-logName=requests'`). What is an option of the command stays one: its value was forgotten.
+ */
+export const joinValues = (args: readonly string[], options: Options): string[] => {
+  const joined: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const [word, next] = [args[at] as string, args[at + 1]];
+    if (word === "--") return [...joined, ...args.slice(at)];
+    const waiting = waitsForValue(word, options);
+    if (waiting === undefined || next === undefined || isOption(next, options)) {
+      joined.push(word);
+      continue;
+    }
+    if (waiting.before !== "") joined.push(`-${waiting.before}`);
+    joined.push(`--${waiting.name}=${next}`);
+    at++;
+  }
+  return joined;
+};

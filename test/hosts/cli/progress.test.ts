@@ -1,0 +1,28 @@
+/** What a build or a service printed reaches the terminal of whoever deploys it as text, not as commands. */
+import { expect, test } from "vitest";
+import type { DeployEvent } from "../../../core/domain/deploy-events.ts";
+import { printRecord } from "../../../hosts/cli/progress.ts";
+import { terminal } from "../../support/terminal.ts";
+
+const record = (message: string, log_tail: string[] = []): DeployEvent => ({
+  status: "ERROR",
+  message,
+  time: "2026-01-01T00:00:00+00:00",
+  deploy_id: "d",
+  seq: 1,
+  reason: "build_failed",
+  log_tail,
+});
+
+test("messages and last lines do not act on a terminal, and further lines are indented", () => {
+  const { io, stdout, stderr } = terminal({ columns: 80 });
+  printRecord(io, record("a\u001b]0;t\u0007\nDONE b", ["\u001b[2Jc\rd\u001b[32mgreen", "e\nerror: f"]));
+  expect(stdout()).toContain("a\\x1b]0;t\\x07\n          DONE b\n");
+  expect(stderr()).toContain("  | \\x1b[2Jc\\rd\u001b[32mgreen\u001b[0m\n  | e\n  | error: f\n");
+});
+
+test("in a pipe there are no colours either", () => {
+  const { io, stdout } = terminal();
+  printRecord(io, record("\u001b[32mgreen\u001b[39m"));
+  expect(stdout()).toBe("ERROR     green\n");
+});
