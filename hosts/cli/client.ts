@@ -10,9 +10,12 @@ interface Issue {
 /** A refusal by the platform, with its status for those who care. */
 export class Refused extends CommandError {
   readonly status: number;
-  constructor(status: number, message: string) {
+  /** Seconds after which it may be tried again, where the platform says so. */
+  readonly retryAfter: number | undefined;
+  constructor(status: number, message: string, retryAfter?: number) {
     super(message);
     this.status = status;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -39,7 +42,11 @@ export const refusalWords = (status: number, body: unknown): string => {
 };
 
 const failedWords = (url: string, error: unknown): string => {
-  const cause = (error as { cause?: { code?: string } }).cause?.code ?? (error as Error).message;
+  const { cause: { code, message } = {} } = error as { cause?: { code?: string; message?: string } };
+  // https://fetch.spec.whatwg.org/#port-blocking
+  if (message === "bad port")
+    return `${url}: fetch, as browsers do, refuses to connect to the port ${new URL(url).port}, which belongs to another protocol. Serve on another one.`;
+  const cause = code ?? message ?? (error as Error).message;
   return `${url} does not answer (${cause}). Is the platform running? Start one with 'portside serve'.`;
 };
 
@@ -92,7 +99,9 @@ export class Client {
   async expectOk(path: string, init: CallInit = {}): Promise<Response> {
     const response = await this.open(path, init);
     if (response.ok) return response;
-    throw new Refused(response.status, refusalWords(response.status, await response.json().catch(() => null)));
+    const words = refusalWords(response.status, await response.json().catch(() => null));
+    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+    throw new Refused(response.status, words, seconds >= 0 ? seconds : undefined);
   }
 }
 

@@ -8,7 +8,7 @@ import { type AccountId, type Principal, parseAccount } from "../../../core/doma
 import { paint } from "../colour.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, type Io, print, say, UsageError } from "../io.ts";
-import { followLog } from "../log-follow.ts";
+import { followLog, LOG_PAGE } from "../log-follow.ts";
 import { printRow } from "../log-print.ts";
 import { packFolder } from "../pack.ts";
 import { printRecord } from "../progress.ts";
@@ -61,7 +61,7 @@ const watchFolder = (folder: string, signal: AbortSignal, changed: () => void): 
 
 const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
   const read = async (since: string | undefined) => {
-    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: 1000, since });
+    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: LOG_PAGE, since });
     return page.isOk() ? page.value : undefined;
   };
   for await (const row of followLog(read, { since: undefined, signal: io.signal })) printRow(io, row);

@@ -5,7 +5,6 @@ import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
-import { readSince } from "../../../hosts/cli/commands/logs.ts";
 import { serveApi } from "../../support/api.ts";
 import { helloServer, nodeSource, tarGz } from "../../support/archives.ts";
 import { folderWith } from "../../support/folders.ts";
@@ -50,13 +49,92 @@ test("shows everything since a time, over as many pages as it takes; with -n the
   expect(await logs("-s", "yesterday")).toMatchObject({ code: 2, stdout: "" });
 });
 
-test.each([
-  ["30s", "2026-01-01T23:59:30.000Z"],
-  ["30m", "2026-01-01T23:30:00.000Z"],
-  ["24h", "2026-01-01T00:00:00.000Z"],
-  ["7d", "2025-12-26T00:00:00.000Z"],
-  ["2026-01-01T09:00:00+01:00", "2026-01-01T09:00:00+01:00"],
-])("-s %s is %s", (text, since) => expect(readSince(text, Date.UTC(2026, 0, 2))).toBe(since));
+test("shows the newest of more than a page has, and none where none is asked for", async () => {
+  const { api, logs } = await withLines(many(2500));
+  await using _ = api;
+  const newest = (count: number) => Array.from({ length: count }, (_, n) => `line ${2500 - count + n}`);
+  expect((await logs("-n", "2100")).lines).toEqual(newest(2100));
+  expect((await logs("-n", "1000")).lines).toEqual(newest(1000));
+  expect((await logs("-n", "9999", "-q", "severity=ERROR OR line")).lines).toEqual(newest(2500));
+  // A filter that bounds the time from below begins there.
+  const first = Array.from({ length: 2100 }, (_, n) => `line ${n}`);
+  expect((await logs("-n", "2100", "-q", 'timestamp>="2020-01-01" textPayload:line')).lines).toEqual(first);
+  expect(await logs("-n", "0")).toMatchObject({ code: 0, stdout: "" });
+  expect(await logs("-n", "0", "-s", "1h")).toMatchObject({ code: 0, stdout: "" });
+});
+
+test("with -s, entries are printed page by page, before the last page is read", async () => {
+  const { api, env } = await withLines(many(2500));
+  await using _ = api;
+  const stop = new AbortController();
+  let shown = "";
+  const onOutput = (text: string) => {
+    shown += text;
+    if (text.includes("line 500")) stop.abort();
+  };
+  const { code, stderr } = await portside(["logs", "app", "-s", "1h"], { env, signal: stop.signal, onOutput });
+  expect({ code, stderr }).toEqual({ code: 130, stderr: "" });
+  expect(shown).toContain("line 997");
+  expect(shown).not.toContain("line 1000");
+});
+
+test("as JSON no character acts on a terminal, and the message is the same", async () => {
+  const text = "line 1 \u001b[31m\u007f\u009b2J\u202e";
+  const { api, logs } = await withLines([line(text)]);
+  await using _ = api;
+  const { stdout } = await logs("--json", "-q", "textPayload:line");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  expect(JSON.parse(stdout)).toMatchObject({ message: text, log_name: "stdout", severity: "INFO" });
+});
+
+test("a filter may begin with a minus", async () => {
+  const { api, logs } = await withLines([line("line 1"), line("line 2", "ERROR")]);
+  await using _ = api;
+  expect((await logs("-q", "-severity=ERROR")).lines).toEqual(["line 1"]);
+  expect((await logs("--query", "-severity=INFO")).lines).toEqual(["line 2"]);
+});
+
+test("a filter that is refused is shown, with a mark where it is wrong", async () => {
+  const { api, logs } = await withLines([line("line 1")]);
+  await using _ = api;
+  const { code, stderr } = await logs("-q", "a) OR (b");
+  expect(code).toBe(1);
+  expect(stderr.split("\n").slice(-3)).toEqual(["  a) OR (b", "   ^", ""]);
+});
+
+test("a rate that was reached is waited for as long as the platform says, in its words", async () => {
+  const memory = createMemoryProvider();
+  // One more a second.
+  await using api = await serveApi(memory.ports, { accountLimits: { requestsPerMinute: 60 } });
+  await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+  for (let time = 1; time < 60; time++) await api.call("GET", "/v1/capabilities");
+  const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
+  const runs = await Promise.all([1, 2].map(() => portside(["logs", "app"], { env })));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/may make 60 requests a minute\. Waiting \d s…/);
+});
+
+test("who follows a deployment is told once that it was deleted, and sees the next one of its name", async () => {
+  const { api, env } = await withLines([line("line 1")]);
+  await using _ = api;
+  const stop = new AbortController();
+  let deleted = false;
+  const ran = portside(["logs", "app", "-f"], {
+    env,
+    signal: stop.signal,
+    onOutput: (text) => {
+      if (text.includes("line 1")) void api.call("POST", "/v1/deployment/delete", { json: { name: "app" } });
+      if (deleted) stop.abort();
+      if (!text.includes("was deleted")) return;
+      deleted = true;
+      void api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+    },
+  });
+  const { code, stderr } = await ran;
+  expect(code).toBe(130);
+  expect(stderr).toBe("There is no deployment 'app' any more; waiting for the next one of that name…\n");
+});
 
 test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C", async () => {
   const { api, env, memory } = await withLines(many(3));
@@ -73,10 +151,10 @@ test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C",
       if (text.includes("line 4")) stop.abort();
     },
   });
-  expect(await ran).toMatchObject({ code: 0, stderr: "" });
+  expect(await ran).toMatchObject({ code: 130, stderr: "" });
   expect([...shown.matchAll(/line \d/g)].map(String)).toEqual(["line 1", "line 2", "line 3", "line 4"]);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
-  expect(shown).toMatch(/ERROR {4}\u001b\[31mline 3/);
+  expect(shown).toMatch(/ERROR {5}\u001b\[2mstdout {2}\u001b\[22m \u001b\[31mline 3/);
 });
 
 /** Says a number whenever it is asked. */
@@ -120,7 +198,7 @@ test("a follower outlives a restart of the server, and has every entry once", as
   await expect.poll(ticks, { timeout: 20_000 }).toBe(40);
   stop.abort();
   const { code, stderr } = await following;
-  expect(code).toBe(0);
+  expect(code).toBe(130);
   expect(stderr).toContain("waiting for it");
   const counts = shown
     .trim()
