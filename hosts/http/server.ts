@@ -55,6 +55,25 @@ const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void 
   });
 };
 
+/** Reads, which followers and checks of health repeat for ever. */
+const isRead = ({ method, routeOptions }: FastifyRequest): boolean =>
+  method === "GET" || routeOptions.url === "/v1/deployment/logs";
+
+/** Reads that went well are the noise in which everything else would be lost. */
+const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
+  const { method, url } = request;
+  const fields = {
+    requestId: requestIdOf(request),
+    account: principalOf(request)?.account,
+    method,
+    path: url.split("?")[0],
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime),
+  };
+  if (reply.statusCode < 400 && isRead(request)) request.log.debug(fields, "request");
+  else request.log.info(fields, "request");
+};
+
 export const createServer = async ({ controlPlane, logger }: ServerOptions): Promise<FastifyInstance> => {
   const app = Fastify({
     loggerInstance: logger,
@@ -72,14 +91,7 @@ export const createServer = async ({ controlPlane, logger }: ServerOptions): Pro
   });
   stopGracefully(app, controlPlane);
   app.addHook("onResponse", (request, reply, done) => {
-    const { method, url } = request;
-    const fields = {
-      requestId: requestIdOf(request),
-      account: principalOf(request)?.account,
-      method,
-      path: url.split("?")[0],
-    };
-    request.log.info({ ...fields, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, "request");
+    logRequest(request, reply);
     done();
   });
   app.setNotFoundHandler(nothingHere);
