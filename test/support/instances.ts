@@ -39,7 +39,12 @@ export interface Instances {
   readonly runDir: string;
   start(
     server: string,
-    more?: { template?: Partial<ServiceTemplate>; listenMillis?: number; signal?: AbortSignal },
+    more?: {
+      template?: Partial<ServiceTemplate>;
+      command?: string;
+      listenMillis?: number;
+      signal?: AbortSignal;
+    },
   ): ReturnType<typeof startInstance>;
 }
 
@@ -71,7 +76,9 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     complaints,
     said,
     runDir,
-    start: (server, { template: changed = {}, listenMillis = 30_000, signal = new AbortController().signal } = {}) => {
+    start: (server, more = {}) => {
+      const { template: changed = {}, command = "exec node server.js" } = more;
+      const { listenMillis = 30_000, signal = new AbortController().signal } = more;
       const app = join(bench.folder, `app${++sources}`);
       mkdirSync(app);
       writeFileSync(join(app, "server.js"), server);
@@ -79,7 +86,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
       const spec: InstanceSpec = {
         template: { ...template, ...changed },
         revision: "app-00001",
-        image: { reference: "local://test", app, kind: "node", command: "exec node server.js", path: [], needs: [] },
+        image: { reference: "local://test", app, kind: "node", command, path: [], needs: [] },
       };
       return startInstance(deps, spec, { listenMillis, signal, say: (message) => void said.push(message) });
     },

@@ -12,6 +12,7 @@ import type { Image } from "../builder/images.ts";
 import { APP, programBinds } from "../builder/steps.ts";
 import type { Toolchain } from "../builder/toolchain.ts";
 import { removeTree } from "../remove-tree.ts";
+import { execLast } from "./exec-last.ts";
 import { describeExit } from "./exit.ts";
 import { type InstanceMounts, mountVolumes, type VolumeFolders } from "./mounts.ts";
 import { accepts, lookAt } from "./ready.ts";
@@ -147,7 +148,7 @@ const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number, mo
   const running = deps.runner.start(
     {
       id: `${deps.scope}.${id}`,
-      argv: ["sh", "-c", image.command],
+      argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: { ...environment(deps, spec, port, app, home), ...mounts.env },
       binds,
