@@ -1,16 +1,28 @@
-/** Logs a JSON line a request through pino; every field of it can be filtered: jsonPayload.path="/slow". */
+/** Logs a JSON line a request through pino; every field of it can be filtered: jsonPayload.path="/cart". */
 import { createServer } from "node:http";
 import pino from "pino";
 
 const logger = pino();
 
+const pay = () => {
+  throw Object.assign(new Error("the card was refused"), { code: "CARD" });
+};
+
 const server = createServer((request, response) => {
-  const user = new URL(request.url, "http://localhost").searchParams.get("user") ?? "nobody";
-  const child = logger.child({ path: request.url.split("?")[0], user });
+  const url = new URL(request.url, "http://localhost");
+  const user = url.searchParams.get("user") ?? "nobody";
+  const child = logger.child({ path: url.pathname, user });
   child.info("a request came");
   if (user === "nobody") child.warn({ hint: "add ?user=NAME" }, "who was it?");
-  response.end(`hello ${user}\n`);
+  try {
+    if (url.pathname === "/pay") pay();
+    response.end(`hello ${user}\n`);
+  } catch (error) {
+    // The stack goes into the entry's jsonPayload.err.
+    child.error(error, "could not pay");
+    response.writeHead(500).end("that did not work\n");
+  }
 });
 
-server.listen(process.env.PORT, () => logger.info({ port: Number(process.env.PORT) }, "listening"));
+server.listen(process.env.PORT, "0.0.0.0", () => logger.info({ port: Number(process.env.PORT) }, "listening"));
 process.on("SIGTERM", () => server.close());

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -13,10 +14,12 @@ class JsonLines(logging.Formatter):
         line = {"severity": record.levelname, "message": record.getMessage(), "logger": record.name}
         line.update(getattr(record, "fields", {}))
         if record.exc_info:
+            # All lines of the traceback in one entry; printed as they are, each would be an entry of its own.
             line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line)
+        return json.dumps(line, default=str)
 
 
+# logging writes to standard error, where a line that does not say its severity counts as an ERROR.
 handler = logging.StreamHandler()
 handler.setFormatter(JsonLines())
 logging.basicConfig(level=logging.INFO, handlers=[handler])
@@ -25,11 +28,21 @@ log = logging.getLogger("shop")
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        begun = time.monotonic()
         log.info("a request came", extra={"fields": {"path": self.path}})
-        if self.path == "/slow":
-            log.warning("this one was slow", extra={"fields": {"path": self.path, "seconds": 1.5}})
-        body = b"hello\n"
-        self.send_response(200)
+        status, body = 200, b"hello\n"
+        try:
+            if self.path == "/slow":
+                time.sleep(1.2)
+            if self.path == "/stock":
+                {"apples": 3}["pears"]
+        except KeyError:
+            log.exception("no such fruit", extra={"fields": {"path": self.path}})
+            status, body = 500, b"that did not work\n"
+        seconds = round(time.monotonic() - begun, 3)
+        if seconds > 1:
+            log.warning("this one was slow", extra={"fields": {"path": self.path, "seconds": seconds}})
+        self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -38,4 +51,4 @@ class Handler(BaseHTTPRequestHandler):
         """The platform logs every request itself."""
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+ThreadingHTTPServer(("0.0.0.0", int(os.environ["PORT"])), Handler).serve_forever()
