@@ -65,7 +65,7 @@ describe("logs", () => {
     await using _ = api;
     const { stdout } = await portside(["logs", "my-app"], { env });
     expect(stdout).toMatch(
-      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO {5}A deploy began deploy_id=\w{20} status=BUILDING\n/,
+      /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}Z INFO {6}platform A deploy began deploy_id=\w{20} status=BUILDING\n/,
     );
     const json = (await portside(["logs", "my-app", "-n", "1", "--json"], { env })).stdout.trim().split("\n");
     expect(json).toHaveLength(1);

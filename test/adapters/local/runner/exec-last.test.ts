@@ -36,8 +36,9 @@ test.each([
   "",
 ])("%j stays as it is", (command) => expect(execLast(command)).toBe(command));
 
-const server = `require("node:http").createServer((request, response) => response.end()).listen(process.env.PORT);
-  console.log("up", process.env.A);`;
+/** It speaks before it listens: a stop may come as soon as it does. */
+const server = `console.log("up", process.env.A);
+  require("node:http").createServer((request, response) => response.end()).listen(process.env.PORT);`;
 
 describe.each(jobSetups)("an instance that is stopped ($kind with $limits)", (setup) => {
   test.each(["node server.js", "A=1 node server.js", "node -e 0 && node server.js"])("%s", async (command) => {
