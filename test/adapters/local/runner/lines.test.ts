@@ -1,8 +1,8 @@
 /** A byte stream as lines: whatever a service prints, in whatever pieces it arrives. */
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { readLines } from "../../../../adapters/local/runner/lines.ts";
 
 const KiB = 1024;
@@ -108,4 +108,78 @@ test("a stream that breaks leaves what was read", async () => {
   const lines: string[] = [];
   await readLines(Readable.from(breaks()), (line) => void lines.push(line) as undefined);
   expect(lines).toEqual(["one", "tw"]);
+});
+
+describe("a line whose end does not come", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** What a stream prints, with so many seconds of silence after each piece. */
+  const heard = async (...pieces: readonly (readonly [text: string | Uint8Array, millis: number])[]) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const stream = new PassThrough();
+    const lines: string[] = [];
+    const reading = readLines(stream, (line) => void lines.push(line) as undefined);
+    const after: string[][] = [];
+    for (const [text, millis] of pieces) {
+      stream.write(Buffer.from(text));
+      await turns();
+      await vi.advanceTimersByTimeAsync(millis);
+      await turns();
+      after.push([...lines]);
+    }
+    stream.end();
+    await reading;
+    return { lines, after };
+  };
+  const turns = async () => {
+    for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test("is shown after a second of silence, and its end is a line of its own", async () => {
+    const { lines, after } = await heard(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
+    expect(after[0]).toEqual(["one"]);
+    expect(after[1]).toEqual(["one", "password: still "]);
+    expect(lines).toEqual(["one", "password: still ", "secret", "last"]);
+  });
+
+  test("has no empty rest", async () => {
+    expect((await heard(["10 %\r", 1000], ["\n", 0], ["\n", 0])).lines).toEqual(["10 %", ""]);
+    expect((await heard(["waiting", 1000])).lines).toEqual(["waiting"]);
+  });
+
+  test("is not cut inside a character", async () => {
+    const euro = Buffer.from("€\n");
+    const { lines } = await heard(
+      ["5 ", 0],
+      [euro.subarray(0, 1), 1000],
+      [euro.subarray(1, 2), 2000],
+      [euro.subarray(2), 0],
+    );
+    expect(lines).toEqual(["5 ", "€"]);
+  });
+
+  test("of a writer that goes on it is never cut", async () => {
+    const pieces = Array.from({ length: 20 }, (_, n) => [`${n} `, 900] as const);
+    expect((await heard(...pieces)).lines).toEqual([pieces.map(([text]) => text).join("")]);
+  });
+
+  test("holds the stream back where its reader is busy", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { promise: busy, resolve: free } = Promise.withResolvers<void>();
+    const stream = new PassThrough();
+    const lines: string[] = [];
+    const reading = readLines(stream, (line) => {
+      lines.push(line);
+      return line === "wait" ? busy : undefined;
+    });
+    stream.write("wait");
+    await turns();
+    await vi.advanceTimersByTimeAsync(1000);
+    stream.end(" for it\nnext\n");
+    await turns();
+    expect(lines).toEqual(["wait"]);
+    free();
+    await reading;
+    expect(lines).toEqual(["wait", " for it", "next"]);
+  });
 });
