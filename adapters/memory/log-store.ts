@@ -3,6 +3,7 @@ import { behind, comparePositions, type LogPosition, nextPosition } from "../../
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
 import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
+import { fitting } from "../../core/domain/log-page-room.ts";
 import { unavailable } from "../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports/log-store.ts";
 import type { Clock } from "../../core/ports/system.ts";
@@ -55,8 +56,10 @@ export const createMemoryLogs = (
       const entries = kept(scope, query);
       const looked = entries.slice(-Math.min(scanned, entries.length));
       const matches = looked.filter(matcherOf(query.filter, compile)).slice(-query.limit);
-      const partial = looked.length < entries.length && matches.length < query.limit;
-      return okAsync(found(matches, entries.at(-1), partial));
+      const page = fitting(matches.toReversed()).toReversed();
+      const cut = page.length < matches.length;
+      const partial = cut || (looked.length < entries.length && matches.length < query.limit);
+      return okAsync(found(page, entries.at(-1), partial));
     },
 
     after: (scope, position, query, { signal } = {}) => {
@@ -65,9 +68,11 @@ export const createMemoryLogs = (
       const from = countUpTo(all, position);
       const looked = all.slice(from, from + Math.min(scanned, all.length));
       const matches = looked.filter(matcherOf(query.filter, compile)).slice(0, query.limit);
+      const page = fitting(matches);
+      const cut = page.length < matches.length;
       const full = matches.length === query.limit;
-      const partial = from + looked.length < all.length && !full;
-      return okAsync(found(matches, (full ? matches : looked).at(-1), partial));
+      const partial = cut || (from + looked.length < all.length && !full);
+      return okAsync(found(page, (cut || full ? page : looked).at(-1), partial));
     },
   };
 };

@@ -5,7 +5,7 @@
  * within its nanosecond. The nanoseconds are those before the entry's own, so that a cursor that somebody cuts short
  * lies before the entry, never behind others of its moment: it may repeat entries and loses none (contract 4.6).
  */
-import { type Instant, parseDateTime, timestampOf, withNanoseconds } from "./instant.ts";
+import { type Instant, parseDateTime, parseInstant, timestampOf, withNanoseconds } from "./instant.ts";
 
 /** A place in the total order of a deployment's log: the nanosecond, then the entry's code within it. */
 export interface LogPosition {
@@ -29,8 +29,11 @@ export const nameCode = (name: string): string =>
 /** The place behind every entry of an instant, also of those that are still to come. */
 export const behind = (instant: Instant): LogPosition => ({ instant, code: BEHIND_ALL });
 
+/** The first instant that a date-time can be written for; no entry lies there, for its cursor could not be. */
+const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
+
 /** The place before every entry of an instant. */
-export const before = (instant: Instant): LogPosition => behind((instant - 1n) as Instant);
+export const before = (instant: Instant): LogPosition => behind(instant > FIRST ? ((instant - 1n) as Instant) : FIRST);
 
 /** The place of an entry that comes now, behind the last one: in a store that counts, whatever its clock does. */
 export const nextPosition = (last: LogPosition | undefined, now: Instant): LogPosition => {

@@ -48,15 +48,36 @@ export interface ReadLine {
 /** Lines of standard error without a severity of their own are errors; so are a crash's last words. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
+/** What nests deeper is nobody's record, and whoever writes or sends it on would run out of stack. */
+const MOST_LEVELS = 100;
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
+
+/** An integer that a number cannot hold stays the text that it is, as Cloud Logging keeps long integers. */
+const exactly = (_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
+    ? source
+    : value;
+
+/** The JSON object of a line; undefined where it is none, or nests too deep. */
+const objectOf = (line: string): JsonPayload | undefined => {
+  try {
+    const json = JSON.parse(line) as JsonPayload;
+    if (isDeeper(json, MOST_LEVELS)) return undefined;
+    return /\d{16}/.test(line) ? (JSON.parse(line, exactly) as JsonPayload) : json;
+  } catch {
+    return undefined;
+  }
+};
+
 /** Reads one line without its line end. */
 export const readLine = (line: string, stream: "stdout" | "stderr"): ReadLine => {
-  if (line.startsWith("{") && line.endsWith("}")) {
-    try {
-      const json = JSON.parse(line) as JsonPayload;
-      return { severity: severityOf(json) ?? plainSeverity(stream), json };
-    } catch {
-      // Not JSON after all: a line like any other.
-    }
-  }
-  return { severity: plainSeverity(stream), text: line };
+  const bare = line.trim();
+  const json = bare.startsWith("{") && bare.endsWith("}") ? objectOf(bare) : undefined;
+  return json === undefined
+    ? { severity: plainSeverity(stream), text: line }
+    : { severity: severityOf(json) ?? plainSeverity(stream), json };
 };

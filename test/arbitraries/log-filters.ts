@@ -13,6 +13,7 @@ const words = [
   "Timeout after 30",
   "straße",
   "STRASSE",
+  "stra\u00ad\u200bsse",
   "ΑΣ",
   "ας",
   "ｗｉｄｅ",
@@ -53,7 +54,7 @@ const http = () =>
       requestMethod: fc.constantFrom("GET", "POST"),
       requestUrl: fc.constantFrom("http://x/", "http://x/timeout?q=30"),
       status: fc.constantFrom(200, 404, 500),
-      latency: fc.constantFrom("0.001000s", "0.200000s", "1.500000s"),
+      latency: fc.constantFrom("0.001000s", "0.009000s", "0.200000s", "1.500000s"),
       userAgent: fc.constantFrom("curl/8", "Timeout"),
       responseSize: fc.constantFrom(0, 30),
     },
@@ -124,7 +125,10 @@ const compare = (
     .map(([path, op, text]) => ({ kind: "compare", path, op, literal: { text } }));
 
 const literal = () =>
-  fc.oneof(logWord(), fc.constantFrom("30", "-5", "0.5", "1e21", "false", "GET", "stdout", "I1", "2026-01", "00:00"));
+  fc.oneof(
+    logWord(),
+    fc.constantFrom("30", "-5", "0.5", "1e21", "false", "Infinity", "GET", "stdout", "I1", "2026-01", "00:00"),
+  );
 
 /** Good patterns; the memory provider and every other one mean RE2 by them. */
 const pattern = () => fc.constantFrom("time.*", "^T", "\\d+$", "[Ss]TRA", "a|b", "", "[^x]", "σ");
@@ -147,16 +151,21 @@ const term = (): fc.Arbitrary<LogFilter> =>
         ["httpRequest", "responseSize"],
       ],
       ordering,
-      fc.constantFrom("0", "404", "x", "30"),
+      fc.constantFrom("0", "404", "nan", "-Infinity", "30"),
     ),
-    compare([["httpRequest", "latency"]], ordering, fc.constantFrom("0s", "200ms", "1.5s")),
+    compare(
+      [["httpRequest", "latency"]],
+      ordering,
+      fc.constantFrom("0s", "200ms", "1.5s", "1ms", ".001s", "+9000us", "9ms"),
+    ),
     compare([["jsonPayload"], ["httpRequest"], ["labels"]], [":"], literal()),
+    compare([["httpRequest", "cacheHit"]], ordering, fc.constantFrom("true", "FALSE")),
     fc.constantFrom(...any).map((path): LogFilter => ({ kind: "compare", path, op: "=", literal: { text: null } })),
     fc
       .constantFrom<FieldPath>(...any, ["textPayload"], ["jsonPayload"], ["httpRequest"], ["httpRequest", "userAgent"])
       .map((path): LogFilter => ({ kind: "exists", path })),
     literal().map((text): LogFilter => ({ kind: "search", text })),
-    fc.constantFrom("stdout", "requests", "nope").map((id): LogFilter => ({ kind: "log_id", id })),
+    fc.constantFrom("stdout", "REQUESTS", "nope").map((id): LogFilter => ({ kind: "log_id", id })),
   );
 
 /** A filter as the parser makes them: nested terms of one kind are joined. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LogFile } from "../../adapters/local/logs/file.ts";
+import { rowOf } from "../../adapters/local/logs/rows.ts";
 import { scan } from "../../adapters/local/logs/scan.ts";
 import { compileRe2 } from "../../adapters/shared/re2.ts";
 import type { AccountId } from "../../core/domain/account.ts";
@@ -32,7 +33,7 @@ const entryAt = (n: number): LogEntry => ({
 const fill = (path: string, count: number): void => {
   const file = new LogFile(path);
   for (let from = 0; from < count; from += BATCH)
-    file.write(Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => entryAt(from + n)));
+    file.write(Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => rowOf(entryAt(from + n))));
   file.close();
 };
 

@@ -5,21 +5,14 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
 import type { Instant } from "../../../core/domain/instant.ts";
-import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
-import {
-  type HttpRequestLog,
-  type JsonPayload,
-  type LogEntry,
-  type LogName,
-  type Severity,
-  severities,
-  severityNames,
-} from "../../../core/domain/log-entry.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
-import type { LogScope } from "../../../core/ports/log-store.ts";
+import type { LogPosition } from "../../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../../core/domain/log-entry.ts";
+import { pageRoom } from "../../../core/domain/log-page-room.ts";
+import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
 import { transaction } from "../state/database.ts";
+import { Retention } from "./retention.ts";
+import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type Row } from "./rows.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS entries (
@@ -38,58 +31,8 @@ const schema = `
   PRAGMA user_version = 1;
 `;
 
-export interface Row {
-  service: string;
-  ns: bigint;
-  ord: bigint;
-  severity: bigint;
-  log: string;
-  revision: string | null;
-  instance: string | null;
-  text: string | null;
-  json: string | null;
-  http: string | null;
-}
-
-const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
-
-export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
-  owner,
-  service: row.service as DeploymentName,
-  instant: row.ns as Instant,
-  code: ordinalCode(Number(row.ord)),
-  severity: severityOf(Number(row.severity)),
-  logName: row.log as LogName,
-  ...(row.revision === null ? {} : { revision: row.revision }),
-  ...(row.instance === null ? {} : { instance: row.instance }),
-  ...(row.text === null ? {} : { text: row.text }),
-  ...(row.json === null ? {} : { json: JSON.parse(row.json) as JsonPayload }),
-  ...(row.http === null ? {} : { http: JSON.parse(row.http) as HttpRequestLog }),
-});
-
 const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, instance, text, json, http)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-
-/** The integers of SQLite: as nanoseconds, from 1677 to 2262. */
-export const FIRST_NS = -9_223_372_036_854_775_808n;
-export const LAST_NS = 9_223_372_036_854_775_807n;
-
-/** A time as a column holds it; one that none can hold is before or behind every entry all the same. */
-export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
-
-/** A place as a row's key: the rows behind the place are those with a greater key. */
-export const keyOf = ({ instant, code }: LogPosition): { readonly ns: bigint; readonly ord: number } => {
-  const ns = columnTime(instant);
-  if (!/^\d+$/.test(code)) return { ns, ord: Number.MAX_SAFE_INTEGER };
-  const ordinal = Number(code.slice(0, 10).padEnd(10, "0"));
-  // A code that was cut short lies before all that begin with it.
-  return { ns, ord: code.length < 10 ? ordinal - 1 : ordinal };
-};
-
-export const positionOf = ({ ns, ord }: Pick<Row, "ns" | "ord">): LogPosition => ({
-  instant: ns as Instant,
-  code: ordinalCode(Number(ord)),
-});
 
 const openLog = (path: string): DatabaseSync => {
   const db = new DatabaseSync(path, { timeout: 5000 });
@@ -103,11 +46,23 @@ const openLog = (path: string): DatabaseSync => {
   }
 };
 
+/** Rows as far as a page has room; `partial` where more were there. */
+const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "partial"> & { entries: LogEntry[] } => {
+  const hasRoom = pageRoom();
+  const entries: LogEntry[] = [];
+  for (const row of rows as Iterable<Row>) {
+    if (!hasRoom(lettersOf(row))) return { entries, partial: true };
+    entries.push(entryOf(owner, row));
+  }
+  return { entries, partial: false };
+};
+
 export class LogFile {
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
   readonly #newest: StatementSync;
   readonly #after: StatementSync;
+  readonly #retention: Retention;
 
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -121,66 +76,51 @@ export class LogFile {
     );
     this.#newest.setReadBigInts(true);
     this.#after.setReadBigInts(true);
+    this.#retention = new Retention(this.#db);
   }
 
-  write(entries: readonly LogEntry[]): void {
+  /** Why rows could not be written, one cause for each; the others were. */
+  write(rows: readonly Row[]): readonly unknown[] {
+    const failed: unknown[] = [];
     transaction(this.#db, () => {
-      for (const entry of entries)
-        this.#insert.run(
-          entry.service,
-          entry.instant,
-          Number(entry.code),
-          severities[entry.severity],
-          entry.logName,
-          entry.revision ?? null,
-          entry.instance ?? null,
-          entry.text ?? null,
-          entry.json === undefined ? null : JSON.stringify(entry.json),
-          entry.http === undefined ? null : JSON.stringify(entry.http),
-        );
+      for (const row of rows)
+        try {
+          const { service, ns, ord, severity, log, revision, instance, text, json, http } = row;
+          this.#insert.run(service, ns, ord, severity, log, revision, instance, text, json, http);
+        } catch (cause) {
+          // A full disk may have ended it for all of them.
+          if (!this.#db.isTransaction) throw cause;
+          failed.push(cause);
+        }
     });
+    return failed;
   }
 
   /** The newest entries of a service, oldest first. */
-  newest({ owner, service }: LogScope, limit: number, until: bigint = LAST_NS): LogEntry[] {
-    return (this.#newest.all(service, columnTime(until), limit) as unknown as Row[])
-      .map((row) => entryOf(owner, row))
-      .reverse();
+  newest(scope: LogScope, limit: number, until: bigint = LAST_NS): LogFindings {
+    const { entries, partial } = page(this.#newest.iterate(scope.service, columnTime(until), limit), scope);
+    const [last] = entries;
+    return { entries: entries.reverse(), partial, ...(last === undefined ? {} : { seen: last }) };
   }
 
   /** The first entries behind a place. */
-  after({ owner, service }: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogEntry[] {
+  after(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogFindings {
     const { ns, ord } = keyOf(place);
-    return (this.#after.all(service, ns, ord, columnTime(until), limit) as unknown as Row[]).map((row) =>
-      entryOf(owner, row),
-    );
+    const rows = this.#after.iterate(scope.service, ns, ord, columnTime(until), limit);
+    const { entries, partial } = page(rows, scope);
+    const last = entries.at(-1);
+    return { entries, partial, ...(last === undefined ? {} : { seen: last }) };
   }
 
-  /** Removes what is older than `before`, and the oldest entries of each service while the file is over `maxBytes`. */
-  retain(before: Instant, maxBytes: number): void {
-    const services = this.#db.prepare("SELECT DISTINCT service FROM entries").all() as { service: string }[];
-    const cut = this.#db.prepare("DELETE FROM entries WHERE service = ? AND ns < ?");
-    for (const { service } of services) cut.run(service, before);
-    for (let round = 0; round < 20 && this.#bytes() > maxBytes; round++)
-      this.#dropTenth(services.map(({ service }) => service));
+  /**
+   * Removes some of the oldest entries, if any is older than `before` or the file has more than `maxBytes`.
+   * True where there may be more to remove; takes a few milliseconds.
+   */
+  retain(before: Instant, maxBytes: number): boolean {
+    return this.#retention.step(before, maxBytes);
   }
 
   close(): void {
     this.#db.close();
-  }
-
-  /** Bytes of the pages in use; freed pages are used again before the file grows. */
-  #bytes(): number {
-    const value = (name: string) =>
-      Object.values(this.#db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0] as number;
-    return (value("page_count") - value("freelist_count")) * value("page_size");
-  }
-
-  #dropTenth(services: readonly string[]): void {
-    const count = this.#db.prepare("SELECT count(*) AS n FROM entries WHERE service = ?");
-    const cut = this.#db.prepare(
-      "DELETE FROM entries WHERE (service, ns, ord) IN (SELECT service, ns, ord FROM entries WHERE service = ? ORDER BY ns, ord LIMIT ?)",
-    );
-    for (const service of services) cut.run(service, Math.ceil((count.get(service) as { n: number }).n / 10));
   }
 }

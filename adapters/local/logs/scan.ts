@@ -1,17 +1,19 @@
 /**
- * Searches a log file by a filter, a window of rows after the other, so that a search that finds little can be ended in
- * time. Blocks its thread; the store runs it in one of its own.
+ * Searches a log file by a filter, a window of rows after the other, and looks at the clock as it goes, so that it ends in
+ * time whatever it finds. Blocks its thread; the store runs it in one of its own.
  */
 import { DatabaseSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
 import { comparePositions, type LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../../core/domain/log-entry.ts";
 import { lowerBound } from "../../../core/domain/log-filter/bounds.ts";
+import { nanosOf } from "../../../core/domain/log-filter/literals.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
+import { pageRoom } from "../../../core/domain/log-page-room.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/re2.ts";
-import { columnTime, entryOf, FIRST_NS, keyOf, LAST_NS, positionOf, type Row } from "./file.ts";
-import { whereOf } from "./where.ts";
+import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
+import { NANOS_OF, type Where, whereOf } from "./where.ts";
+import { Windows } from "./windows.ts";
 
 export interface Search {
   readonly path: string;
@@ -21,29 +23,30 @@ export interface Search {
   readonly place?: LogPosition;
 }
 
-/** The first is small: most searches find what they want nearby. */
-const FIRST_WINDOW = 1000;
-const WINDOW = 20_000;
+/** The clock is asked after so many letters: a line of 256 KiB may take a search a second. */
+const UNWATCHED_LETTERS = 64 * 1024;
+/** What a row counts beside its letters. */
+const ROW_LETTERS = 64;
 
-const AFTER_ALL = BigInt(Number.MAX_SAFE_INTEGER);
-
-type Key = Pick<Row, "ns" | "ord">;
-
-/** Rows of the service between two keys, in one direction. */
-const selection = (db: DatabaseSync, forwards: boolean) => {
-  const rows = `FROM entries WHERE service = ? AND (ns, ord) ${forwards ? ">" : "<"} (?, ?) AND ns ${forwards ? "<=" : ">="} ?`;
-  const order = forwards ? "ORDER BY ns, ord" : "ORDER BY ns DESC, ord DESC";
-  const prepare = (sql: string) => {
-    const statement = db.prepare(sql);
-    statement.setReadBigInts(true);
-    return statement;
-  };
+/** True once the patience is over; at first it never is, so that whoever goes on gets on. */
+const watch = (patience: number) => {
+  const ends = performance.now() + patience;
+  let unwatched = 0;
   return {
-    /** The key of the window's last row; undefined where fewer rows than that are left. */
-    last: prepare(`SELECT ns, ord ${rows} ${order} LIMIT 1 OFFSET ?`),
-    matching: (where: string) => prepare(`SELECT * FROM (SELECT * ${rows} ${order} LIMIT ?) WHERE ${where} ${order}`),
+    isOver: () => performance.now() > ends,
+    isOverAfter: (row: Row): boolean => {
+      unwatched += lettersOf(row) + ROW_LETTERS;
+      if (unwatched < UNWATCHED_LETTERS) return false;
+      unwatched = 0;
+      return performance.now() > ends;
+    },
   };
 };
+
+type Watch = ReturnType<typeof watch>;
+
+/** Why a search ended, and the last row that it judged, which is what it has seen where nothing else is said. */
+type End = { readonly why: "limit" | "room" | "time" | "end"; readonly last?: Key };
 
 const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | undefined => {
   const statement = db.prepare(
@@ -53,71 +56,79 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
-/** Adds matches until there are enough; true once there are. */
-const collect = (
-  rows: Iterable<unknown>,
-  owner: AccountId,
-  matches: (entry: LogEntry) => boolean,
-  found: LogEntry[],
-  limit: number,
-): boolean => {
-  for (const row of rows) {
-    const entry = entryOf(owner, row as Row);
-    if (matches(entry) && found.push(entry) === limit) return true;
-  }
-  return false;
+/** Takes the rows that match, until there are enough of them or there is a reason to end. */
+const collector = ({ scope, query }: Search, exact: boolean, clock: Watch, found: LogEntry[]) => {
+  const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
+  const hasRoom = pageRoom();
+  const judge = (row: Row): End["why"] | undefined => {
+    const entry = entryOf(scope.owner, row);
+    if (!matches(entry)) return undefined;
+    if (!hasRoom(lettersOf(row))) return "room";
+    return found.push(entry) === query.limit ? "limit" : undefined;
+  };
+  let before: Key | undefined;
+  return (rows: Iterable<unknown>): End | undefined => {
+    for (const row of rows as Iterable<Row>) {
+      const why = judge(row);
+      if (why === "room") return { why, ...(before === undefined ? {} : { last: before }) };
+      before = { ns: row.ns, ord: row.ord };
+      if (why !== undefined) return { why, last: before };
+      if (clock.isOverAfter(row)) return { why: "time", last: before };
+    }
+    return undefined;
+  };
 };
 
-const scanRows = (db: DatabaseSync, { scope, query, place }: Search): LogFindings => {
-  const { owner, service } = scope;
+/** The place, or the filter's own lower bound where that is later. */
+const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key =>
+  keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place);
+
+/** Where the search begins, and the time at which it ends. */
+const reach = ({ query, place }: Search): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
-  const newestRow = newestKey(db, service, until);
-  if (newestRow === undefined) return { entries: [], partial: false };
-  const newest = positionOf(newestRow);
-  const where = whereOf(query.filter, service);
-  const matches = where.exact ? () => true : matcherOf(query.filter, compileRe2);
   const earliest = lowerBound(query.filter);
-  const { last, matching } = selection(db, place !== undefined);
-  const read = matching(where.sql);
-  const found: LogEntry[] = [];
-  const seenBy = place === undefined ? () => newest : forwardsSeen(place, newest, found);
-  const end = place === undefined ? columnTime(earliest?.instant ?? FIRST_NS) : until;
-  const ends = performance.now() + query.patience;
-  let from = place === undefined ? { ns: until, ord: AFTER_ALL } : startOf(place, earliest);
-  for (let size = FIRST_WINDOW; ; size = WINDOW) {
-    const border = last.get(service, from.ns, from.ord, end, size - 1) as Key | undefined;
-    const rows = read.iterate(service, from.ns, from.ord, end, size, ...where.params);
-    const enough = collect(rows, owner, matches, found, query.limit);
-    const over = enough || border === undefined;
-    if (over || performance.now() > ends) {
-      const seen = seenBy(enough, border);
-      const entries = place === undefined ? found.reverse() : found;
-      return { entries, ...(seen === undefined ? {} : { seen }), partial: !over };
-    }
+  return place === undefined
+    ? { from: { ns: until, ord: BigInt(Number.MAX_SAFE_INTEGER) }, end: columnTime(earliest?.instant ?? FIRST_NS) }
+    : { from: startOf(place, earliest), end: until };
+};
+
+/** Looks at window after window until something ends it. */
+const walk = (db: DatabaseSync, search: Search, where: Where, found: LogEntry[]): End => {
+  const clock = watch(search.query.patience);
+  const collect = collector(search, where.exact, clock, found);
+  const windows = new Windows(db, search.scope.service, search.place !== undefined, where);
+  const { end, from: start } = reach(search);
+  for (let from = start; ; ) {
+    const { rows, border } = windows.next(from, end);
+    const ended = collect(rows);
+    if (ended !== undefined) return ended;
+    if (border === undefined) return { why: "end" };
+    if (clock.isOver()) return { why: "time", last: border };
     from = border;
   }
 };
 
-/** How far a search forwards has come: to its last match, to the end of a window, or to the end of the log. */
-const forwardsSeen =
-  (place: LogPosition, newest: LogPosition, found: readonly LogEntry[]) =>
-  (enough: boolean, border: Key | undefined): LogPosition | undefined => {
-    if (enough) return found.at(-1);
-    if (border !== undefined) return positionOf(border);
-    return comparePositions(newest, place) > 0 ? newest : undefined;
-  };
-
-/** The place, or the filter's own lower bound where that is later. */
-const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key => {
-  const later = earliest !== undefined && earliest.instant > place.instant ? earliest : place;
-  const { ns, ord } = keyOf(later);
-  return { ns, ord: BigInt(ord) };
+const scanRows = (db: DatabaseSync, search: Search): LogFindings => {
+  const { scope, query, place } = search;
+  const newestRow = newestKey(db, scope.service, columnTime(query.until ?? LAST_NS));
+  if (newestRow === undefined) return { entries: [], partial: false };
+  const newest = positionOf(newestRow);
+  const found: LogEntry[] = [];
+  const { why, last } = walk(db, search, whereOf(query.filter, scope.service), found);
+  const partial = why === "time" || why === "room";
+  if (place === undefined) return { entries: found.reverse(), seen: newest, partial };
+  const seen = last === undefined ? newest : positionOf(last);
+  return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
 };
 
 /** One state of the file is searched, whatever is written meanwhile. What a thread of `Searches` calls. */
 export const scan = (search: Search): LogFindings => {
   const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
   try {
+    // One meaning of durations, for SQL and for the predicate.
+    db.function(NANOS_OF, { deterministic: true, useBigIntArguments: true }, (text) =>
+      columnTime(nanosOf(String(text)) ?? 0n),
+    );
     db.exec("BEGIN");
     return scanRows(db, search);
   } finally {

@@ -2,8 +2,9 @@
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 import type { Search } from "./scan.ts";
+import { Turns } from "./turns.ts";
 
-/** So many searches run at once; the next ones wait. */
+/** So many searches run at once, each of another account; the next ones wait. */
 const AT_ONCE = 2;
 /** A thread that has nothing to do ends after this long, and its memory is free. */
 const IDLE_MS = 30_000;
@@ -12,10 +13,23 @@ const IDLE_MS = 30_000;
 const worker = new URL(`./scan${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 
 export class Searches {
+  readonly #turns = new Turns(AT_ONCE);
   #threads: Tinypool | undefined;
 
-  /** Ends the search, and its thread, when the signal aborts. */
-  async run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings> {
+  /** Ends the search, and its thread, when the signal aborts. Its patience is counted from now on, waiting included. */
+  run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings> {
+    const { scope, query } = search;
+    const ends = performance.now() + query.patience;
+    return this.#turns.take(scope.owner, signal, () =>
+      this.#inThread({ ...search, query: { ...query, patience: ends - performance.now() } }, signal),
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.#threads?.destroy();
+  }
+
+  async #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings> {
     this.#threads ??= new Tinypool({
       filename: worker.href,
       runtime: "worker_threads",
@@ -24,9 +38,5 @@ export class Searches {
       idleTimeout: IDLE_MS,
     });
     return this.#threads.run(search, { name: "scan", ...(signal === undefined ? {} : { signal }) });
-  }
-
-  async close(): Promise<void> {
-    await this.#threads?.destroy();
   }
 }

@@ -6,23 +6,35 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
 import { type LogPosition, nextPosition } from "../../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../../core/domain/log-entry.ts";
+import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { isEverything } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import { LogFile } from "./file.ts";
+import { lettersOf, type Row, rowOf } from "./rows.ts";
 import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
+
+/** Entries, and what they say. */
+interface Amount {
+  readonly entries: number;
+  readonly letters: number;
+}
+
 /** One write blocks the loop for a few milliseconds at most. */
-const BATCH = 1000;
-/** Writers are held back while this many entries wait. */
-const FULL = 20_000;
+const BATCH: Amount = { entries: 1000, letters: 1024 * 1024 };
+/** Writers are held back while this much waits, and until half of it is written. */
+const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
+
+const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
+  amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 const RETAIN_MS = 10 * 60_000;
 /** A file that cannot be opened is not tried again for every line. */
 const REOPEN_MS = 1000;
@@ -40,7 +52,7 @@ interface AccountLog {
   readonly file: LogFile;
   /** The place of the last entry of each service. */
   readonly last: Map<string, LogPosition>;
-  waiting: LogEntry[];
+  waiting: Row[];
 }
 
 const ENDING = ".sqlite";
@@ -49,20 +61,32 @@ const ENDING = ".sqlite";
 const fileName = (owner: AccountId): string =>
   `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}${ENDING}`;
 
+/** The first rows, one at least, as many as one write takes. */
+const batchOf = (rows: readonly Row[]): readonly Row[] => {
+  let letters = 0;
+  const end = rows.findIndex((row, index) => {
+    letters += lettersOf(row);
+    return index === BATCH.entries || (index > 0 && letters > BATCH.letters);
+  });
+  return end < 0 ? rows : rows.slice(0, end);
+};
+
 export class LocalLogs implements LogStore {
   readonly #config: LogConfig;
   readonly #accounts = new Map<AccountId, AccountLog>();
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #searches = new Searches();
   readonly #retention: NodeJS.Timeout;
-  #waiting = 0;
+  #waiting: Amount = { entries: 0, letters: 0 };
+  #closed = false;
+  #retaining = false;
   #timer: NodeJS.Timeout | undefined;
   #room: Promise<void> | undefined;
   #makeRoom: (() => void) | undefined;
 
   constructor(config: LogConfig) {
     this.#config = config;
-    this.#retention = setInterval(() => this.#retain(), RETAIN_MS).unref();
+    this.#retention = setInterval(() => void this.#retain(), RETAIN_MS).unref();
   }
 
   /**
@@ -71,7 +95,7 @@ export class LocalLogs implements LogStore {
    */
   push(entry: NewLogEntry): Promise<void> | undefined {
     this.#take(entry, this.#config.clock.now());
-    if (this.#waiting < FULL) return undefined;
+    if (!reaches(this.#waiting, FULL)) return undefined;
     this.#room ??= new Promise((resolve) => {
       this.#makeRoom = resolve;
     });
@@ -101,10 +125,11 @@ export class LocalLogs implements LogStore {
 
   /** Writes everything that waits. */
   flush(): void {
-    for (const account of this.#accounts.values()) this.#write(account, account.waiting.length);
+    for (const account of this.#accounts.values()) while (account.waiting.length > 0) this.#write(account);
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     clearInterval(this.#retention);
     clearTimeout(this.#timer);
     this.flush();
@@ -124,34 +149,50 @@ export class LocalLogs implements LogStore {
       const path = join(this.#config.folder, fileName(scope.owner));
       if (!this.#accounts.has(scope.owner) && !existsSync(path)) return { entries: [], partial: false };
       const account = this.#account(scope.owner);
-      this.#write(account, account.waiting.length);
+      await this.#written(account);
+      signal?.throwIfAborted();
       if (!isEverything(query.filter))
         return this.#searches.run({ path, scope, query, ...(place === undefined ? {} : { place }) }, signal);
       // One index seek: less than handing it to another thread.
       const { limit, until } = query;
-      const entries =
-        place === undefined ? account.file.newest(scope, limit, until) : account.file.after(scope, place, limit, until);
-      const last = entries.at(-1);
-      return { entries, partial: false, ...(last === undefined ? {} : { seen: last }) };
+      return place === undefined
+        ? account.file.newest(scope, limit, until)
+        : account.file.after(scope, place, limit, until);
     };
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
 
-  /** Gives an entry its place; false where the account's file cannot be used, and the entry is lost. */
+  /** Gives an entry its place; false where it cannot be kept, and is lost. */
   #take(entry: NewLogEntry, now: Instant): boolean {
+    let account: AccountLog;
     try {
-      const account = this.#account(entry.owner);
-      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1)[0];
-      const place = nextPosition(last, now);
-      account.last.set(entry.service, place);
-      account.waiting.push({ ...entry, ...place });
+      account = this.#account(entry.owner);
     } catch {
       // Whoever has something to log goes on; what went wrong was said where the file was opened.
       return false;
     }
-    this.#waiting++;
+    try {
+      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1).seen;
+      const place = nextPosition(last, now);
+      // Made now, so that what cannot be written takes no other entry of its batch with it.
+      const row = rowOf({ ...entry, ...place });
+      account.last.set(entry.service, place);
+      account.waiting.push(row);
+      this.#count(1, [row]);
+    } catch (cause) {
+      this.#lost(1, cause);
+      return false;
+    }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
     return true;
+  }
+
+  #count(sign: 1 | -1, rows: readonly Row[]): void {
+    const letters = rows.reduce((sum, row) => sum + lettersOf(row), 0);
+    this.#waiting = {
+      entries: this.#waiting.entries + sign * rows.length,
+      letters: this.#waiting.letters + sign * letters,
+    };
   }
 
   #account(owner: AccountId): AccountLog {
@@ -172,47 +213,77 @@ export class LocalLogs implements LogStore {
     }
   }
 
-  /** Writes a batch of each account and lets the loop turn before the next. */
+  /** Writes a batch and lets the loop turn before the next; accounts take turns. */
   #flushSome(): void {
-    for (const account of this.#accounts.values()) this.#write(account, BATCH);
     this.#timer = undefined;
-    if (this.#waiting > 0) this.#timer = setTimeout(() => this.#flushSome(), 0);
-    if (this.#waiting >= FULL / 2) return;
+    let done: Amount = { entries: 0, letters: 0 };
+    for (const [owner, account] of [...this.#accounts]) {
+      if (account.waiting.length === 0) continue;
+      const { entries, letters } = this.#write(account);
+      done = { entries: done.entries + entries, letters: done.letters + letters };
+      this.#accounts.delete(owner);
+      this.#accounts.set(owner, account);
+      if (reaches(done, BATCH)) break;
+    }
+    if (this.#waiting.entries > 0) this.#timer = setTimeout(() => this.#flushSome(), 0);
+    if (reaches(this.#waiting, FULL, 0.5)) return;
     this.#makeRoom?.();
     this.#room = undefined;
     this.#makeRoom = undefined;
   }
 
-  #write(account: AccountLog, most: number): void {
-    if (account.waiting.length === 0) return;
-    const batch = account.waiting.slice(0, most);
-    try {
-      account.file.write(batch);
-    } catch (cause) {
-      // A full disk must not stop the services; what could not be written is dropped, and that is said.
-      this.#config.logger.error("log entries were lost: the log could not be written", {
-        entries: batch.length,
-        cause,
-      });
+  /** Writes what waits now; the loop turns between two batches. */
+  async #written(account: AccountLog): Promise<void> {
+    for (let left = account.waiting.length; left > 0 && account.waiting.length > 0; ) {
+      left -= this.#write(account).entries;
+      if (left > 0) await turn();
     }
-    account.waiting = account.waiting.slice(batch.length);
-    this.#waiting -= batch.length;
   }
 
-  #retain(): void {
-    const { folder, clock, retentionDays, maxBytes, logger } = this.#config;
-    const before = plusMillis(clock.now(), -retentionDays * 86_400_000);
-    const open = new Map([...this.#accounts].map(([owner, { file }]) => [fileName(owner), file]));
+  /** Writes a batch of what waits, and says how much that was. */
+  #write(account: AccountLog): Amount {
+    const batch = batchOf(account.waiting);
     try {
-      // Also of accounts that have been quiet since the start.
-      for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-        if (!name.endsWith(ENDING)) continue;
-        const file = open.get(name) ?? new LogFile(join(folder, name));
-        file.retain(before, maxBytes);
-        if (!open.has(name)) file.close();
-      }
+      const failed = account.file.write(batch);
+      if (failed.length > 0) this.#lost(failed.length, failed[0]);
     } catch (cause) {
-      logger.warn("old log entries could not be removed", { folder, cause });
+      this.#lost(batch.length, cause);
+    }
+    account.waiting = account.waiting.slice(batch.length);
+    const before = this.#waiting;
+    this.#count(-1, batch);
+    return { entries: batch.length, letters: before.letters - this.#waiting.letters };
+  }
+
+  /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
+  #lost(entries: number, cause: unknown): void {
+    this.#config.logger.error("log entries were lost: the log could not be written", { entries, cause });
+  }
+
+  /** Also of accounts that have been quiet since the start. */
+  async #retain(): Promise<void> {
+    const { folder, logger } = this.#config;
+    if (this.#retaining) return;
+    this.#retaining = true;
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(ENDING)) : [];
+    for (const name of names)
+      try {
+        await this.#retainFile(name);
+      } catch (cause) {
+        logger.warn("old log entries could not be removed", { folder, name, cause });
+      }
+    this.#retaining = false;
+  }
+
+  async #retainFile(name: string): Promise<void> {
+    const { folder, clock, retentionDays, maxBytes } = this.#config;
+    const before = plusMillis(clock.now(), -retentionDays * 86_400_000);
+    const open = [...this.#accounts].find(([owner]) => fileName(owner) === name)?.[1].file;
+    const file = open ?? new LogFile(join(folder, name));
+    try {
+      while (!this.#closed && file.retain(before, maxBytes)) await turn();
+    } finally {
+      if (file !== open) file.close();
     }
   }
 }

@@ -4,12 +4,13 @@
  */
 
 import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/log-entry.ts";
-import { durationOf, fold, numberOf, severityRank, timeOf } from "../../../core/domain/log-filter/literals.ts";
+import { fold } from "../../../core/domain/log-filter/fold.ts";
+import { nanosOf, numberOf, severityRank, timeOf } from "../../../core/domain/log-filter/literals.ts";
 import { textTest } from "../../../core/domain/log-filter/match.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
-import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
+import { conjuncts, type LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import { compileRe2 } from "../../shared/re2.ts";
-import { columnTime } from "./file.ts";
+import { columnTime } from "./rows.ts";
 
 export interface Where {
   /** Never NULL. */
@@ -43,25 +44,51 @@ const severityIn = (names: readonly Severity[]): Where =>
 /** A text that stands in JSON as it is, and in which SQLite folds case as the filter does. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
+/**
+ * Longer texts are left to the predicate, which looks at the clock; SQL, once it has begun with a window, does not.
+ * Asked first: it is answered without reading the text.
+ */
+const isLong = (column: string): string => `octet_length(${column}) > 16384`;
+
 /** The column has the text in it, or has letters that SQLite cannot fold. */
 const mayContain = (column: string, folded: string): Where =>
-  roughly(`ifnull(instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`, folded);
+  roughly(
+    `ifnull(${isLong(column)} OR instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`,
+    folded,
+  );
 
-const either = (...wheres: readonly Where[]): Where => ({
-  sql: `(${wheres.map(({ sql }) => sql).join(" OR ")})`,
-  params: wheres.flatMap(({ params }) => params),
-  exact: wheres.every(({ exact }) => exact),
-});
+/** Terms side by side in one tree that is as deep as it must be: SQLite refuses trees deeper than 1000. */
+const balanced = (terms: readonly string[], word: "AND" | "OR"): string => {
+  if (terms.length === 1) return terms[0] as string;
+  const middle = terms.length >> 1;
+  return `(${balanced(terms.slice(0, middle), word)} ${word} ${balanced(terms.slice(middle), word)})`;
+};
 
-const both = (...wheres: readonly Where[]): Where => ({
-  sql: wheres.length === 0 ? "1" : `(${wheres.map(({ sql }) => sql).join(" AND ")})`,
-  params: wheres.flatMap(({ params }) => params),
-  exact: wheres.every(({ exact }) => exact),
-});
+const sqlOf = (wheres: readonly Where[]): string[] => wheres.map(({ sql }) => sql);
 
+const either = (...wheres: readonly Where[]): Where =>
+  // One that leaves nothing out leaves nothing to the others.
+  wheres.some(({ sql, exact }) => sql === "1" && !exact)
+    ? anything
+    : {
+        sql: wheres.length === 0 ? "0" : balanced(sqlOf(wheres), "OR"),
+        params: wheres.flatMap(({ params }) => params),
+        exact: wheres.every(({ exact }) => exact),
+      };
+
+const both = (...wheres: readonly Where[]): Where => {
+  const telling = wheres.filter(({ sql }) => sql !== "1");
+  return {
+    sql: telling.length === 0 ? "1" : balanced(sqlOf(telling), "AND"),
+    params: telling.flatMap(({ params }) => params),
+    exact: wheres.every(({ exact }) => exact),
+  };
+};
+
+/** The plus keeps SQLite from beginning at this time where it is asked to go on behind a row. */
 const ofTimestamp = ({ op, literal }: Compare): Where => {
   const time = timeOf(literal.text ?? "");
-  return time !== undefined && isOrdering(op) ? exactly(`ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
+  return time !== undefined && isOrdering(op) ? exactly(`+ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
 };
 
 const ofSeverity = ({ op, literal }: Compare): Where => {
@@ -78,16 +105,24 @@ const ofLogName = ({ op, literal }: Compare): Where =>
 const ofHttpNumber = ({ path, op, literal }: Compare): Where => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
+  // SQLite has no such number, and takes it for NULL.
+  if (Number.isNaN(number)) return always(op === "!=");
   return isOrdering(op)
     ? exactly(`ifnull(json_extract(http, '$.${path[1]}'), 0) ${sqlOperator[op]} ?`, number)
     : anything;
 };
 
+/** A function of SQL that the searching connection has: the nanoseconds of a duration. */
+export const NANOS_OF = "nanos_of";
+
 const ofLatency = ({ op, literal }: Compare): Where => {
-  const seconds = durationOf(literal.text ?? "");
-  // The platform writes seconds with six digits; rounding may move a value by one in the last.
-  if (seconds === undefined || (op !== ">" && op !== ">=") || seconds <= 0) return anything;
-  return roughly("ifnull(CAST(json_extract(http, '$.latency') AS REAL), 0) >= ?", seconds * (1 - 1e-9) - 1e-9);
+  const nanos = nanosOf(literal.text ?? "");
+  return nanos !== undefined && isOrdering(op)
+    ? exactly(
+        `CASE WHEN http IS NULL THEN 0 ELSE ${NANOS_OF}(json_extract(http, '$.latency')) END ${sqlOperator[op]} ?`,
+        columnTime(nanos),
+      )
+    : anything;
 };
 
 const ofText = ({ op, literal }: Compare): Where => {
@@ -97,7 +132,9 @@ const ofText = ({ op, literal }: Compare): Where => {
 
 /** Every name on the way stands in the payload's JSON, and so does the text that is looked for, unless it is a number. */
 const ofPayload = (path: readonly string[], wanted: string | undefined): Where => {
-  const names = path.slice(1).map((name) => roughly("ifnull(instr(json, ?) > 0, 0)", `${JSON.stringify(name)}:`));
+  const names = [...new Set(path.slice(1))].map((name) =>
+    roughly(`ifnull(${isLong("json")} OR instr(json, ?) > 0, 0)`, `${JSON.stringify(name)}:`),
+  );
   const folded = wanted === undefined ? "" : fold(wanted);
   const value = isPlain(folded) && numberOf(wanted ?? "") === undefined ? [mayContain("json", folded)] : [];
   return both(...names, ...value, roughly("json IS NOT NULL"));
@@ -149,15 +186,14 @@ const searched = (text: string, service: string): Where => {
   );
 };
 
-/** @param service the deployment whose rows are searched */
-export const whereOf = (filter: LogFilter, service: string): Where => {
+const termOf = (filter: LogFilter, service: string): Where => {
   switch (filter.kind) {
     case "and":
-      return both(...filter.terms.map((term) => whereOf(term, service)));
+      return both(...filter.terms.map((term) => termOf(term, service)));
     case "or":
-      return either(...filter.terms.map((term) => whereOf(term, service)));
+      return either(...filter.terms.map((term) => termOf(term, service)));
     case "not": {
-      const { sql, params, exact } = whereOf(filter.term, service);
+      const { sql, params, exact } = termOf(filter.term, service);
       return exact ? exactly(`NOT ${sql}`, ...params) : anything;
     }
     case "compare":
@@ -167,6 +203,24 @@ export const whereOf = (filter: LogFilter, service: string): Where => {
     case "search":
       return searched(filter.text, service);
     case "log_id":
-      return exactly("log = ?", filter.id);
+      return oneOf("log", logNames.filter(textTest("=", filter.id, compileRe2)));
   }
+};
+
+/** Letters of SQL beyond which it costs more than it leaves out; SQLite's own limits are far above. */
+const MOST_SQL = 10_000;
+
+/**
+ * Terms that must hold are given to SQL as long as there is room; the predicate judges the rest.
+ * @param service the deployment whose rows are searched
+ */
+export const whereOf = (filter: LogFilter, service: string): Where => {
+  let room = MOST_SQL;
+  const terms = conjuncts(filter).map((term) => {
+    const where = termOf(term, service);
+    if (where.sql.length > room) return anything;
+    room -= where.sql.length;
+    return where;
+  });
+  return both(...terms);
 };

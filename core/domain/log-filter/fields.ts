@@ -1,7 +1,8 @@
 /** The fields of an entry that a filter can name, and how each may be compared. */
 import { closest } from "../closest.ts";
 import { severityNames } from "../log-entry.ts";
-import { durationOf, severityRank, timeOf } from "./literals.ts";
+import { nanosOf, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
+import { printPath } from "./print.ts";
 import type { Comparison, FieldPath, Literal } from "./tree.ts";
 
 /**
@@ -11,62 +12,73 @@ import type { Comparison, FieldPath, Literal } from "./tree.ts";
  */
 export type FieldType = "timestamp" | "severity" | "text" | "number" | "truth" | "duration" | "any" | "object";
 
+/** Under an open one, anything may be named. */
+type Fields = { readonly [name: string]: FieldType | "open" | Fields };
+
 /** https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry */
-const fields: Readonly<Record<string, FieldType>> = {
+const fields: Fields = {
   timestamp: "timestamp",
   severity: "severity",
   logName: "text",
   insertId: "text",
   textPayload: "text",
-  jsonPayload: "object",
-  resource: "object",
-  "resource.type": "text",
-  "resource.labels": "object",
-  labels: "object",
+  jsonPayload: "open",
+  resource: { type: "text", labels: "open" },
+  labels: "open",
   trace: "text",
-  httpRequest: "object",
-  "httpRequest.requestMethod": "text",
-  "httpRequest.requestUrl": "text",
-  "httpRequest.requestSize": "number",
-  "httpRequest.status": "number",
-  "httpRequest.responseSize": "number",
-  "httpRequest.userAgent": "text",
-  "httpRequest.remoteIp": "text",
-  "httpRequest.serverIp": "text",
-  "httpRequest.referer": "text",
-  "httpRequest.latency": "duration",
-  "httpRequest.cacheLookup": "truth",
-  "httpRequest.cacheHit": "truth",
-  "httpRequest.cacheValidatedWithOriginServer": "truth",
-  "httpRequest.cacheFillBytes": "number",
-  "httpRequest.protocol": "text",
+  httpRequest: {
+    requestMethod: "text",
+    requestUrl: "text",
+    requestSize: "number",
+    status: "number",
+    responseSize: "number",
+    userAgent: "text",
+    remoteIp: "text",
+    serverIp: "text",
+    referer: "text",
+    latency: "duration",
+    cacheLookup: "truth",
+    cacheHit: "truth",
+    cacheValidatedWithOriginServer: "truth",
+    cacheFillBytes: "number",
+    protocol: "text",
+  },
 };
-
-/** Under these anything may be named. */
-const open = ["jsonPayload", "labels", "resource.labels"];
 
 /** How a field may be compared; undefined for one that entries do not have. */
 export const typeOf = (path: FieldPath): FieldType | undefined => {
-  const name = path.join(".");
-  if (Object.hasOwn(fields, name)) return fields[name];
-  return open.some((prefix) => name.startsWith(`${prefix}.`)) ? "any" : undefined;
+  let at: Fields[string] | undefined = fields;
+  for (const part of path) {
+    // Part by part: a quoted name with a dot in it is no way to a field.
+    if (at === "open") return "any";
+    if (at === undefined || typeof at === "string") return undefined;
+    at = Object.hasOwn(at, part) ? at[part] : undefined;
+  }
+  return at === "open" || typeof at === "object" ? "object" : at;
 };
+
+const namesOf = (inner: Fields, prefix = ""): string[] =>
+  Object.entries(inner).flatMap(([name, one]) => [
+    prefix + name,
+    ...(typeof one === "object" ? namesOf(one, `${prefix}${name}.`) : []),
+  ]);
+
+const names = namesOf(fields);
 
 /** Why entries have no such field, and which was meant. */
 export const unknownField = (path: FieldPath): string => {
   const name = path.join(".");
   const last = path.at(-1) as string;
-  const names = Object.keys(fields);
   const meant = names.find((one) => one.endsWith(`.${name}`)) ?? closest(name, names);
   const hint = meant === undefined ? "" : ` Did you mean '${meant}'?`;
-  return `entries have no field '${name}'.${hint} A field of your own JSON lines is 'jsonPayload.${last}'.`;
+  return `entries have no field '${printPath(path)}'.${hint} A field of your own JSON lines is 'jsonPayload.${printPath([last])}'.`;
 };
 
 const ordered: readonly Comparison[] = ["=", "!=", "<", "<=", ">", ">=", ":"];
 
 /** Why a field cannot be compared like that; undefined where it can. */
 export const comparisonProblem = (path: FieldPath, op: Comparison, literal: Literal): string | undefined => {
-  const name = path.join(".");
+  const name = printPath(path);
   const type = typeOf(path);
   if (type === undefined) return unknownField(path);
   if (type === "object" && op !== ":")
@@ -79,6 +91,8 @@ export const comparisonProblem = (path: FieldPath, op: Comparison, literal: Lite
     return 'must be an RFC 3339 date-time with an offset, such as "2026-01-31T09:00:00Z", or a date';
   if (type === "severity" && op !== ":" && severityRank(text) === undefined)
     return `must be a severity: ${severityNames.join(", ")}`;
-  if (type === "duration" && durationOf(text) === undefined) return 'must be a duration, such as "1.5s" or "200ms"';
+  if (type === "duration" && nanosOf(text) === undefined) return 'must be a duration, such as "1.5s" or "200ms"';
+  if (type === "number" && numberOf(text) === undefined) return "must be a number, such as 500";
+  if (type === "truth" && truthOf(text) === undefined) return "must be true or false";
   return undefined;
 };

@@ -15,35 +15,49 @@ export const severityRank = (text: string): number | undefined => {
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-export const numberOf = (text: string): number | undefined => (NUMBER.test(text) ? Number(text) : undefined);
+const numberWords = new Map([
+  ["nan", Number.NaN],
+  ["infinity", Number.POSITIVE_INFINITY],
+  ["+infinity", Number.POSITIVE_INFINITY],
+  ["-infinity", Number.NEGATIVE_INFINITY],
+]);
+
+/** A number, with or without sign and exponent, or one of the words that the language has for special ones. */
+export const numberOf = (text: string): number | undefined =>
+  NUMBER.test(text) ? Number(text) : numberWords.get(text.toLowerCase());
 
 export const truthOf = (text: string): boolean | undefined => {
   const word = text.toLowerCase();
   return word === "true" ? true : word === "false" ? false : undefined;
 };
 
+/** In nanoseconds. */
 const units = new Map([
-  ["d", 86_400],
-  ["h", 3600],
-  ["m", 60],
-  ["s", 1],
-  ["ms", 1e-3],
-  ["us", 1e-6],
-  ["ns", 1e-9],
+  ["d", 86_400_000_000_000n],
+  ["h", 3_600_000_000_000n],
+  ["m", 60_000_000_000n],
+  ["s", 1_000_000_000n],
+  ["ms", 1_000_000n],
+  ["us", 1000n],
+  ["ns", 1n],
 ]);
 
-/** Seconds of a duration, such as `3.2s` or `200ms`. */
-export const durationOf = (text: string): number | undefined => {
-  const match = /^(-?\d+(?:\.\d+)?)(d|h|m|s|ms|us|ns)$/.exec(text);
-  return match === null ? undefined : Number(match[1]) * (units.get(match[2] as string) as number);
+/** Digits before the point that anybody needs, and behind it as many as a nanosecond of a day has. */
+const DURATION = /^([+-]?)(?=\.?\d)(\d{0,15})(?:\.(\d*))?(d|h|m|s|ms|us|ns)$/;
+const FRACTION_DIGITS = 18;
+
+/** The nanoseconds of a duration, such as `3.2s` or `200ms`. Whole ones: as fractions, 9 ms and 0.009 s would differ. */
+export const nanosOf = (text: string): bigint | undefined => {
+  const match = DURATION.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole = "", fraction = "", unit = ""] = match;
+  const digits = fraction.slice(0, FRACTION_DIGITS);
+  const nanos = (BigInt(whole + digits) * (units.get(unit) as bigint)) / 10n ** BigInt(digits.length);
+  return sign === "-" ? -nanos : nanos;
 };
 
-/**
- * Text as it is compared: compatible characters made one, case dropped. By way of capitals, because small letters
- * of one meaning may differ (final sigma, sharp s).
- * https://www.unicode.org/reports/tr31/#NFKC_Modifications
- */
-export const fold = (text: string): string =>
-  /^\p{ASCII}*$/u.test(text)
-    ? text.toUpperCase()
-    : text.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC");
+/** Seconds of a duration, for whoever needs no more than that. */
+export const durationOf = (text: string): number | undefined => {
+  const nanos = nanosOf(text);
+  return nanos === undefined ? undefined : Number(nanos) / 1e9;
+};

@@ -7,11 +7,12 @@
  */
 import { type LogEntry, severities } from "../log-entry.ts";
 import { typeOf } from "./fields.ts";
-import { durationOf, fold, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
+import { fold } from "./fold.ts";
+import { nanosOf, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
 import { type CompilePattern, searchOf } from "./pattern.ts";
 import { partOf, recordOf } from "./record.ts";
 import type { Comparison, FieldPath, LogFilter } from "./tree.ts";
-import { type Leaf, someLeaf, valuesAt } from "./values.ts";
+import { type Leaf, someLeaf, standsAt, valuesAt } from "./values.ts";
 
 type Predicate = (entry: LogEntry) => boolean;
 
@@ -68,18 +69,30 @@ const anyTest = (op: Comparison, literal: string, compile: CompilePattern): ((va
   const ofLeaf = (value: Leaf): boolean => {
     if (typeof value === "string") return ofText(value);
     if (typeof value === "number") return number !== undefined && byOrder(wholly(op), value, number);
-    if (typeof value === "boolean" && truth !== undefined)
-      return op === "!=" ? value !== truth : wholly(op) === "=" && value === truth;
-    return false;
+    // true > false
+    return typeof value === "boolean" && truth !== undefined && byOrder(wholly(op), Number(value), Number(truth));
   };
   return (value) =>
     typeof value === "object" && value !== null ? op === ":" && someLeaf(value, ofLeaf) : ofLeaf(value as Leaf);
 };
 
-/** Finds a text in any leaf; numbers and truths are read as they are written. */
-const searchTest = (text: string): ((value: unknown) => boolean) => {
-  const folded = fold(text);
-  return (value) => someLeaf(value, (leaf) => leaf !== null && fold(String(leaf)).includes(folded));
+/** Every leaf of an entry as searches compare it; numbers and truths are read as they are written. */
+const wordsOf = (entry: LogEntry): readonly string[] => {
+  const words: string[] = [];
+  someLeaf(recordOf(entry), (leaf) => {
+    if (leaf !== null) words.push(fold(String(leaf)));
+    return false;
+  });
+  return words;
+};
+
+/** Remembers the words of the last entry, for a filter may search it for a thousand texts. */
+const rememberedWords = (): typeof wordsOf => {
+  let last: { readonly entry: LogEntry; readonly words: readonly string[] } | undefined;
+  return (entry) => {
+    if (last?.entry !== entry) last = { entry, words: wordsOf(entry) };
+    return last.words;
+  };
 };
 
 const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: CompilePattern): Predicate => {
@@ -110,8 +123,9 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
         number !== undefined && byOrder(wholly(op), (values(entry)[0] as number | undefined) ?? 0, number);
     }
     case "duration": {
-      const seconds = durationOf(text) ?? 0;
-      return (entry) => byOrder(wholly(op), durationOf((values(entry)[0] as string | undefined) ?? "0s") ?? 0, seconds);
+      const nanos = nanosOf(text) ?? 0n;
+      const spent = (entry: LogEntry) => nanosOf((values(entry)[0] as string | undefined) ?? "0s") ?? 0n;
+      return (entry) => byOrder(wholly(op), spent(entry), nanos);
     }
     case "truth": {
       const test = anyTest(op, text, compile);
@@ -128,31 +142,39 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
   }
 };
 
-export const matcherOf = (filter: LogFilter, compile: CompilePattern): ((entry: LogEntry) => boolean) => {
+const matcher = (filter: LogFilter, compile: CompilePattern, words: typeof wordsOf): Predicate => {
   switch (filter.kind) {
     case "and": {
-      const terms = filter.terms.map((term) => matcherOf(term, compile));
+      const terms = filter.terms.map((term) => matcher(term, compile, words));
       return (entry) => terms.every((term) => term(entry));
     }
     case "or": {
-      const terms = filter.terms.map((term) => matcherOf(term, compile));
+      const terms = filter.terms.map((term) => matcher(term, compile, words));
       return (entry) => terms.some((term) => term(entry));
     }
     case "not": {
-      const term = matcherOf(filter.term, compile);
+      const term = matcher(filter.term, compile, words);
       return (entry) => !term(entry);
     }
     case "compare":
       return compare(filter, compile);
     case "exists": {
-      const values = valuesOf(filter.path);
-      return (entry) => values(entry).length > 0;
+      const [first, ...rest] = filter.path;
+      return (entry) => {
+        const part = partOf(entry, first);
+        return part !== undefined && standsAt(part, rest);
+      };
     }
     case "search": {
-      const test = searchTest(filter.text);
-      return (entry) => test(recordOf(entry));
+      const folded = fold(filter.text);
+      return (entry) => words(entry).some((word) => word.includes(folded));
     }
-    case "log_id":
-      return ({ logName }) => logName === filter.id;
+    case "log_id": {
+      const test = textTest("=", filter.id, compile);
+      return ({ logName }) => test(logName);
+    }
   }
 };
+
+export const matcherOf = (filter: LogFilter, compile: CompilePattern): ((entry: LogEntry) => boolean) =>
+  matcher(filter, compile, rememberedWords());

@@ -13,6 +13,9 @@ import { type Comparison, everything, type FieldPath, joined, type LogFilter } f
 /** Deeper parentheses are nobody's filter. */
 const MAX_DEPTH = 64;
 
+/** A line of 256 KiB can take a second of each; together they must not take a search's whole time for one line. */
+const MAX_PATTERNS = 30;
+
 /** Functions of the language that are not offered here. */
 const elsewhere = ["source", "sample", "ip_in_net", "cast", "regexp_extract", "search", "timezone", "now"];
 
@@ -31,6 +34,7 @@ class Parser {
   readonly #term: Leaf = { read: () => this.#readTerm(), ownsMinus: false };
   #next = 0;
   #depth = 0;
+  #patterns = 0;
 
   constructor(tokens: readonly Token[], compile: CompilePattern) {
     this.#tokens = tokens;
@@ -203,12 +207,26 @@ class Parser {
       return problemAt(at, "there are no wildcards; quote the value, or ask 'field:*'");
     const literal = kind === "text" && text === "NULL_VALUE" ? { text: null } : { text };
     const problem =
-      comparisonProblem(path, op, literal) ??
-      (op === "=~" || op === "!~" ? patternProblem(this.#compile, text) : undefined);
+      comparisonProblem(path, op, literal) ?? (op === "=~" || op === "!~" ? this.#patternProblem(text) : undefined);
     return problem === undefined ? ok({ kind: "compare", path, op, literal }) : problemAt(at, problem);
+  }
+
+  #patternProblem(pattern: string): string | undefined {
+    this.#patterns++;
+    return this.#patterns > MAX_PATTERNS
+      ? `more than ${MAX_PATTERNS} regular expressions; one can have alternatives: a|b`
+      : patternProblem(this.#compile, pattern);
   }
 }
 
+/** As people count: a character that takes two units of the text is one. */
+const inCharacters = (text: string, { at, message }: FilterProblem): FilterProblem => ({
+  at: Array.from(text.slice(0, at)).length,
+  message,
+});
+
 /** @param text at most 20,000 characters; empty matches every entry */
 export const parseLogFilter = (text: string, compile: CompilePattern): Result<LogFilter, FilterProblem> =>
-  tokensOf(text).andThen((tokens) => new Parser(tokens, compile).whole());
+  tokensOf(text)
+    .andThen((tokens) => new Parser(tokens, compile).whole())
+    .mapErr((problem) => inCharacters(text, problem));

@@ -13,7 +13,7 @@ const quoted = (text: string): string =>
 
 const part = (text: string): string => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? text : quoted(text));
 
-const printPath = (path: FieldPath): string => path.map(part).join(".");
+export const printPath = (path: FieldPath): string => path.map(part).join(".");
 
 /** Terms of an AND may be ORs without parentheses, for OR binds tighter; every other nesting shows. */
 const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {

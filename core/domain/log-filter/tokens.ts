@@ -14,20 +14,23 @@ export interface Token {
 
 const comparisons: readonly Comparison[] = ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"];
 
-const SPACE = /[\t\n\r ]+|--[^\n]*/y;
+/** Every white space of Unicode, for pasted filters have no-break spaces; a comment goes to the end of what shows as a line. */
+const SPACE = /[\t\n\r\p{Z}]+|--[^\n\r\u2028\u2029]*/uy;
 /** A date-time may stand without quotes, its colons included. */
-const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r ()]|$)/y;
-/** A minus may stand inside a word, not before it. */
-const TEXT = /[^\t\n\r "'()=!<>:,~\\-][^\t\n\r "'()=!<>:,~\\]*/y;
+const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r\p{Z}()]|--|$)/uy;
+/** A minus may stand inside a word, not before it; two begin a comment. */
+const TEXT = /(?!-)(?:[^\t\n\r\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}"'()=!<>:,~\\-]|-(?!-))+/uy;
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5})|x([0-9a-fA-F]{2})|([\s\S]))/y;
 const PLAIN = /[^"\\]+/y;
+/** Joiners, soft hyphens and the like, which emoji and many scripts need inside quotes. */
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
 
 /**
  * Characters that do not show, or that turn the order in which text is shown. Whoever means one writes its escape.
  * https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 const signs = new Map([
   ["a", "\x07"],
@@ -69,7 +72,12 @@ const readString = (text: string, from: number): Result<{ value: string; end: nu
   return problemAt(from, 'this quote is not closed; write a quote inside a text as \\"');
 };
 
+const hiddenSign = (sign: string): string =>
+  `a character that does not show; inside quotes it can be written as \\u${(sign.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
+
 const strange = (text: string, at: number): string => {
+  const unseen = matchAt(UNSEEN, text, at);
+  if (unseen !== null) return hiddenSign(unseen[0]);
   switch (text[at]) {
     case "'":
       return 'texts stand in double quotes: "..."';
@@ -84,10 +92,7 @@ const strange = (text: string, at: number): string => {
 
 export const tokensOf = (text: string): Result<readonly Token[], FilterProblem> => {
   const hidden = HIDDEN.exec(text);
-  if (hidden !== null) {
-    const code = (hidden[0].codePointAt(0) as number).toString(16).padStart(4, "0");
-    return problemAt(hidden.index, `a character that does not show; inside quotes it can be written as \\u${code}`);
-  }
+  if (hidden !== null) return problemAt(hidden.index, hiddenSign(hidden[0]));
   const tokens: Token[] = [];
   let at = 0;
   let glued = false;

@@ -1,9 +1,10 @@
 /** Old entries go: by age, and by the size of an account's file, also of accounts that are quiet. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
@@ -31,52 +32,95 @@ const entry = (service: DeploymentName, n: number, text = `line ${n}`): LogEntry
   code: ordinalCode(0),
 });
 
-const withFile = (work: (file: LogFile, count: (service: DeploymentName) => number) => void): void => {
+interface Opened {
+  readonly write: (entries: readonly LogEntry[]) => void;
+  readonly retain: (before: Instant, maxBytes: number) => void;
+  readonly newest: (service: DeploymentName) => readonly LogEntry[];
+  readonly after: (entry: LogEntry) => readonly LogEntry[];
+}
+
+const withFile = (work: (opened: Opened) => void): void => {
   const file = new LogFile(join(folder, "one.sqlite"));
-  work(file, (service) => file.newest({ owner: acme, service }, 1_000_000).length);
+  work({
+    write: (entries) => expect(file.write(entries.map(rowOf))).toEqual([]),
+    retain: (before, maxBytes) => {
+      while (file.retain(before, maxBytes));
+    },
+    newest: (service) => file.newest({ owner: acme, service }, 1_000_000).entries,
+    after: (entry) => file.after({ owner: acme, service: entry.service }, entry, 1000).entries,
+  });
   file.close();
 };
 
 test("what is older goes, of every service, to the nanosecond", () => {
-  withFile((file, count) => {
-    file.write([10, 20, 30].flatMap((n) => [entry(app, n), entry(other, n)]));
-    file.retain(20n as Instant, 2 ** 30);
-    expect(count(app)).toBe(2);
-    expect(file.newest({ owner: acme, service: other }, 10).map(({ instant }) => instant)).toEqual([20n, 30n]);
-    file.retain(31n as Instant, 2 ** 30);
-    expect([count(app), count(other)]).toEqual([0, 0]);
-    file.retain(31n as Instant, 2 ** 30);
+  withFile(({ write, retain, newest }) => {
+    write([10, 20, 30].flatMap((n) => [entry(app, n), entry(other, n)]));
+    retain(20n as Instant, 2 ** 30);
+    expect(newest(app)).toHaveLength(2);
+    expect(newest(other).map(({ instant }) => instant)).toEqual([20n, 30n]);
+    retain(31n as Instant, 2 ** 30);
+    expect([...newest(app), ...newest(other)]).toEqual([]);
+    retain(31n as Instant, 2 ** 30);
   });
 });
 
-test("over its size a file loses the oldest entries until it fits, and keeps the newest", () => {
-  withFile((file, count) => {
-    const long = "x".repeat(800);
-    file.write(Array.from({ length: 4000 }, (_, n) => entry(app, n, long)));
-    file.write(Array.from({ length: 40 }, (_, n) => entry(other, n, long)));
-    file.retain(0n as Instant, 10_000_000);
-    expect(count(app), "under its size nothing goes").toBe(4000);
-    file.retain(0n as Instant, 1_800_000);
-    const kept = file.newest({ owner: acme, service: app }, 10_000);
+const long = "x".repeat(800);
+
+test("over its size a file loses its oldest entries until it fits, and keeps the newest", () => {
+  withFile(({ write, retain, newest }) => {
+    write(Array.from({ length: 4000 }, (_, n) => entry(app, n, long)));
+    retain(0n as Instant, 10_000_000);
+    expect(newest(app), "under its size nothing goes").toHaveLength(4000);
+    retain(0n as Instant, 1_800_000);
+    const kept = newest(app);
     expect(kept.length).toBeGreaterThan(1000);
     expect(kept.length).toBeLessThan(2100);
     expect(kept.at(-1)?.instant).toBe(3999n);
     expect(kept[0]?.instant).toBe(BigInt(4000 - kept.length));
-    expect(count(other)).toBeGreaterThan(0);
   });
 });
 
+test("the oldest of the account are of whichever deployment they are", () => {
+  const quiet = "quiet" as DeploymentName;
+  withFile(({ write, retain, newest }) => {
+    write(Array.from({ length: 4000 }, (_, n) => entry(n % 3 === 0 ? other : app, n, long)));
+    // The newest of all, and some of the oldest.
+    write([1, 2, 4001, 4002, 4003].map((n) => entry(quiet, n)));
+    retain(0n as Instant, 1_800_000);
+    const kept = [...newest(app), ...newest(other), ...newest(quiet)].map(({ instant }) => Number(instant));
+    const oldest = Math.min(...kept);
+    expect(oldest).toBeGreaterThan(1000);
+    expect(kept.toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 4004 - oldest }, (_, n) => oldest + n).filter((n) => n !== 4000),
+    );
+  });
+});
+
+test("one step removes no more than can be removed at once, however long the lines are", () => {
+  const file = new LogFile(join(folder, "one.sqlite"));
+  const left = () => file.newest({ owner: acme, service: app }, 1_000_000, undefined).entries.length;
+  file.write(Array.from({ length: 3000 }, (_, n) => rowOf(entry(app, n))));
+  expect(file.retain(10_000n as Instant, 2 ** 30)).toBe(true);
+  expect(left()).toBe(2500);
+  while (file.retain(10_000n as Instant, 2 ** 30));
+  file.write(Array.from({ length: 16 }, (_, n) => rowOf(entry(app, n, "x".repeat(256 * 1024)))));
+  expect(file.retain(10_000n as Instant, 2 ** 30)).toBe(true);
+  expect(left()).toBe(12);
+  file.close();
+});
+
 test("space that was freed is used again", () => {
-  withFile((file) => {
-    const long = "x".repeat(800);
-    const fill = (from: number) => file.write(Array.from({ length: 2000 }, (_, n) => entry(app, from + n, long)));
-    const size = () => readdirSync(folder).length;
-    for (let round = 0; round < 5; round++) {
-      fill(round * 2000);
-      file.retain(BigInt(round * 2000) as Instant, 2 ** 30);
+  withFile(({ write, retain, newest }) => {
+    const bytes = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    const sizes: number[] = [];
+    for (let round = 0; round < 12; round++) {
+      write(Array.from({ length: 2000 }, (_, n) => entry(app, round * 2000 + n, long)));
+      retain(BigInt(round * 2000) as Instant, 2 ** 30);
+      sizes.push(bytes());
     }
-    expect(file.newest({ owner: acme, service: app }, 10_000).length).toBe(2000);
-    expect(size()).toBeLessThanOrEqual(3);
+    expect(newest(app)).toHaveLength(2000);
+    // Each round writes two million bytes; without that, the last would be three times as large as the fourth.
+    expect(sizes[11]).toBeLessThan(1.2 * (sizes[3] as number));
   });
 });
 
@@ -114,12 +158,29 @@ test("a running store does so by itself, also for accounts that have been quiet 
   await second.close();
 });
 
+test("an account whose file cannot be read does not keep others from losing theirs", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
+  const clock = createManualClock();
+  const warnings: string[] = [];
+  const warn = (message: string) => void warnings.push(message);
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const logs = new LocalLogs({ folder, clock, logger, retentionDays: 3, maxBytes: 2 ** 30 });
+  for (const name of ["0", "zzz"]) writeFileSync(join(folder, `${name}.sqlite`), "this is no database".repeat(100));
+  const line: NewLogEntry = { owner: acme, service: app, text: "x", severity: "INFO", logName: "stdout" };
+  expect((await logs.append([line])).isOk()).toBe(true);
+  await clock.advance(4 * DAY);
+  await vi.advanceTimersByTimeAsync(11 * 60_000);
+  expect((await logs.newest({ owner: acme, service: app }, every(10)))._unsafeUnwrap().entries).toEqual([]);
+  const twice = Array.from({ length: 2 }, () => "old log entries could not be removed");
+  await expect.poll(() => warnings).toEqual(twice);
+  await logs.close();
+});
+
 test("who follows goes on behind the cut, with what is left", () => {
-  withFile((file) => {
-    file.write([10, 20, 30, 40].map((n) => entry(app, n)));
-    const [first] = file.newest({ owner: acme, service: app }, 4);
-    file.retain(30n as Instant, 2 ** 30);
-    const left = file.after({ owner: acme, service: app }, first as LogEntry, 10);
-    expect(left.map(({ text }) => text)).toEqual(["line 30", "line 40"]);
+  withFile(({ write, retain, newest, after }) => {
+    write([10, 20, 30, 40].map((n) => entry(app, n)));
+    const [first] = newest(app);
+    retain(30n as Instant, 2 ** 30);
+    expect(after(first as LogEntry).map(({ text }) => text)).toEqual(["line 30", "line 40"]);
   });
 });

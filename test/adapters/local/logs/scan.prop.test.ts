@@ -5,6 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { type Search, scan } from "../../../../adapters/local/logs/scan.ts";
 import { whereOf } from "../../../../adapters/local/logs/where.ts";
 import { compileRe2 } from "../../../../adapters/shared/re2.ts";
@@ -39,7 +40,7 @@ let files = 0;
 const fileWith = (all: readonly LogEntry[]): string => {
   const path = join(folder, `${files++}.sqlite`);
   const file = new LogFile(path);
-  file.write(all);
+  expect(file.write(all.map(rowOf))).toEqual([]);
   file.close();
   return path;
 };

@@ -1,0 +1,85 @@
+/**
+ * Removes an account's oldest entries, whichever deployment's they are, a slice at a time: the server's loop turns
+ * between two slices, however much there is to remove.
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Instant } from "../../../core/domain/instant.ts";
+import { transaction } from "../state/database.ts";
+import { columnTime, type Key, LAST_NS } from "./rows.ts";
+
+/** What one slice has at most, shared by the deployments. */
+const SLICE_ROWS = 500;
+const SLICE_BYTES = 1024 * 1024;
+
+/** The first rows of a deployment: all up to `last` may be removed at once. */
+interface Head {
+  readonly service: string;
+  readonly first: Key;
+  readonly last: Key;
+}
+
+type Measured = Key & { readonly bytes: bigint };
+
+export class Retention {
+  readonly #db: DatabaseSync;
+  readonly #nextService: StatementSync;
+  readonly #head: StatementSync;
+  readonly #cut: StatementSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#nextService = db.prepare("SELECT min(service) AS service FROM entries WHERE service > ?");
+    this.#head = db.prepare(
+      `SELECT ns, ord, ifnull(octet_length(text), 0) + ifnull(octet_length(json), 0) + ifnull(octet_length(http), 0) AS bytes
+       FROM entries WHERE service = ? ORDER BY ns, ord LIMIT ?`,
+    );
+    this.#head.setReadBigInts(true);
+    this.#cut = db.prepare("DELETE FROM entries WHERE service = ? AND (ns, ord) <= (?, ?) AND ns <= ?");
+  }
+
+  /** Removes a slice of what is older than `before` or beyond `maxBytes`; false where there is nothing of it. */
+  step(before: Instant, maxBytes: number): boolean {
+    const services = this.#services();
+    const heads = services.flatMap((service) => this.#headOf(service, services.length));
+    const tooMuch = this.#bytes() > maxBytes;
+    const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
+    if (due.length === 0) return false;
+    // Up to here every deployment's head reaches: nothing older is left anywhere.
+    let until = tooMuch ? LAST_NS : columnTime(before - 1n);
+    for (const { last } of due) if (last.ns < until) until = last.ns;
+    transaction(this.#db, () => {
+      for (const { service, last } of due) this.#cut.run(service, last.ns, last.ord, until);
+    });
+    return true;
+  }
+
+  /** One seek each: DISTINCT would read every row. */
+  #services(): string[] {
+    const services: string[] = [];
+    for (let last = ""; ; ) {
+      const { service } = this.#nextService.get(last) as { service: string | null };
+      if (service === null) return services;
+      services.push(service);
+      last = service;
+    }
+  }
+
+  #headOf(service: string, among: number): Head[] {
+    let left = SLICE_BYTES / among;
+    let head: Head | undefined;
+    for (const row of this.#head.iterate(service, Math.ceil(SLICE_ROWS / among))) {
+      const { ns, ord, bytes } = row as unknown as Measured;
+      left -= Number(bytes);
+      if (head !== undefined && left < 0) break;
+      head = { service, first: head?.first ?? { ns, ord }, last: { ns, ord } };
+    }
+    return head === undefined ? [] : [head];
+  }
+
+  /** Bytes of the pages in use; freed pages are used again before the file grows. */
+  #bytes(): number {
+    const value = (name: string) =>
+      Object.values(this.#db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0] as number;
+    return (value("page_count") - value("freelist_count")) * value("page_size");
+  }
+}

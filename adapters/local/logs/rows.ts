@@ -1,0 +1,86 @@
+/** Log entries as rows of SQLite, and places in a log as keys of rows. */
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { Instant } from "../../../core/domain/instant.ts";
+import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
+import {
+  type HttpRequestLog,
+  type JsonPayload,
+  type LogEntry,
+  type LogName,
+  type Severity,
+  severities,
+  severityNames,
+} from "../../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+
+export interface Row {
+  service: string;
+  ns: bigint;
+  ord: bigint;
+  severity: bigint;
+  log: string;
+  revision: string | null;
+  instance: string | null;
+  text: string | null;
+  json: string | null;
+  http: string | null;
+}
+
+export type Key = Pick<Row, "ns" | "ord">;
+
+type Contents = Pick<Row, "text" | "json" | "http">;
+
+/** Letters of what an entry says, its message in effect. */
+export const lettersOf = ({ text, json, http }: Contents): number =>
+  (text?.length ?? 0) + (json?.length ?? 0) + (http?.length ?? 0);
+
+const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
+
+/** Throws where the entry has what JSON cannot say. */
+export const rowOf = (entry: LogEntry): Row => ({
+  service: entry.service,
+  ns: entry.instant,
+  ord: BigInt(entry.code),
+  severity: BigInt(severities[entry.severity]),
+  log: entry.logName,
+  revision: entry.revision ?? null,
+  instance: entry.instance ?? null,
+  text: entry.text ?? null,
+  json: entry.json === undefined ? null : JSON.stringify(entry.json),
+  http: entry.http === undefined ? null : JSON.stringify(entry.http),
+});
+
+export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
+  owner,
+  service: row.service as DeploymentName,
+  instant: row.ns as Instant,
+  code: ordinalCode(Number(row.ord)),
+  severity: severityOf(Number(row.severity)),
+  logName: row.log as LogName,
+  ...(row.revision === null ? {} : { revision: row.revision }),
+  ...(row.instance === null ? {} : { instance: row.instance }),
+  ...(row.text === null ? {} : { text: row.text }),
+  ...(row.json === null ? {} : { json: JSON.parse(row.json) as JsonPayload }),
+  ...(row.http === null ? {} : { http: JSON.parse(row.http) as HttpRequestLog }),
+});
+
+/** The integers of SQLite: as nanoseconds, from 1677 to 2262. */
+export const FIRST_NS = -9_223_372_036_854_775_808n;
+export const LAST_NS = 9_223_372_036_854_775_807n;
+
+/** A time as a column holds it; one that none can hold is before or behind every entry all the same. */
+export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
+
+/** A place as a row's key: the rows behind the place are those with a greater key. */
+export const keyOf = ({ instant, code }: LogPosition): Key => {
+  const ns = columnTime(instant);
+  if (!/^\d+$/.test(code)) return { ns, ord: BigInt(Number.MAX_SAFE_INTEGER) };
+  const ordinal = BigInt(code.slice(0, 10).padEnd(10, "0"));
+  // A code that was cut short lies before all that begin with it.
+  return { ns, ord: code.length < 10 ? ordinal - 1n : ordinal };
+};
+
+export const positionOf = ({ ns, ord }: Key): LogPosition => ({
+  instant: ns as Instant,
+  code: ordinalCode(Number(ord)),
+});
