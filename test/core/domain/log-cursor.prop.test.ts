@@ -16,8 +16,21 @@ import { runs } from "../../support/runs.ts";
 
 const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The nanosecond before has to be one that four digits of year can write. */
-const place = () => logPosition().filter(({ instant }) => instant > (parseInstant("0001-01-01T00:00:01Z") as Instant));
+const FIRST = parseInstant("0001-01-01T00:00:00Z") as Instant;
+
+/** The nanosecond before has to be one that four digits of year can write: all but the very first have one. */
+const place = () =>
+  fc
+    .oneof(
+      { weight: 9, arbitrary: logPosition() },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(logPosition(), fc.nat(3))
+          .map(([one, n]) => ({ ...one, instant: (FIRST + BigInt(n)) as Instant })),
+      },
+    )
+    .filter(({ instant }) => instant > FIRST);
 
 test("cursors sort as places do", () => {
   fc.assert(
@@ -59,6 +72,15 @@ test("a cursor that was cut short lies before its place: nothing is lost", () =>
       if (cut !== undefined) expect(comparePositions(cut, one)).toBe(digits === 19 ? 0 : -1);
     }),
     runs(1000),
+  );
+});
+
+test("the place before any instant has a cursor that gives it back", () => {
+  fc.assert(
+    fc.property(fc.oneof(instant(), fc.constantFrom(FIRST, (FIRST + 1n) as Instant)), (one) => {
+      expect(parseCursor(cursorOf(before(one)))).toEqual(before(one));
+    }),
+    runs(300),
   );
 });
 

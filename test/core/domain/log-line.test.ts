@@ -44,6 +44,35 @@ describe("JSON objects are structured", () => {
   });
 });
 
+describe("what JSON cannot be kept as it is", () => {
+  const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}1${"]".repeat(levels - 1)}}`;
+
+  test("an object that nests deeper than a hundred levels is text, however deep", () => {
+    expect(readLine(nested(100), "stdout").json).toEqual(JSON.parse(nested(100)));
+    for (const levels of [101, 8000, 100_000])
+      expect(readLine(nested(levels), "stdout")).toEqual({ severity: "DEFAULT", text: nested(levels) });
+    const objects = `${'{"a":'.repeat(101)}1${"}".repeat(101)}`;
+    expect(readLine(objects, "stderr")).toEqual({ severity: "ERROR", text: objects });
+  });
+
+  test("an integer that no number holds is its own text; every other number is one", () => {
+    const line =
+      '{"id":12345678901234567891,"ids":[-9007199254740993,9007199254740991],"x":0.1234567890123456,"y":1e21}';
+    expect(readLine(line, "stdout").json).toEqual({
+      id: "12345678901234567891",
+      ids: ["-9007199254740993", 9007199254740991],
+      x: 0.1234567890123456,
+      y: 1e21,
+    });
+  });
+
+  test("white space around an object is none of it, and part of a text", () => {
+    expect(readLine('  \t{"level":"warn"}  ', "stdout")).toEqual({ severity: "WARNING", json: { level: "warn" } });
+    expect(readLine("  indented ", "stdout").text).toBe("  indented ");
+    expect(readLine("   ", "stdout").text).toBe("   ");
+  });
+});
+
 test("any line becomes an entry with a real severity that can be stored", () => {
   const said = fc.oneof(nastyString(), fc.jsonValue());
   const object = fc.record({ severity: said, level: said }, { requiredKeys: [] }).map((value) => JSON.stringify(value));

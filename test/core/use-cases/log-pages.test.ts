@@ -7,6 +7,8 @@ import { createWorld } from "../../../adapters/memory/world.ts";
 import { compileRe2 } from "../../../adapters/shared/re2.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/account.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { errAsync } from "../../../core/result.ts";
 import { deployed, type MemoryOptions, startMemory } from "../../support/memory-platform.ts";
 
 const owner = parseAccount("acme") as AccountId;
@@ -85,6 +87,32 @@ test("what is younger than the store needs to settle is on no page, and comes wh
   expect(lines(await read({ since: page.cursor }))).toEqual([]);
   await clock.advance(2000);
   expect(lines(await read({ since: page.cursor }))).toEqual([5, 6]);
+});
+
+test("of a log that shows nothing yet the cursor lies before what will settle", async () => {
+  const capabilities = { logs: { ...memoryCapabilities.logs, settle_seconds: 5 } };
+  const { read, lines, clock } = await withLines(2, { capabilities });
+  const page = await read();
+  expect(page.logs).toEqual([]);
+  await clock.advance(10_000);
+  expect(lines(await read({ since: page.cursor }))).toEqual([0, 1]);
+});
+
+test("a deleted deployment's log that does not answer is not taken for none", async () => {
+  let answers = true;
+  const platform = startMemory({
+    around: ({ logs }) => ({
+      logs: {
+        ...logs,
+        newest: (...args) => (answers ? logs.newest(...args) : errAsync(unavailable("The log does not answer.", 1))),
+      },
+    }),
+  });
+  const read = () =>
+    platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app", since: "2030-01-01T00:00:00Z" });
+  expect((await read())._unsafeUnwrapErr().kind).toBe("not_found");
+  answers = false;
+  expect((await read()).isOk()).toBe(true);
 });
 
 test("a search that was cut says so, and its cursor goes on where it stood", async () => {

@@ -53,6 +53,9 @@ const cases: Readonly<
     ['textPayload:"strasse"', true, { text: "STRAßE" }],
     ['textPayload="ας"', true, { text: "ΑΣ" }],
     ['jsonPayload.user="ann"', true, { json }],
+    ['textPayload="soft hyphen"', true, { text: "so\u00adft hy\u200bphen" }],
+    ['textPayload:"a\\u2060b"', true, { text: "AB" }],
+    ['textPayload="❤"', true, { text: "❤\ufe0f" }],
   ],
   "regular expressions are RE2, find anywhere, and do regard case": [
     ['textPayload=~"^Hel+o"', true, { text: "Hello" }],
@@ -85,6 +88,10 @@ const cases: Readonly<
     ["jsonPayload.user:*", true, { json }],
     ["jsonPayload.none:*", true, { json }],
     ["jsonPayload.constructor:*", false, { json }],
+    ["jsonPayload.empty:*", true, { json: { empty: [] } }],
+    ["jsonPayload.empty=1", false, { json: { empty: [] } }],
+    ["jsonPayload.items.id:*", true, { json }],
+    ["jsonPayload.items.name:*", false, { json }],
   ],
   "a lacking field of the entry's own is empty, 0 or false": [
     ['textPayload!="x"', true, { json }],
@@ -109,6 +116,15 @@ const cases: Readonly<
     ["jsonPayload.none=NULL_VALUE", true, { json }],
     ["jsonPayload.user!=NULL_VALUE", true, { json }],
     ['jsonPayload.none="x"', false, { json }],
+    ["jsonPayload.ok>false", true, { json }],
+    ["jsonPayload.ok>=true", true, { json }],
+    ["jsonPayload.ok<true", false, { json }],
+    ["jsonPayload.ok:true", true, { json }],
+    ["jsonPayload.count<Infinity", true, { json }],
+    ["jsonPayload.count>-infinity", true, { json }],
+    ["jsonPayload.count!=NaN", true, { json }],
+    ["jsonPayload.count>=nan", false, { json }],
+    ["jsonPayload.count=nan", false, { json }],
   ],
   "of a list, one element has to match": [
     ['jsonPayload.tags="BLUE"', true, { json }],
@@ -130,6 +146,15 @@ const cases: Readonly<
     ["httpRequest.latency>1500ms", false, { http }],
     ['httpRequest.requestUrl:"/PATH"', true, { http }],
     ['httpRequest.remoteIp="10.0.0.1"', true, { http }],
+    ["httpRequest.latency=1500ms", true, { http }],
+    ["httpRequest.latency>=9ms", true, { http: { ...http, latency: "0.009000s" } }],
+    ["httpRequest.latency<=9ms", true, { http: { ...http, latency: "0.009000s" } }],
+    ['httpRequest.latency<"+1.5000000001s"', false, { http }],
+    ['httpRequest.latency>".5s"', true, { http }],
+    ['httpRequest.latency>"-1s"', true],
+    ["httpRequest.cacheHit<true", true, { http }],
+    ["httpRequest.status!=NaN", true, { http }],
+    ["httpRequest.status<Infinity", true, { http }],
   ],
   "where an entry comes from": [
     ['resource.type="cloud_run_revision"', true],
@@ -144,6 +169,8 @@ const cases: Readonly<
       true,
       { json: { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" } },
     ],
+    ['log_id("STDOUT")', true],
+    ['log_id("stderr")', false],
   ],
   "a word alone is searched everywhere": [
     ["hello", true, { text: "say HELLO" }],
@@ -153,6 +180,18 @@ const cases: Readonly<
     ["WARN", true],
     ["green", false, { json }],
     ["count", false, { json }],
+    ["null", false, { json }],
+    ["0.5", true, { json }],
+    ["cloud_run", true],
+  ],
+  "comments and every white space stand between terms, wherever they begin": [
+    ["severity>=WARNING--only what is bad", true],
+    ['severity>=ERROR -- a comment ) ( " in it\n OR severity=WARNING', true],
+    ["qa--qb", true, { text: "qa" }],
+    ["qa --qb\u2028qc", false, { text: "qa" }],
+    ["qa-qb", true, { text: "qa-qb" }],
+    ["severity>=WARNING\u00a0AND\u3000qa", true, { text: "qa" }],
+    ["timestamp>2026-03-01T12:00:00Z\u00a0qa", true, { text: "qa" }],
   ],
   "OR binds tighter than AND, which may be left out": [
     ["qa OR qb qc", true, { text: "qb qc" }],
@@ -174,4 +213,8 @@ test("a payload that nests ten thousand deep is searched all the same", () => {
   for (let depth = 0; depth < 10_000; depth++) deep = { in: [deep] };
   expect(matches("BOTTOM", { json: { deep } })).toBe(true);
   expect(matches('jsonPayload.deep:"top"', { json: { deep } })).toBe(false);
+  let list: unknown = "bottom";
+  for (let depth = 0; depth < 100_000; depth++) list = [list];
+  expect(matches("jsonPayload.list=bottom", { json: { list } })).toBe(true);
+  expect(matches("jsonPayload.list:*", { json: { list } })).toBe(true);
 });
