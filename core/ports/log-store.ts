@@ -21,19 +21,19 @@ export interface LogQuery {
   readonly limit: number;
   /** Only entries up to this instant: those after it may not be all there yet. Absent: every entry. */
   readonly until?: Instant;
-  /** Milliseconds after which the search ends with what it has found. */
+  /** Milliseconds after which the search ends with what it has found, from the call on, waiting included. */
   readonly patience: number;
 }
 
 export interface LogFindings {
-  /** Oldest first. */
+  /** Oldest first; fewer than there are where they are too long for one page (`pageRoom`). */
   readonly entries: readonly LogEntry[];
   /**
-   * Where the next search goes on: nothing that lies before or at this place was left out, but what the limit of
-   * `newest` left out. Absent where there was nothing to look at.
+   * Where the next search goes on: nothing that lies before or at this place was left out, but what limit, room or
+   * patience of `newest` left out. Absent where there was nothing to look at.
    */
   readonly seen?: LogPosition;
-  /** The patience was over before the search was. */
+  /** The patience, or the room of the page, was over before the search was. One that goes on from `seen` gets on. */
   readonly partial: boolean;
 }
 
@@ -41,6 +41,9 @@ export interface LogStore {
   /**
    * Adds entries, in order. The store gives each its position: an instant not before the last one of
    * the scope, and a code that tells entries of one nanosecond apart.
+   *
+   * The caller guarantees that `json` can be written as JSON, and read again. An entry that cannot be is lost, and no
+   * other with it.
    *
    * When the result is ok, a search that begins afterwards sees them. `unavailable`: none of them
    * may be counted on, and calling again may double some.

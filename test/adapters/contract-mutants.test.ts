@@ -149,6 +149,10 @@ const searchMutants: Mutants<ProviderSubject> = {
   filter: logs((port) => ({
     after: (scope, place, query) => port.after(scope, place, { ...query, filter: everything }),
   })),
+  // Says that it was all.
+  room: logs((port) => ({
+    after: (...args) => port.after(...args).map((found) => ({ ...found, partial: false })),
+  })),
   // Takes what it has not looked at for looked at.
   patience: logs((port) => ({
     after: (scope, place, query) =>

@@ -12,6 +12,7 @@ export { refusedCrons } from "./broken-schedules.ts";
 export { refusedMountPaths } from "./broken-storage.ts";
 export { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
 export { environment, variableName, variableValue } from "./environments.ts";
+export { hostileFilters } from "./hostile-filters.ts";
 export { firstInstant, instant, lastInstant, logPosition } from "./instants.ts";
 export { logEntry, logFilter, logInstant, logWord, newLogEntry } from "./log-filters.ts";
 export { type MountCase, mountDeclaration, mountPath, mounts } from "./mounts.ts";

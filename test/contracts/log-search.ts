@@ -11,10 +11,11 @@ import {
 } from "../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
+import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
 import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
-import { logFilter, newLogEntry } from "../arbitraries/index.ts";
+import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectError, expectOk } from "./support.ts";
@@ -107,6 +108,27 @@ export const logSearchCases: readonly Case[] = [
         expect(texts((await after(subject, scope, behind(instant))).entries)).toEqual(texts(later));
         const same = entries.filter((one) => one.instant >= instant);
         expect(texts((await after(subject, scope, before(instant))).entries)).toEqual(texts(same));
+      }
+    },
+  },
+  {
+    group: "cursor",
+    name: "a cursor that was cut short lies before its entry, wherever it is cut",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(
+        subject,
+        numbers(12).map((text) => line(scope, text)),
+      );
+      const { entries } = await newest(subject, scope);
+      for (const [index, entry] of entries.entries()) {
+        const cursor = cursorOf(entry);
+        const digits = cursor.slice(0, -"+00:00".length);
+        for (let end = digits.indexOf(".") + 2; end < digits.length; end++) {
+          const place = parseCursor(`${digits.slice(0, end)}+00:00`) as LogPosition;
+          const behindIt = texts((await after(subject, scope, place)).entries);
+          expect(behindIt.slice(-(numbers(12).length - index))).toEqual(numbers(12).slice(index));
+        }
       }
     },
   },
@@ -209,6 +231,43 @@ export const logSearchCases: readonly Case[] = [
         ),
         { numRuns: 10 },
       );
+    },
+  },
+  {
+    group: "filter",
+    name: "a filter may be as long as it likes, and finds what matches",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const json = { user: "ann", a: ["x", 1] };
+      await append(subject, [line(scope, "a timeout"), line(scope, "b"), { ...line(scope, ""), json }]);
+      const all = (await newest(subject, scope)).entries;
+      for (const text of hostileFilters) {
+        const filter = parseLogFilter(text, compile)._unsafeUnwrap();
+        const found = await newest(subject, scope, asking(filter));
+        expect(texts(found.entries), text.slice(0, 40)).toEqual(texts(all.filter(matcherOf(filter, compile))));
+      }
+    },
+  },
+  {
+    group: "room",
+    name: "a page of long lines has fewer of them and says so, and its cursor leads on",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const long = "x".repeat(256 * 1024);
+      const wanted = numbers(40).map((n) => `${n} ${long}`);
+      for (const text of wanted) await append(subject, [line(scope, text)]);
+      for (const filter of [everything, severe, { kind: "search", text: "x" } as const]) {
+        const some = filter === severe ? [] : wanted;
+        const found = await newest(subject, scope, asking(filter));
+        expect(texts(found.entries)).toEqual(some.slice(some.length - found.entries.length));
+        expect(found.partial).toBe(some.length > 0);
+        expect(found.entries.length).toBeLessThan(35);
+        const met = await Array.fromAsync(pages(subject, scope, () => asking(filter)));
+        expect(met.flatMap(({ entries }) => texts(entries))).toEqual(some);
+        const letters = met.map(({ entries }) => texts(entries).join("").length);
+        for (const sum of letters) expect(sum).toBeLessThan(9 * 1024 * 1024);
+        if (some.length > 0) expect(met[0]).toMatchObject({ partial: true });
+      }
     },
   },
   {

@@ -1,7 +1,8 @@
 /** The promises of `LogStore`. */
 import { expect } from "vitest";
 import { comparePositions } from "../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
+import { type LogEntry, messageOf, type NewLogEntry } from "../../core/domain/log-entry.ts";
+import { readLine } from "../../core/domain/log-line.ts";
 import type { LogScope } from "../../core/ports/log-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
@@ -40,6 +41,20 @@ export const logStoreCases: readonly Case[] = [
       ];
       await append(subject, entries);
       expect(await newest(subject, scope)).toMatchObject(entries);
+    },
+  },
+  {
+    group: "read",
+    name: "a line may nest as deep as it likes, and takes no other with it",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const nested = (levels: number) => `{"a":${"[".repeat(levels)}1${"]".repeat(levels)}}`;
+      const lines = ["before", nested(8000), nested(90), nested(100_000), "behind"];
+      await append(
+        subject,
+        lines.map((text) => ({ ...scope, logName: "stdout", ...readLine(text, "stdout") })),
+      );
+      expect((await newest(subject, scope)).map(messageOf)).toEqual(lines);
     },
   },
   {
