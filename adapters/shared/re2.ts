@@ -6,7 +6,7 @@ import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
  * Linear in the text, a search may still take the pattern's whole program for each letter: so it is where the automaton
  * has too many states to be kept. With more steps, a line of 256 KiB could take more than a second.
  */
-const MOST_STEPS = 120;
+const MOST_STEPS = 100;
 
 /** Words and alternatives, where nothing repeats and nothing stands for several letters: these have few states. */
 const PLAIN = /^(?:\(\?i\))?(?:[^\\.[*+?{]|\(\?:|\\[^\p{L}\p{N}])*$/u;

@@ -11,7 +11,9 @@ import type { Instant } from "../../core/domain/instant.ts";
 import { behind, ordinalCode } from "../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
+import type { LogFilter } from "../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
+import { catastrophicLines, catastrophicPatterns } from "../support/catastrophic.ts";
 import { type Bench, type Contender, median } from "./bench.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
@@ -120,6 +122,33 @@ export const logFilters: Bench = {
       ],
       [Symbol.asyncDispose]: async () => remove(),
     };
+  },
+};
+
+export const logPatterns: Bench = {
+  name: "log-patterns",
+  question: "the dearest of a hundred catastrophic patterns over a line of 256 KiB, in the store",
+  unit: "ms",
+  goals: [{ at: "most", bound: 1000 }],
+  prepare: async ({ small }) => {
+    const { folder, remove } = inFolder();
+    const search = (path: string, pattern: string): number => {
+      const filter: LogFilter = { kind: "compare", path: ["textPayload"], op: "=~", literal: { text: pattern } };
+      return timed(() => void scan({ path, scope, query: { filter, limit: 100, patience: 60_000 } }));
+    };
+    const [subject, ...peers] = catastrophicLines().map((text, index): Contender => {
+      const path = join(folder, `${index}.sqlite`);
+      const file = new LogFile(path);
+      const { json: _json, ...entry } = entryAt(0);
+      file.write([rowOf({ ...entry, text })]);
+      file.close();
+      const patterns = small ? catastrophicPatterns.slice(-3) : catastrophicPatterns;
+      return {
+        name: `${text.slice(0, 20)}…`,
+        measure: async () => Math.max(...patterns.map((pattern) => search(path, pattern))),
+      };
+    });
+    return { subject: subject as Contender, peers, [Symbol.asyncDispose]: async () => remove() };
   },
 };
 

@@ -8,7 +8,7 @@ import { deploy } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
 import { list } from "./list.ts";
 import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
-import { filterParse, logFilters, logPages } from "./logs-store.ts";
+import { filterParse, logFilters, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
 import { storageGet, storagePut } from "./storage.ts";
@@ -25,6 +25,7 @@ const benches: readonly Bench[] = [
   version,
   logPages,
   logFilters,
+  logPatterns,
   filterParse,
   logIngest,
   logDelay,

@@ -5,9 +5,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
+import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
+import type { Instant } from "../../../../core/domain/instant.ts";
+import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
@@ -88,17 +91,77 @@ test("a writer is held back while too much waits, and let go on when it is writt
   void held.then(() => {
     free = true;
   });
-  await vi.advanceTimersByTimeAsync(100);
+  await vi.advanceTimersByTimeAsync(199);
   expect(free).toBe(false);
-  await vi.advanceTimersByTimeAsync(150);
-  for (let n = 0; n < 30; n++) await vi.advanceTimersByTimeAsync(1);
-  expect(free).toBe(true);
+  while (!free) {
+    expect(onDisk()).toBeLessThanOrEqual(10_001);
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(onDisk()).toBeGreaterThan(10_000);
   expect(logs.push(line(String(sent++)))).toBeUndefined();
   logs.flush();
   expect(onDisk()).toBe(sent);
   const newest = (await logs.newest(scope, every()))._unsafeUnwrap().entries.map(({ text }) => Number(text));
   expect(newest).toEqual(Array.from({ length: 1000 }, (_, n) => sent - 1000 + n));
   expect(complaints).toEqual([]);
+});
+
+test("long lines hold the writer back sooner, and are written a few at a time", async () => {
+  const write = vi.spyOn(LogFile.prototype, "write");
+  const long = "x".repeat(256 * 1024);
+  let held: Promise<void> | undefined;
+  let sent = 0;
+  for (; held === undefined; sent++) held = logs.push(line(long));
+  expect(sent).toBe(64);
+  let free = false;
+  void held.then(() => {
+    free = true;
+  });
+  await vi.advanceTimersByTimeAsync(200);
+  expect(free).toBe(false);
+  await vi.advanceTimersByTimeAsync(20);
+  expect(free).toBe(true);
+  expect(onDisk()).toBe(64);
+  expect(new Set(write.mock.calls.map(([rows]) => rows.length))).toEqual(new Set([4]));
+});
+
+test("reading writes what waits a batch at a time, and the loop turns between", async () => {
+  const write = vi.spyOn(LogFile.prototype, "write");
+  for (let n = 0; n < 2500; n++) void logs.push(line(String(n)));
+  const page = logs.newest(scope, every(1));
+  expect(write).toHaveBeenCalledTimes(1);
+  expect((await page)._unsafeUnwrap().entries.map(({ text }) => text)).toEqual(["2499"]);
+  expect(write.mock.calls.map(([rows]) => rows.length)).toEqual([1000, 1000, 500]);
+});
+
+test("accounts take turns in being written", async () => {
+  const write = vi.spyOn(LogFile.prototype, "write");
+  for (let n = 0; n < 3000; n++) void logs.push(line(String(n)));
+  void logs.push({ ...line("quiet"), owner: "quiet" as AccountId });
+  await vi.advanceTimersByTimeAsync(201);
+  expect(write.mock.calls.map(([rows]) => rows.length).slice(0, 3)).toEqual([1000, 1, 1000]);
+});
+
+test("an entry that cannot be written is lost alone, and that is said", async () => {
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level++) deep = [deep];
+  void logs.push(line("before"));
+  void logs.push({ ...scope, severity: "INFO", logName: "stdout", json: { deep } });
+  expect((await logs.append([{ ...line(""), json: { big: 1n } }])).isErr()).toBe(true);
+  void logs.push(line("behind"));
+  expect((await logs.newest(scope, every(10)))._unsafeUnwrap().entries.map(({ text }) => text)).toEqual([
+    "before",
+    "behind",
+  ]);
+  expect(complaints).toHaveLength(2);
+});
+
+test("a row that the file refuses takes no other of its batch with it", () => {
+  const file = new LogFile(join(folder, "one.sqlite"));
+  const row = (ns: bigint) => rowOf({ ...line(String(ns)), instant: ns as Instant, code: ordinalCode(0) });
+  expect(file.write([row(1n), row(1n), row(2n)])).toHaveLength(1);
+  expect(file.newest(scope, 10).entries.map(({ text }) => text)).toEqual(["1", "2"]);
+  file.close();
 });
 
 test("a file that cannot be written loses its batch, says so, and takes the next", async () => {

@@ -1,0 +1,55 @@
+/** Few places, shared by who: nobody has two, nobody waits for ever, and who gives up is no burden. */
+import { expect, test } from "vitest";
+import { Turns } from "../../../../adapters/local/logs/turns.ts";
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Work that begins in its turn and ends when it is told to. */
+const worksOf = (turns: Turns) => {
+  const running: string[] = [];
+  const ends = new Map<string, () => void>();
+  const begin = (who: string, name: string, signal?: AbortSignal) =>
+    turns.take(who, signal, async () => {
+      running.push(name);
+      await new Promise<void>((resolve) => ends.set(name, resolve));
+      running.splice(running.indexOf(name), 1);
+      return name;
+    });
+  const end = async (name: string) => {
+    ends.get(name)?.();
+    await settled();
+  };
+  return { running, begin, end };
+};
+
+test("one account has one place at a time, whoever else waits; the others' come first", async () => {
+  const { running, begin, end } = worksOf(new Turns(2));
+  const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1"), begin("c", "c1")];
+  await settled();
+  expect(running).toEqual(["a1", "b1"]);
+  await end("b1");
+  expect(running).toEqual(["a1", "c1"]);
+  await end("a1");
+  expect(running).toEqual(["c1", "a2"]);
+  await end("a2");
+  await end("c1");
+  expect(running).toEqual(["a3"]);
+  await end("a3");
+  expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "b1", "c1"]);
+});
+
+test("work that fails makes room, and who gives up before its turn never begins", async () => {
+  const turns = new Turns(1);
+  const { running, begin, end } = worksOf(turns);
+  await expect(turns.take("a", undefined, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+  const first = begin("a", "a1");
+  const given = new AbortController();
+  const gone = begin("b", "b1", given.signal);
+  const next = begin("c", "c1");
+  given.abort(new Error("nobody waits"));
+  await expect(gone).rejects.toThrow("nobody waits");
+  await end("a1");
+  expect(running).toEqual(["c1"]);
+  await end("c1");
+  expect([await first, await next]).toEqual(["a1", "c1"]);
+});
