@@ -66,7 +66,8 @@ const exactly = (_key: string, value: unknown, { source }: { readonly source?: s
 const objectOf = (line: string): JsonPayload | undefined => {
   try {
     const json = JSON.parse(line) as JsonPayload;
-    if (isDeeper(json, MOST_LEVELS)) return undefined;
+    // Each level takes two letters at least: most lines need no look.
+    if (line.length > 2 * MOST_LEVELS && isDeeper(json, MOST_LEVELS)) return undefined;
     return /\d{16}/.test(line) ? (JSON.parse(line, exactly) as JsonPayload) : json;
   } catch {
     return undefined;

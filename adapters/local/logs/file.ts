@@ -12,7 +12,7 @@ import { pageRoom } from "../../../core/domain/log-page-room.ts";
 import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
 import { transaction } from "../state/database.ts";
 import { Retention } from "./retention.ts";
-import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type Row } from "./rows.ts";
+import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type NewRow, type Row } from "./rows.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS entries (
@@ -80,7 +80,7 @@ export class LogFile {
   }
 
   /** Why rows could not be written, one cause for each; the others were. */
-  write(rows: readonly Row[]): readonly unknown[] {
+  write(rows: readonly NewRow[]): readonly unknown[] {
     const failed: unknown[] = [];
     transaction(this.#db, () => {
       for (const row of rows)

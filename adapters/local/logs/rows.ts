@@ -26,6 +26,9 @@ export interface Row {
   http: string | null;
 }
 
+/** A row as it is written: numbers where they are small, for it is made for every line. */
+export type NewRow = Omit<Row, "ord" | "severity"> & { readonly ord: number; readonly severity: number };
+
 export type Key = Pick<Row, "ns" | "ord">;
 
 type Contents = Pick<Row, "text" | "json" | "http">;
@@ -37,11 +40,11 @@ export const lettersOf = ({ text, json, http }: Contents): number =>
 const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
 
 /** Throws where the entry has what JSON cannot say. */
-export const rowOf = (entry: LogEntry): Row => ({
+export const rowOf = (entry: LogEntry): NewRow => ({
   service: entry.service,
   ns: entry.instant,
-  ord: BigInt(entry.code),
-  severity: BigInt(severities[entry.severity]),
+  ord: Number(entry.code),
+  severity: severities[entry.severity],
   log: entry.logName,
   revision: entry.revision ?? null,
   instance: entry.instance ?? null,

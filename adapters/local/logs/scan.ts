@@ -66,12 +66,12 @@ const collector = ({ scope, query }: Search, exact: boolean, clock: Watch, found
     if (!hasRoom(lettersOf(row))) return "room";
     return found.push(entry) === query.limit ? "limit" : undefined;
   };
-  let before: Key | undefined;
+  let before: Row | undefined;
   return (rows: Iterable<unknown>): End | undefined => {
     for (const row of rows as Iterable<Row>) {
       const why = judge(row);
       if (why === "room") return { why, ...(before === undefined ? {} : { last: before }) };
-      before = { ns: row.ns, ord: row.ord };
+      before = row;
       if (why !== undefined) return { why, last: before };
       if (clock.isOverAfter(row)) return { why: "time", last: before };
     }

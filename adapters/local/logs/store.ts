@@ -17,7 +17,7 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/po
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
 import { LogFile } from "./file.ts";
-import { lettersOf, type Row, rowOf } from "./rows.ts";
+import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
@@ -52,7 +52,7 @@ interface AccountLog {
   readonly file: LogFile;
   /** The place of the last entry of each service. */
   readonly last: Map<string, LogPosition>;
-  waiting: Row[];
+  waiting: NewRow[];
 }
 
 const ENDING = ".sqlite";
@@ -62,7 +62,7 @@ const fileName = (owner: AccountId): string =>
   `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}${ENDING}`;
 
 /** The first rows, one at least, as many as one write takes. */
-const batchOf = (rows: readonly Row[]): readonly Row[] => {
+const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   let letters = 0;
   const end = rows.findIndex((row, index) => {
     letters += lettersOf(row);
@@ -77,7 +77,7 @@ export class LocalLogs implements LogStore {
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #searches = new Searches();
   readonly #retention: NodeJS.Timeout;
-  #waiting: Amount = { entries: 0, letters: 0 };
+  readonly #waiting = { entries: 0, letters: 0 };
   #closed = false;
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
@@ -178,7 +178,7 @@ export class LocalLogs implements LogStore {
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
       account.waiting.push(row);
-      this.#count(1, [row]);
+      this.#count(1, lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
       return false;
@@ -187,12 +187,9 @@ export class LocalLogs implements LogStore {
     return true;
   }
 
-  #count(sign: 1 | -1, rows: readonly Row[]): void {
-    const letters = rows.reduce((sum, row) => sum + lettersOf(row), 0);
-    this.#waiting = {
-      entries: this.#waiting.entries + sign * rows.length,
-      letters: this.#waiting.letters + sign * letters,
-    };
+  #count(entries: number, letters: number): void {
+    this.#waiting.entries += entries;
+    this.#waiting.letters += letters;
   }
 
   #account(owner: AccountId): AccountLog {
@@ -250,9 +247,9 @@ export class LocalLogs implements LogStore {
       this.#lost(batch.length, cause);
     }
     account.waiting = account.waiting.slice(batch.length);
-    const before = this.#waiting;
-    this.#count(-1, batch);
-    return { entries: batch.length, letters: before.letters - this.#waiting.letters };
+    const letters = batch.reduce((sum, row) => sum + lettersOf(row), 0);
+    this.#count(-batch.length, -letters);
+    return { entries: batch.length, letters };
   }
 
   /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
