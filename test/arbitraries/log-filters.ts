@@ -164,7 +164,7 @@ const term = (): fc.Arbitrary<LogFilter> =>
     fc
       .constantFrom<FieldPath>(...any, ["textPayload"], ["jsonPayload"], ["httpRequest"], ["httpRequest", "userAgent"])
       .map((path): LogFilter => ({ kind: "exists", path })),
-    literal().map((text): LogFilter => ({ kind: "search", text })),
+    fc.oneof(literal(), fc.constantFrom("cloud_run", "app")).map((text): LogFilter => ({ kind: "search", text })),
     fc.constantFrom("stdout", "REQUESTS", "nope").map((id): LogFilter => ({ kind: "log_id", id })),
   );
 
