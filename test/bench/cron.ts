@@ -44,8 +44,8 @@ export const cronLateness: Bench = {
       // A second before the next full minute.
       clock.set(59_000 - (millisOf(clock.now()) % 60_000));
       const scheduler = new LocalScheduler({ rows: new ScheduleRows(db), clock, logger, log: quiet, urlOf: () => url });
-      for (let n = 0; n < SCHEDULES; n++)
-        await scheduler.put({
+      for (let n = 0; n < SCHEDULES; n++) {
+        const set = await scheduler.put({
           name: `app-${n}` as DeploymentName,
           owner: "acme" as AccountId,
           schedule: { cron: "* * * * *", timezone: "Europe/Paris" },
@@ -53,6 +53,8 @@ export const cronLateness: Bench = {
           url,
           maxSeconds: 60,
         });
+        if (set.isErr()) throw new Error(set.error.message);
+      }
       await fired;
       scheduler.close();
       return lateness.sort((a, b) => a - b)[Math.ceil(SCHEDULES * 0.99) - 1] as number;

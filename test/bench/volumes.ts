@@ -68,7 +68,8 @@ export const volumeList: Bench = {
     const memory = createMemoryProvider();
     const { provider } = memory;
     const account = parseAccount("acme") as AccountId;
-    for (let n = 0; n < 1000; n++) await provider.volumes.create(account, `volume-${n}` as VolumeName);
+    for (let n = 0; n < 1000; n++)
+      (await provider.volumes.create(account, `volume-${n}` as VolumeName))._unsafeUnwrap();
     const template = {
       ...{ owner: account, port: 8080, memory: 1 << 30, cpu: 1, timeout: 60, concurrency: 80, maxInstances: 0 },
       ...{ sessionAffinity: false, useHttp2: false, schedule: null, cronToken: "token", env: {} },

@@ -6,7 +6,7 @@ import type { ObjectPath } from "../../core/domain/object-path.ts";
 import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, deployed, expectOk, rollOut, serviceOf, templateFor } from "./support.ts";
-import { everyObject, newVolume, put, soon, textOf, volumesOf } from "./volume-steps.ts";
+import { everyObject, newVolume, put, soon, textOf, uploadUrl, volumesOf } from "./volume-steps.ts";
 
 type Case = ContractCase<ProviderSubject>;
 
@@ -148,9 +148,8 @@ const cases: readonly Omit<Case, "group">[] = [
           expect((await fetch(grant.url)).status).toBe(404);
         }
       // Put where a link leads: refused, or in the link's own place.
-      await volumesOf(subject)
-        .grantUpload(volume, "link3/planted" as ObjectPath, soon())
-        .map(({ url }) => fetch(url, { method: "PUT", body: "x" }));
+      const planted = await uploadUrl(subject, volume, "link3/planted");
+      await fetch(planted, { method: "PUT", body: "x" });
       expect((await everyObject(subject, other, 100)).map((one) => one.path)).toEqual(["secret"]);
       const mounts = [mountOf(volume, freshPath(), { subPath: "link1" })];
       const name = subject.name();

@@ -84,7 +84,7 @@ const times = () => fires.map((headers) => headers["x-cron-time"]);
 
 test("a fire is POST /cron at its time, with the token and the time that was scheduled", async () => {
   const { scheduler, pass, entries, close } = start();
-  scheduler.put(job("5 0 * * *"));
+  (await scheduler.put(job("5 0 * * *")))._unsafeUnwrap();
   await pass(4 * MINUTE, 0);
   await pass(MINUTE, 1);
   expect(fires).toMatchObject([{ "x-cron-token": "the-token", "x-cron-time": "2026-01-01T00:05:00+00:00" }]);
@@ -99,7 +99,7 @@ test("a fire is POST /cron at its time, with the token and the time that was sch
 test("a 5xx, and no answer, is tried again after 5, 10 and 20 seconds, and then given up", async () => {
   answers = [500, undefined, 503, 500];
   const { scheduler, pass, outcomes, close, time } = start();
-  scheduler.put(job("1 0 * * *", { maxSeconds: 1 }));
+  (await scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
   await pass(30_000, 1);
   await time.advance(4999);
   expect(fires).toHaveLength(1);
@@ -122,7 +122,7 @@ test("a 5xx, and no answer, is tried again after 5, 10 and 20 seconds, and then 
 test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
   answers = [500, 200, 404];
   const { scheduler, pass, outcomes, close } = start();
-  scheduler.put(job("* * * * *"));
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
   await pass(5000, 2);
   await pass(55_000, 3);
@@ -138,7 +138,7 @@ test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
 test("a run that goes on does not hold back the next one", async () => {
   answers = [undefined];
   const { scheduler, pass, time, close } = start();
-  scheduler.put(job("* * * * *", { maxSeconds: 1800 }));
+  (await scheduler.put(job("* * * * *", { maxSeconds: 1800 })))._unsafeUnwrap();
   await time.advance(30_000);
   await eventually(() => expect(fires).toHaveLength(1));
   await pass(MINUTE, 1);
@@ -149,11 +149,11 @@ test("a run that goes on does not hold back the next one", async () => {
 test("a schedule that is replaced or removed fires by its old times no more, and is not tried again", async () => {
   answers = [500];
   const { scheduler, pass, rows, close } = start();
-  scheduler.put(job("* * * * *"));
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
-  scheduler.remove(job(""));
+  (await scheduler.remove(job("")))._unsafeUnwrap();
   await pass(10 * MINUTE, 1);
-  scheduler.put(job("0 1 * * *"));
+  (await scheduler.put(job("0 1 * * *")))._unsafeUnwrap();
   await pass(10 * MINUTE, 1);
   await pass(60 * MINUTE, 2);
   expect(times()).toEqual(["2026-01-01T00:01:00+00:00", "2026-01-01T01:00:00+00:00"]);
@@ -163,7 +163,7 @@ test("a schedule that is replaced or removed fires by its old times no more, and
 
 test("a clock that is set back fires the minutes that come again, and one that is right by a hair none twice", async () => {
   const { scheduler, clock, pass, close } = start();
-  scheduler.put(job("* * * * *"));
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
   await pass(30_000, 1);
   clock.set(-200);
   await pass(10_000, 1);
@@ -175,7 +175,7 @@ test("a clock that is set back fires the minutes that come again, and one that i
 
 test("what a jump forward skips is not made up for; what comes next is made", async () => {
   const { scheduler, clock, pass, close } = start();
-  scheduler.put(job("*/5 * * * *"));
+  (await scheduler.put(job("*/5 * * * *")))._unsafeUnwrap();
   clock.set(32 * MINUTE);
   await pass(15_000, 0);
   await pass(3 * MINUTE, 1);
@@ -185,8 +185,8 @@ test("what a jump forward skips is not made up for; what comes next is made", as
 
 test("the schedules of what is deployed are followed again after a start, and no others", async () => {
   const first = start();
-  first.scheduler.put(job("1 0 * * *"));
-  first.scheduler.put(job("1 0 * * *", { name: "stale" as DeploymentName }));
+  (await first.scheduler.put(job("1 0 * * *")))._unsafeUnwrap();
+  (await first.scheduler.put(job("1 0 * * *", { name: "stale" as DeploymentName })))._unsafeUnwrap();
   first.close();
   const second = start([job("2 0 * * *")]);
   expect(second.rows.all().map(({ name, schedule }) => [name, schedule.cron])).toEqual([["app", "2 0 * * *"]]);
