@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { issue } from "../../core/domain/issue.ts";
 import { parseStrictJson } from "../../core/domain/strict-json.ts";
 import { type ControlPlaneError, invalidInput } from "../../core/errors.ts";
-import type { Endpoint } from "./endpoints.ts";
+import type { Endpoint } from "./endpoints/index.ts";
 
 const JSON_BODY_BYTES = 1024 * 1024;
 

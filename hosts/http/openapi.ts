@@ -3,7 +3,7 @@ import { z } from "zod";
 import { detailSchema } from "../../core/domain/answers.ts";
 import { issueTypes } from "../../core/domain/issue.ts";
 import { projectFields } from "../../core/domain/project-file.ts";
-import { type Endpoint, endpoints } from "./endpoints.ts";
+import { type Endpoint, endpoints } from "./endpoints/index.ts";
 
 type Json = Record<string, unknown>;
 

@@ -14,7 +14,7 @@ import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
-import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
+import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints/index.ts";
 import { errorResponse, type Place } from "./error-response.ts";
 import { healthRoutes } from "./health-routes.ts";
 import { refuseOtherMethods } from "./other-methods.ts";

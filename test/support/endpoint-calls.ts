@@ -1,5 +1,5 @@
 /** A call of each endpoint that is all right as far as the request goes; a new endpoint needs one here. */
-import { endpoints } from "../../hosts/http/endpoints.ts";
+import { endpoints } from "../../hosts/http/endpoints/index.ts";
 import type { Answer, CallOptions, TestApi } from "./api.ts";
 import { sourceOf } from "./archives.ts";
 import { deployForm } from "./record-stream.ts";

@@ -1,6 +1,6 @@
 /** JSON bodies: one object, each key once, no unknown ones, at most 1 MiB, and called what they are. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { endpoints } from "../../../hosts/http/endpoints/index.ts";
 import { serveMemory } from "../../support/api.ts";
 import { openRaw } from "../../support/clients.ts";
 import { sampleOf } from "../../support/endpoint-calls.ts";

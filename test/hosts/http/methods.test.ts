@@ -1,6 +1,6 @@
 /** Unknown paths are 404; a method that a path does not have is 405 and names those it has. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { endpoints } from "../../../hosts/http/endpoints/index.ts";
 import { serveMemory } from "../../support/api.ts";
 import { sendRaw } from "../../support/clients.ts";
 import { detailOf } from "../../support/refusals.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { deployFields } from "../../../core/domain/deploy-fields.ts";
 import { deployReasons } from "../../../core/domain/deploy-reason.ts";
 import { issueTypes } from "../../../core/domain/issue.ts";
-import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { endpoints } from "../../../hosts/http/endpoints/index.ts";
 import { serveMemory } from "../../support/api.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
