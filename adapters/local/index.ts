@@ -8,32 +8,28 @@
  * ```
  */
 import { randomUUID } from "node:crypto";
-import { readdirSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { JWK } from "jose";
-import type { AccountId } from "../../core/domain/account.ts";
-import { timestampOf } from "../../core/domain/instant.ts";
 import { deployLimits } from "../../core/domain/limits.ts";
-import { deployEntry } from "../../core/domain/log-entry.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
-import { createIdentity, generateSigningKey, type JwtIssuer } from "../identity/index.ts";
+import { createIdentity, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
-import { HALF } from "./builder/node.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
 import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { LocalScheduler } from "./cron/scheduler.ts";
+import { keptSigningKey, silent } from "./identity.ts";
 import { Ingress } from "./ingress/index.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
+import { endInterrupted, sweepCache } from "./recovery.ts";
 import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
@@ -71,44 +67,6 @@ export interface LocalProvider {
   /** Stops every instance, within the drain and grace times, and closes everything. */
   close(): Promise<void>;
 }
-
-const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-/** Ends what a crash interrupted with `interrupted`, where its owner will look for it. */
-const endInterrupted = (rows: ServiceRows, notes: DeployNotes, logs: LocalLogs, clock: Clock): void => {
-  const now = timestampOf(clock.now());
-  rows.recover(now);
-  const interrupted = notes.unfinished();
-  const news = {
-    status: "ERROR",
-    reason: "interrupted",
-    message: "The server stopped while the deploy ran; deploy again.",
-  } as const;
-  for (const { owner, name, deployId } of interrupted) void logs.push(deployEntry(owner, name, deployId, news));
-  // Before they count as ended, so that another kill loses none of them.
-  logs.flush();
-  const { status, reason } = news;
-  for (const deploy of interrupted)
-    notes.note({ ...deploy, status, reason, finishedAt: now }, rows.get(deploy.name)?.owner === deploy.owner);
-};
-
-/** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */
-const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>): Promise<void> => {
-  const folders = (path: string): string[] => {
-    try {
-      return readdirSync(path).map((name) => join(path, name));
-    } catch {
-      return [];
-    }
-  };
-  for (const account of folders(cacheDir)) {
-    for (const venv of folders(join(account, "venvs"))) if (!needed.has(venv)) await removeTree(venv);
-    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await removeTree(kept);
-  }
-};
-
-const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
-  JSON.parse(await settings.getOrMake("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
 
 /** Where signed URLs lead: the shared port, under a name of its own where there is a domain. */
 const storageBase = ({ domain }: LocalConfig, port: number): string =>
@@ -268,25 +226,5 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   };
 };
 
-export interface FolderIdentity {
-  readonly identity: Identity;
-  /** True where the folder has keys of an account other than this one. */
-  hasOtherAccounts(account: AccountId): boolean;
-  close(): void;
-}
-
-/** The credentials of a data folder without its engine; also while a server runs on it. */
-export const createLocalIdentity = (dataDir: string, logger: Logger = silent): FolderIdentity => {
-  const db = openState(resolve(dataDir));
-  const keys = createKeyRows(db);
-  const identity = createIdentity({
-    records: keys,
-    loadSigningKey: keptSigningKey(new SettingRows(db)),
-    clock: createSystemClock(),
-    ids: randomIds,
-    logger,
-  });
-  return { identity, hasOtherAccounts: (account) => keys.hasOther(account), close: () => db.close() };
-};
-
 export { type LocalConfig, localConfigSchema } from "./config.ts";
+export { createLocalIdentity, type FolderIdentity } from "./identity.ts";

@@ -12,7 +12,7 @@ import type { CallOptions } from "../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import { attempt } from "./attempt.ts";
 import type { Context } from "./context.ts";
-import { type DeployRequest, preparePlan, readDeclaration } from "./deploy.ts";
+import { type DeployRequest, preparePlan, readDeclaration } from "./deploy-prepare.ts";
 import type { DeployRun, Run } from "./deploy-run.ts";
 import type { Raw } from "./raw.ts";
 
