@@ -27,9 +27,9 @@ export interface Platform {
 }
 
 const coreSettings = (settings: ServeSettings): SettingsInput => {
-  const { deployments, instances, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
   return {
-    accountLimits: { deployments, instances, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
+    accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
     deployLimits: {
       buildDeadline: settings.buildSeconds * 1000,
       listenDeadline: settings.listenSeconds * 1000,

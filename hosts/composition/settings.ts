@@ -31,6 +31,7 @@ export const serveShape = {
   ...engine,
   deployments: count(accountLimits.deployments, "Deployments an account."),
   instances: count(accountLimits.instances, "Instances an account, all its deployments together."),
+  volumes: count(accountLimits.volumes, "Volumes an account."),
   buildsAtOnce: count(accountLimits.buildsAtOnce, "Builds of one account at once."),
   uploadsAtOnce: count(accountLimits.uploadsAtOnce, "Uploads of one account at once."),
   requestsPerMinute: count(accountLimits.requestsPerMinute, "API requests of one account a minute."),
