@@ -10,7 +10,7 @@ interface Issue {
 /** A refusal by the platform, with its status for those who care. */
 export class Refused extends CommandError {
   readonly status: number;
-  /** Seconds after which it may be tried again, where the platform says so. */
+  /** Seconds after which the platform asks to be tried again. */
   readonly retryAfter: number | undefined;
   constructor(status: number, message: string, retryAfter?: number) {
     super(message);
@@ -18,6 +18,9 @@ export class Refused extends CommandError {
     this.retryAfter = retryAfter;
   }
 }
+
+/** Nothing answered, or the connection broke: it may go well another time. */
+export class Unreachable extends CommandError {}
 
 const issueWords = ({ loc, msg }: Issue): string => {
   const field = loc.slice(1).join(".");
@@ -39,6 +42,13 @@ export const refusalWords = (status: number, body: unknown): string => {
       ? detail
       : `The platform answered ${status}.`;
   return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
+};
+
+/** The refusal that a response is; reads its body. */
+export const refusalOf = async (response: Response): Promise<Refused> => {
+  const after = Number(response.headers.get("retry-after") ?? Number.NaN);
+  const words = refusalWords(response.status, await response.json().catch(() => null));
+  return new Refused(response.status, words, Number.isFinite(after) ? after : undefined);
 };
 
 const failedWords = (url: string, error: unknown): string => {
@@ -86,7 +96,7 @@ export class Client {
       return await fetch(this.#account.url + path, options as RequestInit);
     } catch (error) {
       if (init.signal?.aborted === true) throw error;
-      throw new CommandError(failedWords(this.#account.url, error));
+      throw new Unreachable(failedWords(this.#account.url, error));
     }
   }
 
@@ -99,9 +109,7 @@ export class Client {
   async expectOk(path: string, init: CallInit = {}): Promise<Response> {
     const response = await this.open(path, init);
     if (response.ok) return response;
-    const words = refusalWords(response.status, await response.json().catch(() => null));
-    const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
-    throw new Refused(response.status, words, seconds >= 0 ? seconds : undefined);
+    throw await refusalOf(response);
   }
 }
 

@@ -12,7 +12,9 @@ export interface Ran {
 export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  readonly stdin?: string;
+  readonly stdin?: string | Uint8Array;
+  /** Standard input is a terminal, at which this is typed. */
+  readonly typed?: string;
   readonly signal?: AbortSignal;
   /** Output goes to a terminal of this width. */
   readonly columns?: number;
@@ -21,12 +23,18 @@ export interface RunOptions {
 }
 
 const sink = (columns: number | undefined, onOutput?: (text: string) => void) => {
-  const written: string[] = [];
-  const write = (text: string) => {
-    written.push(text);
-    onOutput?.(text);
+  const written: Uint8Array[] = [];
+  const write = (piece: string | Uint8Array) => {
+    written.push(Buffer.from(piece));
+    onOutput?.(piece.toString());
   };
-  return { write, isTTY: columns !== undefined, columns, text: () => written.join("") };
+  return { write, isTTY: columns !== undefined, columns, text: () => Buffer.concat(written).toString() };
+};
+
+const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
+  const text = typed ?? stdin;
+  const stream = Readable.from(text === undefined ? [] : [text]);
+  return Object.assign(stream, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
 };
 
 /** A terminal, or a pipe where it has no width, and what was written to it. */
@@ -36,7 +44,7 @@ export const terminal = (options: RunOptions = {}) => {
   const io: Io = {
     stdout,
     stderr,
-    stdin: Readable.from(options.stdin === undefined ? [] : [options.stdin]) as unknown as NodeJS.ReadStream,
+    stdin: stdinOf(options),
     env: { HOME: "/nonexistent", ...options.env },
     cwd: options.cwd ?? process.cwd(),
     signal: options.signal ?? new AbortController().signal,

@@ -1,0 +1,104 @@
+/** What goes wrong while an object is sent: said in words, with the earlier object left as it was. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { expect, test } from "vitest";
+import { Client } from "../../../hosts/cli/client.ts";
+import { type Source, uploadObject } from "../../../hosts/cli/volume/upload.ts";
+import { serveApi } from "../../support/api.ts";
+import { folderWith } from "../../support/folders.ts";
+import { startLocal } from "../../support/local-platform.ts";
+import { atPort, serveMeddling } from "../../support/meddling-api.ts";
+import { portside } from "../../support/terminal.ts";
+import { serveVolume } from "../../support/volume-cli.ts";
+
+const sourceOf = (size: number, open: Source["open"]): Source => ({ name: "file", size, open });
+
+test.each([
+  [
+    "that becomes shorter",
+    "became shorter",
+    sourceOf(10, async function* () {
+      yield "12345";
+    }),
+  ],
+  [
+    "that cannot be read on",
+    "input/output error",
+    sourceOf(10, async function* () {
+      yield "12345";
+      throw new Error("EIO: input/output error, read");
+    }),
+  ],
+])("a file %s is given up at once", async (_, words, source) => {
+  await using cli = await serveVolume();
+  await cli.write("file", "before");
+  const client = new Client({ url: cli.api.url, apiKey: await cli.api.key() });
+  let moved = 0;
+  const { signal } = new AbortController();
+  const sent = uploadObject(client, { volume: "data", path: "file" }, source, signal, (bytes) => {
+    moved += bytes;
+  });
+  await expect(sent).rejects.toThrow(words);
+  expect(moved).toBe(0);
+  expect(String(await cli.read("file"))).toBe("before");
+});
+
+/** Hands out URLs of a storage that answers like this. */
+const serveStorageOf = async (answer: RequestListener) => {
+  const cli = await serveVolume();
+  const storage = createServer(answer).listen(0, "127.0.0.1");
+  await once(storage, "listening");
+  const { port } = storage.address() as { port: number };
+  const front = await serveMeddling(cli.api.url, (path, { json, ...rest }) => {
+    const grant = json as { url?: string };
+    return { ...rest, json: /load$/.test(path) && grant.url ? { ...grant, url: atPort(grant.url, port) } : json };
+  });
+  return {
+    cli,
+    env: { PORTSIDE_URL: front.url },
+    [Symbol.asyncDispose]: async () => {
+      storage.closeAllConnections();
+      storage.close();
+      await front[Symbol.asyncDispose]();
+      await cli[Symbol.asyncDispose]();
+    },
+  };
+};
+
+test.each([
+  [507, JSON.stringify({ detail: "The storage is full; nothing was written." }), "The storage is full"],
+  [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
+  [412, "<Error>not JSON</Error>", "The platform answered 412."],
+])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
+  await using served = await serveStorageOf((_req, res) => {
+    res.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  using folder = folderWith({ file: "x".repeat(20_000_000) });
+  const { code, stderr } = await served.cli.volume(["put", "data", "file"], { cwd: folder.path, env: served.env });
+  expect(code).toBe(1);
+  expect(stderr).toContain(words);
+});
+
+test("a storage that is busy is asked again", async () => {
+  let asked = 0;
+  await using served = await serveStorageOf((req, res) => {
+    req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());
+  });
+  using folder = folderWith({ file: "x" });
+  const ran = await served.cli.volume(["put", "data", "file"], { cwd: folder.path, env: served.env });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(asked).toBe(2);
+});
+
+test("on a file tree, what is in the way is named", async () => {
+  await using platform = await startLocal();
+  await using api = await serveApi(platform.local.ports);
+  using folder = folderWith({ a: "1" });
+  const options = { cwd: folder.path, env: { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() } };
+  const volume = (...args: string[]) => portside(["volume", ...args], options);
+  await volume("create", "data");
+  expect(await volume("put", "data", "a", "x")).toMatchObject({ code: 0 });
+  const { code, stderr } = await volume("put", "data", "a", "x/y");
+  expect(code).toBe(1);
+  expect(stderr).toContain("'x/y' cannot be there together with 'x'");
+});
