@@ -9,8 +9,8 @@ import { safeText } from "./safe-text.ts";
 interface Entry {
   readonly summary: string;
   readonly aliases?: readonly string[];
-  /** Loaded when it is called, so that no command pays for another. */
-  load(): Promise<Command>;
+  /** Loaded when it is called, so that no command pays for another; the words behind it may name a part of it. */
+  load(words: readonly string[]): Promise<Command>;
 }
 
 const entries: Readonly<Record<string, Entry>> = {
@@ -35,6 +35,10 @@ const entries: Readonly<Record<string, Entry>> = {
     load: async () => (await import("./commands/remove.ts")).remove,
   },
   logs: { summary: "Show a deployment's log.", load: async () => (await import("./commands/logs.ts")).logs },
+  volume: {
+    summary: "Make, fill, empty and delete volumes.",
+    load: async (words) => (await import("./commands/volume.ts")).volumeCommand(words),
+  },
   keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./commands/keys.ts")).keys },
   token: {
     summary: "Print a short-lived bearer token.",
@@ -80,7 +84,7 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   }
   const found = find(["--version", "-V"].includes(word) ? "version" : word);
   if (found === undefined) throw unknownCommand(word);
-  const command = await found[1].load();
+  const command = await found[1].load(rest);
   const input = readInput(command, rest);
   if (!input.wantsHelp) return command.run(input, io);
   print(io, commandHelp(io, command, found[1].summary));

@@ -1,0 +1,74 @@
+/** `portside volume …`: finds the subcommand; each has its own words and its own help. */
+import { closest } from "../../../core/domain/closest.ts";
+import { type Command, columns } from "../command.ts";
+import { UsageError } from "../io.ts";
+
+interface Entry {
+  readonly summary: string;
+  load(): Promise<Command>;
+}
+
+const entries: Readonly<Record<string, Entry>> = {
+  create: { summary: "Make a volume.", load: async () => (await import("./volume/create.ts")).create },
+  ls: {
+    summary: "List your volumes, those in the trash, or the objects of one.",
+    load: async () => (await import("./volume/ls.ts")).ls,
+  },
+  put: { summary: "Send a file or a folder into a volume.", load: async () => (await import("./volume/put.ts")).put },
+  get: {
+    summary: "Fetch an object or a folder out of a volume.",
+    load: async () => (await import("./volume/get.ts")).get,
+  },
+  rm: { summary: "Delete objects.", load: async () => (await import("./volume/rm.ts")).rm },
+  delete: {
+    summary: "Delete a volume with all that is in it.",
+    load: async () => (await import("./volume/delete.ts")).deleteCommand,
+  },
+  restore: {
+    summary: "Bring a deleted volume back.",
+    load: async () => (await import("./volume/restore.ts")).restore,
+  },
+};
+
+const names = Object.keys(entries).join("|");
+
+const overview: Command = {
+  usage: `volume ${names}`,
+  options: {},
+  positionals: { min: 0, max: 0 },
+  notes: [
+    columns(Object.entries(entries).map(([name, { summary }]) => [name, summary] as const)),
+    "",
+    "portside volume put --help tells more about put, and so on.",
+  ],
+  run: async () => {
+    throw new UsageError(`What shall be done? portside volume ${names}; more with portside volume --help.`);
+  },
+};
+
+const unknown = (word: string): UsageError => {
+  const near = closest(word, Object.keys(entries));
+  const hint = near === undefined ? `; it is one of ${names}.` : `; did you mean '${near}'?`;
+  return new UsageError(`There is no 'volume ${word}'${hint}`);
+};
+
+/** The command that these words mean. One that was interrupted ends like a program that Ctrl-C has ended. */
+export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
+  const [word = "--help"] = words;
+  if (word.startsWith("-")) return overview;
+  const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
+  if (entry === undefined) throw unknown(word);
+  const command = await entry.load();
+  return {
+    ...command,
+    notes: [entry.summary, ...(command.notes ?? [])],
+    run: async (input, io) => {
+      try {
+        return await command.run(input, io);
+      } catch (error) {
+        if (io.signal.aborted) return 130;
+        throw error;
+      }
+    },
+  };
+};

@@ -1,0 +1,64 @@
+/** `portside volume put VOLUME SOURCE [PATH]` */
+import { findAccount } from "../../account.ts";
+import { Client } from "../../client.ts";
+import { type Command, clientOptions, type Input } from "../../command.ts";
+import { type Io, print, printJson } from "../../io.ts";
+import { atOnce } from "../../volume/at-once.ts";
+import { Bar } from "../../volume/bar.ts";
+import { folderWords } from "../../volume/objects.ts";
+import { counted, sizeWords } from "../../volume/size.ts";
+import { type Sending, type Sendings, sendingsOf } from "../../volume/sources.ts";
+import { uploadObject } from "../../volume/upload.ts";
+
+const totalOf = (sendings: readonly Sending[]): number | undefined => {
+  const sizes = sendings.map(({ source }) => source.size);
+  return sizes.some((size) => size === undefined)
+    ? undefined
+    : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+};
+
+const sendAll = async (client: Client, input: Input, io: Io, volume: string, { sendings, prefix }: Sendings) => {
+  const count = sendings.length;
+  const nameAt = (done: number) =>
+    prefix === undefined ? (sendings[0]?.source.name ?? "") : `${done} of ${counted(count, "file")}`;
+  const bar = new Bar(io, nameAt(0), totalOf(sendings));
+  let bytes = 0;
+  let done = 0;
+  try {
+    await atOnce(sendings, io.signal, async ({ path, source }, signal) => {
+      const size = await uploadObject(client, { volume, path }, source, signal, (moved) => bar.move(moved));
+      bytes += size;
+      bar.rename(nameAt(++done));
+      if (!input.flag("json")) return;
+      bar.end();
+      printJson(io, { volume, path, size });
+    });
+  } finally {
+    bar.end();
+  }
+  return bytes;
+};
+
+export const put: Command = {
+  usage: "volume put VOLUME SOURCE [PATH] [-r]",
+  options: {
+    ...clientOptions,
+    recursive: { type: "boolean", short: "r", description: "Send a folder, four files at once." },
+  },
+  positionals: { min: 3, max: 4 },
+  notes: [
+    "SOURCE is a file, a folder with -r, or - for standard input. PATH is the object's path, else the source's name.",
+    "A file goes into a PATH that ends with '/'; what is in a folder goes below PATH, '/' being the volume itself.",
+  ],
+  run: async (input, io) => {
+    const [, volume = "", given = "", wanted] = input.positionals;
+    const client = new Client(findAccount(io, input.text("url")));
+    const all = await sendingsOf(io, given, wanted, input.flag("recursive"));
+    const size = sizeWords(await sendAll(client, input, io, volume, all));
+    if (input.flag("json")) return 0;
+    const { sendings, prefix } = all;
+    const what = prefix === undefined ? `'${sendings[0]?.path}'` : counted(sendings.length, "file");
+    print(io, `Sent ${what}, ${size}, to ${folderWords(volume, prefix ?? "")}.`);
+    return 0;
+  },
+};

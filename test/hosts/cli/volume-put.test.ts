@@ -1,0 +1,191 @@
+/** `portside volume put` against the real HTTP API and the real storage endpoint. */
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { folderWith } from "../../support/folders.ts";
+import { serveMeddling } from "../../support/meddling-api.ts";
+import { serveVolume } from "../../support/volume-cli.ts";
+
+describe("one file", () => {
+  test.each([
+    [[], "report.txt"],
+    [["other.txt"], "other.txt"],
+    [["2026/"], "2026/report.txt"],
+    [["/"], "report.txt"],
+    [["a/b c%/ü"], "a/b c%/ü"],
+  ])("goes to %j as %s", async (path, expected) => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ "report.txt": "figures" });
+    const ran = await cli.volume(["put", "data", "report.txt", ...path], { cwd: folder.path });
+    expect(ran).toEqual({ code: 0, stdout: `Sent '${expected}', 7 B, to 'data'.\n`, stderr: "" });
+    expect(await cli.paths()).toEqual([expected]);
+    expect(String(await cli.read(expected))).toBe("figures");
+  });
+
+  test("that is empty is an empty object, and what was there is replaced", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ a: "" });
+    await cli.write("a", "before");
+    expect(await cli.volume(["put", "data", "a"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect((await cli.read("a"))?.length).toBe(0);
+  });
+
+  test("is a line of JSON with --json, and a bar on a terminal", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ a: "12" });
+    const json = await cli.volume(["put", "data", "a", "--json"], { cwd: folder.path });
+    expect(JSON.parse(json.stdout)).toEqual({ volume: "data", path: "a", size: 2 });
+    const { stderr } = await cli.volume(["put", "data", "a"], { cwd: folder.path, columns: 100 });
+    expect(stderr).toContain("a  100 % ▕██████████▏ 2 B of 2 B");
+    expect(stderr.endsWith("\r\u001b[2K")).toBe(true);
+  });
+
+  test.each([
+    ["nothing.txt", [], "There is no file 'nothing.txt'"],
+    [".", [], "send all that is in it with -r"],
+    ["a", ["/abs"], "no '/' at its start"],
+    ["a", ["x/../y"], "no '..' part"],
+    ["-", [], "Standard input has no name"],
+    ["-", ["folder/"], "Standard input has no name"],
+  ])("%s %j is bad usage", async (source, path, words) => {
+    using folder = folderWith({ a: "1" });
+    await using cli = await serveVolume();
+    const { code, stderr } = await cli.volume(["put", "data", source, ...path], { cwd: folder.path });
+    expect(code).toBe(2);
+    expect(stderr).toContain(words);
+  });
+
+  test("into a volume that is not there is refused: an upload never makes one", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ a: "1" });
+    const { code, stderr } = await cli.volume(["put", "dada", "a"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("You have no volume 'dada'");
+  });
+});
+
+test("standard input goes where it is told", async () => {
+  await using cli = await serveVolume();
+  expect(await cli.volume(["put", "data", "-", "in.txt"], { stdin: "from a pipe" })).toMatchObject({ code: 0 });
+  expect(String(await cli.read("in.txt"))).toBe("from a pipe");
+});
+
+describe("a folder", () => {
+  const files = { "index.html": "<p>", "css/a.css": "a", ".hidden": "h", "node_modules/x.js": "x" };
+
+  test.each([
+    [[], "site/"],
+    [["www"], "www/"],
+    [["www/"], "www/"],
+    [["/"], ""],
+  ])("goes with -r below %j", async (path, prefix) => {
+    await using cli = await serveVolume();
+    using folder = folderWith(Object.fromEntries(Object.entries(files).map(([name, text]) => [`site/${name}`, text])));
+    const ran = await cli.volume(["put", "data", "-r", "site", ...path], { cwd: folder.path });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(ran.stdout).toMatch(/^Sent 4 files, 6 B, to /);
+    expect((await cli.paths()).sort()).toEqual(
+      Object.keys(files)
+        .map((name) => prefix + name)
+        .sort(),
+    );
+    expect(String(await cli.read(`${prefix}css/a.css`))).toBe("a");
+  });
+
+  test("says each file with --json", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith(files);
+    const { stdout } = await cli.volume(["put", "data", "-r", ".", "/", "--json"], { cwd: folder.path });
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).path);
+    expect(lines.sort()).toEqual(Object.keys(files).sort());
+  });
+
+  test("has links followed that stay within it", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ "real/a": "1" });
+    symlinkSync("real", join(folder.path, "link"));
+    symlinkSync("real/a", join(folder.path, "b"));
+    expect(await cli.volume(["put", "data", "-r", ".", "/"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(await cli.paths()).toEqual(["b", "link/a", "real/a"]);
+  });
+
+  test("with links that lead out, links to nothing or round, and impossible names sends nothing, and says all", async () => {
+    await using cli = await serveVolume();
+    using outside = folderWith({ secret: "s" });
+    using folder = folderWith({ good: "1", "sub/a": "1", "back\\slash": "1", "line\nbreak": "1" });
+    symlinkSync(join(outside.path, "secret"), join(folder.path, "out"));
+    symlinkSync("nowhere", join(folder.path, "dangling"));
+    symlinkSync("..", join(folder.path, "sub", "round"));
+    const { code, stdout, stderr } = await cli.volume(["put", "data", "-r", ".", "/"], { cwd: folder.path });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    for (const words of [
+      "Nothing was sent",
+      "'out' is a link that leads out of the folder",
+      "'dangling' is a link to nothing",
+      "'sub/round' is a link to a folder that it is in",
+      "'back\\slash' cannot be so called in a volume: an object's path has no backslash",
+      "no control characters",
+    ])
+      expect(stderr).toContain(words);
+    expect(await cli.paths()).toEqual([]);
+  });
+
+  test("without a file in it is said", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    expect((await cli.volume(["put", "data", "-r", folder.path])).stderr).toContain("There is no file in");
+  });
+});
+
+describe("what the platform answers", () => {
+  test("an expired URL is replaced by a fresh one, once", async () => {
+    await using cli = await serveVolume();
+    let asked = 0;
+    const expired = (url: string) => url.replace(/expires=\d+/, "expires=1");
+    await using front = await serveMeddling(cli.api.url, (path, answer) => {
+      if (path !== "/v1/volume/upload") return answer;
+      const { url, ...rest } = answer.json as { url: string };
+      return { ...answer, json: { ...rest, url: ++asked === 1 ? expired(url) : url } };
+    });
+    using folder = folderWith({ a: "1" });
+    const env = { PORTSIDE_URL: front.url };
+    expect(await cli.volume(["put", "data", "a"], { cwd: folder.path, env })).toMatchObject({ code: 0 });
+    expect(asked).toBe(2);
+    await using always = await serveMeddling(cli.api.url, (path, answer) => {
+      if (path !== "/v1/volume/upload") return answer;
+      const { url, ...rest } = answer.json as { url: string };
+      return { ...answer, json: { ...rest, url: expired(url) } };
+    });
+    const refused = await cli.volume(["put", "data", "a"], { cwd: folder.path, env: { PORTSIDE_URL: always.url } });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("signature");
+  });
+
+  test("a rate that was reached is waited for as long as the platform says", async () => {
+    await using cli = await serveVolume();
+    let asked = 0;
+    await using front = await serveMeddling(cli.api.url, (path, answer) =>
+      path === "/v1/volume/upload" && ++asked < 3
+        ? { status: 429, json: { detail: "Too many requests." }, headers: { "retry-after": "0" } }
+        : answer,
+    );
+    using folder = folderWith({ a: "1" });
+    const ran = await cli.volume(["put", "data", "a"], { cwd: folder.path, env: { PORTSIDE_URL: front.url } });
+    expect(ran).toMatchObject({ code: 0 });
+    expect(asked).toBe(3);
+  });
+
+  test("an upload in parts is said to be beyond this version", async () => {
+    await using cli = await serveVolume();
+    await using front = await serveMeddling(cli.api.url, (path, answer) =>
+      path === "/v1/volume/upload" ? { status: 200, json: { parts: [], complete_url: "", expires_at: "" } } : answer,
+    );
+    using folder = folderWith({ a: "1" });
+    const ran = await cli.volume(["put", "data", "a"], { cwd: folder.path, env: { PORTSIDE_URL: front.url } });
+    expect(ran.code).toBe(1);
+    expect(ran.stderr).toContain("cannot send it in parts");
+  });
+});
