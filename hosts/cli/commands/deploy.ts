@@ -11,6 +11,7 @@ import { Client, jsonLines } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../io.ts";
 import { mebibytes, packFolder } from "../pack.ts";
+import { planLines } from "../plan.ts";
 import { printRecord, Spinner } from "../progress.ts";
 import { type Deployable, formFields, readDeployable } from "../project.ts";
 import { formBody } from "../upload.ts";
@@ -32,7 +33,7 @@ const showPlan = async (io: Io, client: Client, deployable: Deployable, json: bo
   const body = formBody(formFields(deployable), undefined, () => undefined);
   const plan = await client.call<PlanAnswer>("/v1/deploy/plan", { body });
   if (json) printJson(io, plan);
-  else for (const line of plan.summary) print(io, line);
+  else for (const line of planLines(plan)) print(io, line);
   return 0;
 };
 

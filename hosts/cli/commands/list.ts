@@ -4,6 +4,7 @@ import { findAccount } from "../account.ts";
 import { Client } from "../client.ts";
 import { paint } from "../colour.ts";
 import { type Command, clientOptions } from "../command.ts";
+import { nextFireWords } from "../fires.ts";
 import { printJson, say } from "../io.ts";
 import { ago, printTable } from "../table.ts";
 
@@ -24,15 +25,18 @@ export const list: Command = {
       say(io, "No deployments yet. Make one with 'portside init my-app', then 'portside deploy my-app'.");
       return 0;
     }
-    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at }) => [
+    const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
+    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at, schedule }) => [
       name,
       paint(io, colours[status], status),
       url,
       revision ?? "-",
       `${cpu} × ${memory}`,
       ago(updated_at),
+      ...(anyScheduled ? [nextFireWords(schedule)] : []),
     ]);
-    await printTable(io, ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED"], rows);
+    const head = ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED", ...(anyScheduled ? ["NEXT FIRE"] : [])];
+    await printTable(io, head, rows);
     return 0;
   },
 };
