@@ -18,6 +18,7 @@ describe("help", () => {
       "list, ls",
       "remove, rm",
       "logs",
+      "volume",
       "keys",
       "token",
       "login",
@@ -32,7 +33,7 @@ describe("help", () => {
     expect(stdout).toContain("Usage:");
   });
 
-  test.each(["serve", "init", "run", "deploy", "list", "remove", "logs", "keys", "token", "login", "version"])(
+  test.each(["serve", "init", "run", "deploy", "list", "remove", "logs", "volume", "keys", "token", "login", "version"])(
     "%s has its own",
     async (word) => {
       const { code, stdout } = await portside([word, "--help"]);
