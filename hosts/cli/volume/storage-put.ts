@@ -17,7 +17,10 @@ export interface Put {
   readonly signal: AbortSignal;
 }
 
-/** Hands the body over as fast as the connection takes it. */
+/**
+ * Hands the body over as fast as the connection takes it. Not by `pipeline`: where the body fails before the connection
+ * stands, that takes the request away without a word to those who wait for its answer.
+ */
 const feed = async (request: ClientRequest, body: AsyncIterable<Uint8Array>, over: AbortSignal): Promise<void> => {
   for await (const piece of body) if (!request.write(piece)) await once(request, "drain", { signal: over });
   request.end();
@@ -39,13 +42,8 @@ export const putToStorage = async (url: string, { headers, body, signal }: Put):
   const over = new AbortController();
   try {
     return await new Promise<Response>((resolve, reject) => {
-      let answered = false;
-      request.on("error", reject).on("response", (message) => {
-        answered = true;
-        textOf(message).then(resolve, reject);
-      });
-      // Not by `pipeline`: where the storage has refused and reads no more, that takes its words away with the rest.
-      feed(request, body, over.signal).catch((error) => answered || reject(error));
+      request.on("error", reject).on("response", (message) => void textOf(message).then(resolve, reject));
+      feed(request, body, over.signal).catch(reject);
     });
   } catch (error) {
     throw signal.aborted ? error : broken(error);

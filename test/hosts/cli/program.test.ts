@@ -33,14 +33,24 @@ describe("help", () => {
     expect(stdout).toContain("Usage:");
   });
 
-  test.each(["serve", "init", "run", "deploy", "list", "remove", "logs", "volume", "keys", "token", "login", "version"])(
-    "%s has its own",
-    async (word) => {
-      const { code, stdout } = await portside([word, "--help"]);
-      expect(code).toBe(0);
-      expect(stdout).toContain(`portside ${word}`);
-    },
-  );
+  test.each([
+    "serve",
+    "init",
+    "run",
+    "deploy",
+    "list",
+    "remove",
+    "logs",
+    "volume",
+    "keys",
+    "token",
+    "login",
+    "version",
+  ])("%s has its own", async (word) => {
+    const { code, stdout } = await portside([word, "--help"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`portside ${word}`);
+  });
 
   test("has no colours in a pipe, and some on a terminal", async () => {
     expect((await portside(["--help"])).stdout).not.toContain("\u001b");

@@ -122,6 +122,18 @@ describe("a connection that breaks", () => {
     expect(stdout).toBe("0123456789".repeat(30_000));
   });
 
+  test("during get is tried on for as long as each try brings something", async () => {
+    await using cut = await serveCut();
+    using folder = folderWith();
+    const bytes = randomBytes(10 * SIZE);
+    await cut.cli.write("file", bytes);
+    cut.cutAfter(...Array.from({ length: 7 }, () => 2 * SIZE));
+    const { code } = await cut.cli.volume(["get", "data", "file"], { cwd: folder.path, env: cut.env });
+    expect(code).toBe(0);
+    expect(cut.cuts()).toBeGreaterThan(4);
+    expect(sha256(readFileSync(join(folder.path, "file")))).toBe(sha256(bytes));
+  });
+
   test("does not mix two versions of an object", async () => {
     await using cut = await serveCut();
     using folder = folderWith();

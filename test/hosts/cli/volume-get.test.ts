@@ -2,8 +2,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../adapters/memory/index.ts";
 import { folderWith } from "../../support/folders.ts";
 import { serveMeddling } from "../../support/meddling-api.ts";
+import { servePretended } from "../../support/pretended-storage.ts";
 import { serveVolume } from "../../support/volume-cli.ts";
 
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
@@ -122,6 +124,26 @@ describe("what an earlier get has left", () => {
     expect(readdirSync(folder.path)).toEqual(["a"]);
   });
 
+  test("is thrown away, too, where the storage pays no heed to If-Range", async () => {
+    const asked: unknown[] = [];
+    await using served = await servePretended((req, res) => {
+      const { range, "if-range": tag } = req.headers;
+      asked.push([range, tag]);
+      if (range === undefined) return res.writeHead(200, { etag: '"new"', "content-length": 6 }).end("abcdef");
+      return res.writeHead(206, { etag: '"new"', "content-range": "bytes 2-5/6", "content-length": 4 }).end("cdef");
+    });
+    using folder = folderWith();
+    await served.cli.write("a", "any");
+    await stopped(join(folder.path, "a"), "01", '"old"');
+    const { code } = await served.cli.volume(["get", "data", "a"], { cwd: folder.path, env: served.env });
+    expect(code).toBe(0);
+    expect(textOf(folder.path, "a")).toBe("abcdef");
+    expect(asked).toEqual([
+      ["bytes=2-", '"old"'],
+      [undefined, undefined],
+    ]);
+  });
+
   test("is told from a file of that name that is somebody's own", async () => {
     await using cli = await serveVolume();
     using folder = folderWith({ "a.part": "mine" });
@@ -223,12 +245,16 @@ describe("a folder", () => {
     expect(existsSync(join(folder.path, "f"))).toBe(false);
   });
 
-  test("keeps the objects' times", async () => {
-    await using cli = await serveSite();
+  test("keeps the objects' times, by which it is known again", async () => {
+    const clock = createManualClock();
+    await using cli = await serveVolume({ clock });
     using folder = folderWith();
+    await cli.write("www/a", "1");
+    const { json } = await cli.api.call("GET", "/v1/volume/objects?volume=data");
     await cli.volume(["get", "data", "www/"], { cwd: folder.path });
-    const { json } = await cli.api.call("GET", "/v1/volume/objects?volume=data&prefix=www/index");
-    const { mtimeMs } = statSync(join(folder.path, "www/index.html"));
+    const { mtimeMs } = statSync(join(folder.path, "www/a"));
     expect(Math.floor(mtimeMs / 1000)).toBe(Math.floor(Date.parse(json.objects[0].updated) / 1000));
+    expect(Date.now() - mtimeMs).toBeGreaterThan(60_000);
+    expect((await cli.volume(["get", "data", "www/"], { cwd: folder.path })).stdout).toContain("1 more was there");
   });
 });

@@ -1,13 +1,11 @@
 /** What goes wrong while an object is sent: said in words, with the earlier object left as it was. */
-import { once } from "node:events";
-import { createServer, type RequestListener } from "node:http";
 import { expect, test } from "vitest";
 import { Client } from "../../../hosts/cli/client.ts";
 import { type Source, uploadObject } from "../../../hosts/cli/volume/upload.ts";
 import { serveApi } from "../../support/api.ts";
 import { folderWith } from "../../support/folders.ts";
 import { startLocal } from "../../support/local-platform.ts";
-import { atPort, serveMeddling } from "../../support/meddling-api.ts";
+import { servePretended } from "../../support/pretended-storage.ts";
 import { portside } from "../../support/terminal.ts";
 import { serveVolume } from "../../support/volume-cli.ts";
 
@@ -43,34 +41,12 @@ test.each([
   expect(String(await cli.read("file"))).toBe("before");
 });
 
-/** Hands out URLs of a storage that answers like this. */
-const serveStorageOf = async (answer: RequestListener) => {
-  const cli = await serveVolume();
-  const storage = createServer(answer).listen(0, "127.0.0.1");
-  await once(storage, "listening");
-  const { port } = storage.address() as { port: number };
-  const front = await serveMeddling(cli.api.url, (path, { json, ...rest }) => {
-    const grant = json as { url?: string };
-    return { ...rest, json: /load$/.test(path) && grant.url ? { ...grant, url: atPort(grant.url, port) } : json };
-  });
-  return {
-    cli,
-    env: { PORTSIDE_URL: front.url },
-    [Symbol.asyncDispose]: async () => {
-      storage.closeAllConnections();
-      storage.close();
-      await front[Symbol.asyncDispose]();
-      await cli[Symbol.asyncDispose]();
-    },
-  };
-};
-
 test.each([
   [507, JSON.stringify({ detail: "The storage is full; nothing was written." }), "The storage is full"],
   [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
   [412, "<Error>not JSON</Error>", "The platform answered 412."],
 ])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
-  await using served = await serveStorageOf((_req, res) => {
+  await using served = await servePretended((_req, res) => {
     res.writeHead(status, { "content-type": "application/json" }).end(body);
   });
   using folder = folderWith({ file: "x".repeat(20_000_000) });
@@ -81,7 +57,7 @@ test.each([
 
 test("a storage that is busy is asked again", async () => {
   let asked = 0;
-  await using served = await serveStorageOf((req, res) => {
+  await using served = await servePretended((req, res) => {
     req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());
   });
   using folder = folderWith({ file: "x" });
