@@ -31,7 +31,7 @@ export const startCli = (
 /** Runs it to its end; resolves to the most bytes that it has held. */
 export const peakOfCli = async (args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): Promise<number> => {
   const file = join(cwd, "peak");
-  const report = ["--import", join(import.meta.dirname, "peak-report.ts")];
+  const report = ["--import", new URL("./peak-report.ts", import.meta.url).href];
   const { code, stderr } = await startCli(args, { ...env, PORTSIDE_TEST_PEAK: file }, cwd, report).ended;
   if (code !== 0) throw new Error(`portside ${args.join(" ")} ended with ${code}: ${stderr}`);
   return Number(readFileSync(file, "utf8"));
