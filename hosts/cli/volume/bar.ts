@@ -4,7 +4,8 @@
  * Own code: `cli-progress` moves the cursor of a real stream, which a command under test does not have, and shows no
  * sizes in words; the others draw spinners and lists.
  */
-import { type Io, paint } from "../io.ts";
+import { paint } from "../colour.ts";
+import type { Io } from "../io.ts";
 import { durationWords, sizeWords } from "./size.ts";
 
 export interface Standing {
@@ -105,6 +106,6 @@ export class Bar {
     if (stderr.isTTY !== true || now - this.#drawn < DRAW_MS) return;
     this.#drawn = now;
     const standing = { name: this.#name, done: this.#done, total: this.#total, rate: this.#rate(now) };
-    stderr.write(`\r\u001b[2K${paint(stderr, "dim", barLine(standing, (stderr.columns ?? 80) - 1))}`);
+    stderr.write(`\r\u001b[2K${paint(this.#io, "dim", barLine(standing, (stderr.columns ?? 80) - 1), stderr)}`);
   }
 }

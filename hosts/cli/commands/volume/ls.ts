@@ -2,8 +2,9 @@
 import type { TrashedVolume, Volume } from "../../../../core/domain/volume.ts";
 import { findAccount } from "../../account.ts";
 import { Client } from "../../client.ts";
+import { paint } from "../../colour.ts";
 import { type Command, clientOptions, type Input } from "../../command.ts";
-import { type Io, paint, print, printJson, say, UsageError } from "../../io.ts";
+import { type Io, print, printJson, say, UsageError } from "../../io.ts";
 import { ago, printTable } from "../../table.ts";
 import { type ListedObject, objectPages } from "../../volume/objects.ts";
 import { sizeWords } from "../../volume/size.ts";
@@ -56,7 +57,7 @@ class ObjectTable {
       return;
     }
     this.#width = rows.reduce((widest, [path]) => Math.max(widest, path.length), this.#width);
-    if (!this.#begun) print(this.#io, paint(stdout, "bold", this.#line("PATH", "SIZE", "UPDATED")));
+    if (!this.#begun) print(this.#io, paint(this.#io, "bold", this.#line("PATH", "SIZE", "UPDATED")));
     this.#begun = true;
     for (const row of rows) print(this.#io, this.#line(...row));
   }
