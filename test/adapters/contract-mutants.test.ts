@@ -1,21 +1,20 @@
 /** The contract suites bite: each of their groups rejects an implementation that is broken on purpose. */
-import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
 import { missing, offered } from "../../core/domain/capabilities.ts";
+import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import { behind } from "../../core/domain/log-cursor.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
-import type { Identity, Provider } from "../../core/ports/provider.ts";
+import type { Identity } from "../../core/ports/provider.ts";
 import type { RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import type { Clock, Ids } from "../../core/ports/system.ts";
 import { okAsync, ResultAsync } from "../../core/result.ts";
 import {
   type ClockSubject,
-  type ContractCase,
   clockCases,
   freshNames,
   type IdentitySubject,
@@ -29,15 +28,7 @@ import {
   servicePlatformCases,
   sourceSpoolCases,
 } from "../contracts/index.ts";
-import { nodeContractSources } from "../support/contract-sources.ts";
-
-/** For each group, an implementation that it must reject. */
-type Mutants<S> = Readonly<Record<string, () => S>>;
-
-const subjectWith = (change: (provider: Provider) => Partial<Provider>): ProviderSubject => {
-  const { provider } = createMemoryProvider();
-  return { provider: { ...provider, ...change(provider) }, sources: nodeContractSources, ...freshNames("mutant") };
-};
+import { biteTests, type Mutants, subjectWith } from "../support/mutants.ts";
 
 const services = (change: (port: ServicePlatform) => Partial<ServicePlatform>) => () =>
   subjectWith((provider) => ({ services: { ...provider.services, ...change(provider.services) } }));
@@ -73,6 +64,49 @@ const platformMutants: Mutants<ProviderSubject> = {
     rollout: (request, options) =>
       withoutProgress(port.rollout(request, options)) as ReturnType<ServicePlatform["rollout"]>,
   })),
+  "may serve": {
+    "platform that asks before the template shows": services((port) => ({
+      rollout: async function* early({ mayServe, ...request }, options) {
+        const failure = await mayServe?.();
+        if (failure === undefined) yield* port.rollout(request, options);
+        else yield { kind: "failed", failure };
+      },
+    })),
+    "platform that asks when traffic has moved": services((port) => ({
+      rollout: async function* late({ mayServe, ...request }, options) {
+        for await (const event of port.rollout(request, options)) {
+          const failure = event.kind === "ready" ? await mayServe?.() : undefined;
+          yield failure === undefined ? event : { kind: "failed", failure };
+        }
+      },
+    })),
+  },
+  "may not serve": {
+    "platform that does not ask": services((port) => ({
+      rollout: ({ mayServe: _mayServe, ...request }, options) => port.rollout(request, options),
+    })),
+    "platform that asks and serves anyway": services((port) => ({
+      rollout: ({ mayServe, ...request }, options) =>
+        port.rollout({ ...request, mayServe: async () => void (await mayServe?.()) }, options),
+    })),
+    "platform that goes on rolling out": services((port) => ({
+      rollout: async function* stuck({ mayServe, ...request }, options) {
+        const refused = Promise.withResolvers<DeployFailure>();
+        const ask = async () => {
+          const failure = await mayServe?.();
+          if (failure !== undefined) refused.resolve(failure);
+          return failure === undefined ? undefined : new Promise<undefined>(() => undefined);
+        };
+        const events = port.rollout({ ...request, mayServe: ask }, options)[Symbol.asyncIterator]();
+        const failed = refused.promise.then((failure) => ({ value: { kind: "failed" as const, failure } }));
+        for (;;) {
+          const { value } = await Promise.race([events.next(), failed]);
+          yield value;
+          if (value.kind !== "progress") return;
+        }
+      },
+    })),
+  },
   // Writes whatever was expected: last one wins.
   "conditional writes": services((port) => {
     async function* careless(request: RolloutRequest) {
@@ -223,24 +257,6 @@ const clockMutants: Mutants<ClockSubject> = {
 const idsMutants: Mutants<Ids> = {
   id: () => ({ ...randomIds, id: () => "aaaaaaaaaaaaaaaaaaaa" }),
   secret: () => ({ ...randomIds, secret: (length) => "a".repeat(length) }),
-};
-
-const failures = async <S>(cases: readonly ContractCase<S>[], subject: S): Promise<number> => {
-  let failed = 0;
-  for (const one of cases) await one.run(subject).catch(() => failed++);
-  return failed;
-};
-
-const biteTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
-  const groups = [...new Set(cases.map(({ group }) => group))];
-  describe(suite, () => {
-    test("every group has a mutant", () => expect(Object.keys(mutants).sort()).toEqual([...groups].sort()));
-    test.each(groups)("'%s' rejects its mutant", async (group) => {
-      const subject = (mutants[group] as () => S)();
-      const own = cases.filter((one) => one.group === group);
-      expect(await failures(own, subject)).toBeGreaterThan(0);
-    });
-  });
 };
 
 biteTests("ServicePlatform", servicePlatformCases, platformMutants);

@@ -6,6 +6,7 @@ import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import type { ServiceTemplate } from "../../core/domain/service-template.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { mayServeCases } from "./may-serve.ts";
 import {
   build,
   collect,
@@ -301,4 +302,11 @@ const notes = inGroup("notes", [
   },
 ]);
 
-export const servicePlatformCases: readonly Case[] = [...reading, ...rollouts, ...conditions, ...removals, ...notes];
+export const servicePlatformCases: readonly Case[] = [
+  ...reading,
+  ...rollouts,
+  ...mayServeCases,
+  ...conditions,
+  ...removals,
+  ...notes,
+];

@@ -1,0 +1,175 @@
+/** The contract suites of volumes and schedules bite: each of their groups rejects what is broken on purpose. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { AccountId } from "../../core/domain/account.ts";
+import { plusMillis } from "../../core/domain/instant.ts";
+import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
+import { notFound } from "../../core/errors.ts";
+import type { Scheduler } from "../../core/ports/scheduler.ts";
+import type { VolumeStore } from "../../core/ports/volume-store.ts";
+import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
+import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases } from "../contracts/index.ts";
+import { biteTests, type Mutants, subjectWith } from "../support/mutants.ts";
+
+const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
+  subjectWith((provider) => ({ volumes: { ...provider.volumes, ...change(provider.volumes) } }));
+const scheduler = (change: (port: Scheduler) => Partial<Scheduler>) => () =>
+  subjectWith((provider) => ({ scheduler: { ...provider.scheduler, ...change(provider.scheduler) } }));
+
+const everybody = "everybody" as AccountId;
+const done = () => okAsync(undefined);
+
+const storeMutants: Mutants<ProviderSubject> = {
+  volumes: {
+    "store that always claims to have made it": volumes((port) => ({
+      create: (...args) => port.create(...args).map((made) => ({ ...made, created: true })),
+    })),
+    "store that takes no notice of the account": volumes((port) => ({
+      create: (_owner, ...rest) => port.create(everybody, ...rest),
+      find: (_owner, ...rest) => port.find(everybody, ...rest),
+      list: () => port.list(everybody),
+    })),
+    "store that knows nothing of other accounts": volumes((port) => ({
+      find: (...args) => port.find(...args).map((state) => (state.kind === "elsewhere" ? { kind: "free" } : state)),
+    })),
+    "store that lists the last one first": volumes((port) => ({
+      list: (...args) => port.list(...args).map((all) => all.toReversed()),
+    })),
+  },
+  "hide and show": {
+    "store that hides nothing": volumes(() => ({ hide: done })),
+    "store that does not show again": volumes(() => ({ show: done })),
+    "store that hides by name": volumes((port) => ({
+      hide: ({ owner, name, ...volume }, options) =>
+        port
+          .find(owner, name)
+          .andThen((state) => port.hide(state.kind === "held" ? state.volume : { owner, name, ...volume }, options)),
+    })),
+  },
+  "trash and restore": {
+    "store that deletes nothing": volumes((port) => ({ discard: (volume) => port.show(volume) })),
+    "store that gives a name its old bucket": volumes((port) => ({
+      create: (owner, name, options) =>
+        port.trash(owner).andThen((all) => {
+          const old = all.find((one) => one.name === name);
+          return old === undefined
+            ? port.create(owner, name, options)
+            : port
+                .restore(owner, old.id)
+                .map((volume) => ({ volume, created: true }))
+                .mapErr(() => ({ kind: "conflict" as const, message: "A volume of that name lives." }));
+        }),
+    })),
+    "store that restores for anybody": volumes((port) => {
+      const owners = new Map<string, AccountId>();
+      return {
+        create: (owner, ...rest) =>
+          port.create(owner, ...rest).map((made) => {
+            owners.set(made.volume.id, owner);
+            return made;
+          }),
+        restore: (_owner, id, options) => port.restore(owners.get(id) ?? everybody, id, options),
+      };
+    }),
+  },
+};
+
+/** A host of files that knows neither ranges nor conditions, and answers HEAD as it answers GET. */
+const plainHost = async (): Promise<string> => {
+  const files = new Map<string, Buffer>();
+  const server = createServer(async (req, res) => {
+    const body = Buffer.concat(await Array.fromAsync(req as AsyncIterable<Buffer>));
+    if (req.method === "PUT") files.set(req.url ?? "", body);
+    res.writeHead(200, { etag: '"always"', "content-type": "application/json" });
+    res.end(req.method === "PUT" ? "" : files.get(req.url ?? ""));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve).unref());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+};
+
+const onPlainHost = () => {
+  const base = plainHost();
+  const grant: VolumeStore["grantUpload"] = ({ id }, path, until) =>
+    ResultAsync.fromSafePromise(base).map((url) => ({ url: `${url}${id}/${path}`, expiresAt: until }));
+  return { grantUpload: grant, grantDownload: grant };
+};
+
+const objectMutants: Mutants<ProviderSubject> = {
+  "put and get": {
+    "store that encodes names twice": volumes((port) => ({
+      grantUpload: (volume, path, ...rest) =>
+        port.grantUpload(volume, encodeURIComponent(path).slice(0, 255) as ObjectPath, ...rest),
+    })),
+    "store that folds the case of names": volumes((port) => ({
+      grantUpload: (volume, path, ...rest) => port.grantUpload(volume, path.toLowerCase() as ObjectPath, ...rest),
+      grantDownload: (volume, path, ...rest) => port.grantDownload(volume, path.toLowerCase() as ObjectPath, ...rest),
+    })),
+    "store that gets the size wrong": volumes((port) => ({
+      stat: (...args) => port.stat(...args).map((entry) => ({ ...entry, size: entry.size + 1 })),
+    })),
+  },
+  "ranges and conditions": {
+    "storage that is a plain host of files": volumes(onPlainHost),
+  },
+  listing: {
+    "store that begins a page at its token": volumes((port) => ({
+      objects: (volume, { after, ...query }, options) =>
+        port.objects(volume, query, options).map((first) => {
+          const objects = first.objects.filter(({ path }) => after === undefined || comparePaths(path, after) >= 0);
+          return { objects, more: first.more };
+        }),
+    })),
+    "store that takes the prefix for a folder": volumes((port) => ({
+      objects: (volume, { prefix, ...query }, options) =>
+        port.objects(volume, { ...query, prefix: prefix === "" ? "" : `${prefix.replace(/\/$/, "")}/` }, options),
+    })),
+    "store that has always more": volumes((port) => ({
+      objects: (...args) => port.objects(...args).map(({ objects }) => ({ objects, more: objects.length > 0 })),
+    })),
+  },
+  remove: {
+    "store that removes nothing": volumes(() => ({ remove: done })),
+    "store that is glad about what was not there": volumes((port) => ({
+      remove: (...args) => port.remove(...args).orElse(() => okAsync(undefined)),
+    })),
+    "store that cannot remove": volumes(() => ({ remove: () => errAsync(notFound("There is none.")) })),
+  },
+  grants: {
+    "store whose URLs last": volumes((port) => ({
+      grantDownload: (volume, path, until, options) =>
+        port.grantDownload(volume, path, plusMillis(until, 60_000), options),
+    })),
+    "store that lends the right to write for that to read": volumes((port) => ({
+      grantDownload: (...args) => port.grantUpload(...args),
+    })),
+    "store that says that its URLs end later": volumes((port) => ({
+      grantDownload: (...args) =>
+        port.grantDownload(...args).map((grant) => ({ ...grant, expiresAt: plusMillis(grant.expiresAt, 60_000) })),
+    })),
+  },
+};
+
+const scheduleMutants: Mutants<ProviderSubject> = {
+  schedules: {
+    "clock that keeps the first schedule": scheduler((port) => ({
+      put: (job, options) =>
+        port.find(job).andThen((present) => (present === null ? port.put(job, options) : okAsync(undefined))),
+    })),
+    "clock that forgets none": scheduler(() => ({ remove: done })),
+    "clock that goes by the name alone": scheduler((port) => ({
+      put: (job, options) => port.put({ ...job, owner: everybody }, options),
+      find: (service) =>
+        port
+          .find({ ...service, owner: everybody })
+          .map((job) => (job === null ? null : { ...job, owner: service.owner })),
+      remove: (service, options) => port.remove({ ...service, owner: everybody }, options),
+    })),
+    "clock that forgets the token": scheduler((port) => ({
+      find: (service) => port.find(service).map((job) => (job === null ? null : { ...job, token: "" })),
+    })),
+  },
+};
+
+biteTests("VolumeStore", volumeStoreCases, storeMutants);
+biteTests("VolumeStore, objects", volumeObjectCases, objectMutants);
+biteTests("Scheduler", schedulerCases, scheduleMutants);

@@ -1,0 +1,33 @@
+/** Suites that bite: a provider that is broken in one way on purpose, and the check that its group rejects it. */
+import { describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import type { Provider } from "../../core/ports/provider.ts";
+import { type ContractCase, freshNames, type ProviderSubject } from "../contracts/index.ts";
+import { nodeContractSources } from "./contract-sources.ts";
+
+/** For each group, an implementation that it must reject, or several by what is broken in them. */
+export type Mutants<S> = Readonly<Record<string, (() => S) | Readonly<Record<string, () => S>>>>;
+
+export const subjectWith = (change: (provider: Provider) => Partial<Provider>): ProviderSubject => {
+  const { provider } = createMemoryProvider();
+  return { provider: { ...provider, ...change(provider) }, sources: nodeContractSources, ...freshNames("mutant") };
+};
+
+const failures = async <S>(cases: readonly ContractCase<S>[], subject: S): Promise<number> => {
+  let failed = 0;
+  for (const one of cases) await one.run(subject).catch(() => failed++);
+  return failed;
+};
+
+export const biteTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
+  const groups = [...new Set(cases.map(({ group }) => group))];
+  describe(suite, () => {
+    test("every group has a mutant", () => expect(Object.keys(mutants).sort()).toEqual([...groups].sort()));
+    for (const group of groups) {
+      const own = cases.filter((one) => one.group === group);
+      const found = mutants[group] ?? {};
+      for (const [what, make] of Object.entries(typeof found === "function" ? { mutant: found } : found))
+        test(`'${group}' rejects its ${what}`, async () => expect(await failures(own, make())).toBeGreaterThan(0));
+    }
+  });
+};
