@@ -6,17 +6,7 @@ import type { DeployLimits } from "../domain/limits.ts";
 import type { Ports } from "../ports/provider.ts";
 import type { Run } from "./deploy-run.ts";
 import { fail, type Rolled, type Step } from "./deploy-steps.ts";
-
-const withinDeadline = async <T>({ clock }: Ports, millis: number, work: (signal: AbortSignal) => PromiseLike<T>) => {
-  const late = new AbortController();
-  const over = new AbortController();
-  const expired = clock.sleep(millis, over.signal).then(() => late.abort());
-  try {
-    return await Promise.race([work(late.signal), expired.then(() => undefined)]);
-  } finally {
-    over.abort();
-  }
-};
+import { withinDeadline } from "./within-deadline.ts";
 
 /**
  * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy
@@ -34,7 +24,7 @@ export const scheduleStep = async (
   if (schedule === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
     return { ok: true, value: undefined };
   const maxSeconds = longestRun(timeout, capabilities.cron.max_seconds);
-  const set = await withinDeadline(ports, limits.scheduleDeadline, (signal) =>
+  const set = await withinDeadline(ports.clock, limits.scheduleDeadline, (signal) =>
     schedule === null
       ? scheduler.remove({ name, owner }, { signal })
       : scheduler.put({ name, owner, schedule, token: cronToken, url, maxSeconds }, { signal }),

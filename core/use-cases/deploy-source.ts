@@ -4,16 +4,17 @@ import type { DeployDeclaration } from "../domain/deploy-declaration.ts";
 import { building } from "../domain/deploy-events.ts";
 import type { DeployFailure } from "../domain/deploy-reason.ts";
 import type { Issue } from "../domain/issue.ts";
-import { sourceObjectBytes } from "../domain/limits.ts";
+import { type DeployLimits, sourceObjectBytes } from "../domain/limits.ts";
 import { type ControlPlaneError, internal } from "../errors.ts";
 import type { Ports } from "../ports/provider.ts";
-import type { Source } from "../ports/source-spool.ts";
+import type { ReceivedSource, Source } from "../ports/source-spool.ts";
 import type { CallOptions } from "../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import type { Context } from "./context.ts";
 import type { Run } from "./deploy-run.ts";
-import { endedEarly, fail, type Step } from "./deploy-steps.ts";
+import { endedEarly, fail, minutes, type Step } from "./deploy-steps.ts";
 import { openSourceObject } from "./objects.ts";
+import { withinDeadline } from "./within-deadline.ts";
 
 export type GivenSource =
   | { readonly kind: "received"; readonly source: Source }
@@ -46,18 +47,48 @@ const failureOf = (words: string, issues: readonly Issue[]): DeployFailure => ({
   message: `${words}: ${issues.map(({ message }) => message).join("; ")}`,
 });
 
-/** Brings the source here; one that was sent is here already. */
-export const fetchStep = async (ports: Ports, run: Run, given: GivenSource): Promise<Step<Source>> => {
+type Received = Result<ReceivedSource, ControlPlaneError>;
+
+/** What comes too late is not kept. */
+const discardLate = async ({ logger }: Ports, fetching: PromiseLike<Received>): Promise<void> => {
+  try {
+    const received = await fetching;
+    if (received.isOk() && received.value.kind === "kept") await received.value.source.discard();
+  } catch (cause) {
+    logger.warn("a source that came late was not discarded", { cause });
+  }
+};
+
+const failureOfFetch = (words: string, error: ControlPlaneError): DeployFailure =>
+  error.kind === "not_found"
+    ? { reason: "volume_unavailable", message: `${words}: ${error.message} It was deleted meanwhile.` }
+    : { reason: "provider_unavailable", message: `${words}: ${error.message} Deploy again.` };
+
+/** Brings the source here, within the time of a build; one that was sent is here already. */
+export const fetchStep = async (
+  ports: Ports,
+  { buildDeadline }: DeployLimits,
+  run: Run,
+  given: GivenSource,
+): Promise<Step<Source>> => {
   if (given.kind === "received") return { ok: true, value: given.source };
   const { words } = given;
-  const { signal } = run;
   run.emit(building(`Fetching the source '${words}'`));
-  const received = await given
-    .open()
-    .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
-  if (received.isOk() && received.value.kind === "kept") return { ok: true, value: received.value.source };
-  if (signal.aborted) return fail(endedEarly(run));
-  if (received.isErr())
-    return fail({ reason: "provider_unavailable", message: `${words}: ${received.error.message} Deploy again.` });
-  return fail(failureOf(words, received.value.kind === "refused" ? received.value.issues : []));
+  let fetching: PromiseLike<Received> | undefined;
+  const fetch = (signal: AbortSignal): PromiseLike<Received> => {
+    fetching = given
+      .open()
+      .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
+    return fetching;
+  };
+  const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
+  if (received === undefined) {
+    if (fetching !== undefined) void discardLate(ports, fetching);
+    if (run.signal.aborted) return fail(endedEarly(run));
+    const message = `${words}: fetching it took longer than ${minutes(buildDeadline)} and was ended.`;
+    return fail({ reason: "build_timeout", message });
+  }
+  if (received.isErr()) return fail(run.signal.aborted ? endedEarly(run) : failureOfFetch(words, received.error));
+  if (received.value.kind === "kept") return { ok: true, value: received.value.source };
+  return fail(failureOf(words, received.value.issues));
 };

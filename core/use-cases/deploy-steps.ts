@@ -34,7 +34,7 @@ export interface Rolled {
 
 export const endedEarly = (run: Run): DeployFailure => ({ reason: run.endReason, message: endWords[run.endReason] });
 
-const minutes = (millis: number): string => (millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`);
+export const minutes = (millis: number): string => (millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`);
 
 /** What a step that did not end well is called: the deadline, the client's wish, or the port's own reason. */
 const failureOf = (

@@ -55,14 +55,14 @@ const perform = async (
     const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
     if (run.signal.aborted) return endedEarly(run);
     if (plan.isErr()) return failureOfError(plan.error);
-    const fetched = await fetchStep(ports, run, given);
+    const fetched = await fetchStep(ports, settings.deployLimits, run, given);
     if (!fetched.ok) return fetched.failure;
     source = fetched.value;
     const built = await buildStep(ports, settings.deployLimits, run, source);
     if (!built.ok) return built.failure;
     place.leave();
     const bound = await volumesStep(ports, run, plan.value);
-    if (!bound.ok) return bound.failure;
+    if (!bound.ok) return run.signal.aborted ? endedEarly(run) : bound.failure;
     const image = built.value;
     const rolled = await rolloutStep(ports, settings.deployLimits, run, plan.value, { image, mounts: bound.value });
     if (!rolled.ok) return rolled.failure;

@@ -1,6 +1,6 @@
 /** Volumes: make, list, delete, restore. What mounts them is read from the templates of what runs, each time. */
 import type { z } from "zod";
-import type { Principal } from "../domain/account.ts";
+import type { AccountId, Principal } from "../domain/account.ts";
 import { attachmentsOf, deletionProblem } from "../domain/attachments.ts";
 import { refusal } from "../domain/capabilities.ts";
 import { parseFields } from "../domain/fields.ts";
@@ -46,6 +46,19 @@ export const tooManyVolumes = ({ settings }: Context, count: number): string | u
   return count > most ? `your account may have ${most} volumes; delete one first` : undefined;
 };
 
+/** Ok where the account has the volume, or may have one more. */
+const withRoom = async (
+  context: Context,
+  account: AccountId,
+  name: VolumeName,
+  options: CallOptions,
+): Promise<Result<void, ControlPlaneError>> => {
+  const own = await context.ports.provider.volumes.list(account, options);
+  if (own.isErr()) return err(own.error);
+  const full = own.value.some((one) => one.name === name) ? undefined : tooManyVolumes(context, own.value.length + 1);
+  return full === undefined ? ok(undefined) : err(invalidInput([issue(["name"], full, "quota_exceeded")]));
+};
+
 const unlessOffered = ({ ports }: Context): ControlPlaneError | undefined =>
   refusal(ports.provider.capabilities.volumes.store);
 
@@ -62,11 +75,8 @@ export const createVolume = (
     const missing = unlessOffered(context);
     if (missing !== undefined) return err(missing);
     const name = values.name as VolumeName;
-    const own = await volumes.list(account, options);
-    if (own.isErr()) return err(own.error);
-    const full = tooManyVolumes(context, own.value.length + 1);
-    if (full !== undefined && !own.value.some((one) => one.name === name))
-      return err(invalidInput([issue(["name"], full, "quota_exceeded")]));
+    const room = await withRoom(context, account, name, options);
+    if (room.isErr()) return err(room.error);
     const made = await volumes.create(account, name, options);
     return made.map(({ volume, created }) => ({ name, created, created_at: volume.createdAt }));
   });
@@ -174,7 +184,7 @@ export const restoreVolume = (
     const trash = await listTrash(context, principal, options);
     if (trash.isErr()) return err(trash.error);
     const wanted = restorable(trash.value, name, values.id ?? undefined);
-    const { volumes } = context.ports.provider;
+    const { volumes, services } = context.ports.provider;
     const present = await volumes.find(principal.account, name, options);
     if (present.isErr()) return err(present.error);
     if (wanted === undefined)
@@ -185,6 +195,12 @@ export const restoreVolume = (
       );
     if (present.value.kind === "held" || present.value.kind === "hidden")
       return err(conflict(`You have a volume '${name}' now; delete it first, or keep it.`));
+    const room = await withRoom(context, principal.account, name, options);
+    if (room.isErr()) return err(room.error);
+    // Before it is back, so that nothing is done where the mounts cannot be read.
+    const running = await services.list(principal.account, options);
+    if (running.isErr()) return err(running.error);
+    const mounters = attachmentsOf(running.value).get(name) ?? [];
     const back = await volumes.restore(principal.account, wanted.id, options);
-    return back.map(({ id, createdAt }) => ({ name, id, created_at: createdAt, attached_to: [] }));
+    return back.map(({ id, createdAt }) => ({ name, id, created_at: createdAt, attached_to: [...mounters] }));
   });
