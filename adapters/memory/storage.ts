@@ -1,6 +1,6 @@
 /** The memory provider's storage: a server on a loopback port, opened at its first signed URL. */
 import { randomBytes } from "node:crypto";
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
@@ -58,7 +58,8 @@ export const createMemoryStorage = (world: World, clock: Clock, logger: Logger):
   let opened: Promise<Server> | undefined;
   const open = (): Promise<Server> =>
     new Promise((resolve, reject) => {
-      const server = createServer({ requestTimeout: 0 }, (req, res) => serveStorage(deps, req, res));
+      const answer = (req: IncomingMessage, res: ServerResponse) => serveStorage(deps, req, res);
+      const server = createServer({ requestTimeout: 0 }, answer).on("checkContinue", answer);
       server.once("error", reject);
       // A program that has nothing else to do may end.
       server.listen(0, "127.0.0.1", () => resolve(server)).unref();

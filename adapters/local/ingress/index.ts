@@ -128,6 +128,7 @@ export class Ingress {
         else if (gate.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, gate);
         else serveRequest(deps, req, res, gate);
       },
+      mayContinue: ({ url }) => platform === undefined || !isPlatforms(url),
       mayUpgrade,
       upgrade: (req, socket, head) => {
         const gate = find(req.headers.host, req.url);

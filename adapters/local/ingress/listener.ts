@@ -5,6 +5,8 @@ import { createServer, type Server, type Socket } from "node:net";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
+  /** Whether a client that waits for `100 Continue` is told so at once; else `request` does it, or refuses. */
+  mayContinue(req: IncomingMessage): boolean;
   /** Whether a request that offers an upgrade is one for `upgrade`; the others go to `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
@@ -59,6 +61,10 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
     shouldUpgradeCallback: (req) => handlers.mayUpgrade(req),
   });
   http1.on("request", (req, res) => handlers.request(req, res));
+  http1.on("checkContinue", (req, res) => {
+    if (handlers.mayContinue(req)) res.writeContinue();
+    handlers.request(req, res);
+  });
   http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
   // Connections are handed to it, so it never listens itself; this starts its watch over slow and idle ones.
   http1.emit("listening");

@@ -49,7 +49,7 @@ type Span = { readonly start: number; readonly end: number };
 /** The part that is asked for; `unsatisfiable` where it is not in the object; undefined for all of it. */
 const spanOf = (req: IncomingMessage, object: FoundObject): Span | "unsatisfiable" | undefined => {
   const { range } = req.headers;
-  if (range === undefined || !rangeCounts(req, object)) return undefined;
+  if (range === undefined || req.method !== "GET" || !rangeCounts(req, object)) return undefined;
   const ranges = parseRange(object.size, range);
   if (ranges === -1) return "unsatisfiable";
   // A form that is not known, and several parts at once, may be answered with the whole.
@@ -113,6 +113,8 @@ const receive = async (objects: ObjectBytes, req: IncomingMessage, res: ServerRe
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "An object is put whole, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
+  // Not before: who waits for this has not sent a body that is refused.
+  if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });
   answerPut(res, path, outcome);
@@ -130,7 +132,10 @@ const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerRespons
   return object === undefined ? answer(res, 404, "There is no such object.") : send(req, res, target.path, object);
 };
 
-/** Answers a request to the storage. */
+/** True for a request whose client sends its body once it is told to. */
+const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => expect?.toLowerCase() === "100-continue";
+
+/** Answers a request to the storage; its server passes on what waits for `100 Continue`, too (`checkContinue`). */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => readOn(req));
   serve(deps, req, res).catch((cause: unknown) => {
