@@ -7,7 +7,7 @@ import type { Issue } from "../domain/issue.ts";
 import { type DeployLimits, sourceObjectBytes } from "../domain/limits.ts";
 import { type ControlPlaneError, internal } from "../errors.ts";
 import type { Ports } from "../ports/provider.ts";
-import type { ReceivedSource, Source } from "../ports/source-spool.ts";
+import type { Source } from "../ports/source-spool.ts";
 import type { CallOptions } from "../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import type { Context } from "./context.ts";
@@ -47,13 +47,10 @@ const failureOf = (words: string, issues: readonly Issue[]): DeployFailure => ({
   message: `${words}: ${issues.map(({ message }) => message).join("; ")}`,
 });
 
-type Received = Result<ReceivedSource, ControlPlaneError>;
-
-/** What comes too late is not kept. */
-const discardLate = async ({ logger }: Ports, fetching: PromiseLike<Received>): Promise<void> => {
+/** What comes when nobody waits for it any more is not kept. */
+const discardLate = async ({ logger }: Ports, source: Source): Promise<void> => {
   try {
-    const received = await fetching;
-    if (received.isOk() && received.value.kind === "kept") await received.value.source.discard();
+    await source.discard();
   } catch (cause) {
     logger.warn("a source that came late was not discarded", { cause });
   }
@@ -74,16 +71,16 @@ export const fetchStep = async (
   if (given.kind === "received") return { ok: true, value: given.source };
   const { words } = given;
   run.emit(building(`Fetching the source '${words}'`));
-  let fetching: PromiseLike<Received> | undefined;
-  const fetch = (signal: AbortSignal): PromiseLike<Received> => {
-    fetching = given
+  const fetch = async (signal: AbortSignal) => {
+    const received = await given
       .open()
       .andThen((bytes) => ports.provider.spool.receive(bytes, { signal, fileBytes: sourceObjectBytes }));
-    return fetching;
+    if (!signal.aborted) return received;
+    if (received.isOk() && received.value.kind === "kept") await discardLate(ports, received.value.source);
+    return undefined;
   };
   const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
   if (received === undefined) {
-    if (fetching !== undefined) void discardLate(ports, fetching);
     if (run.signal.aborted) return fail(endedEarly(run));
     const message = `${words}: fetching it took longer than ${minutes(buildDeadline)} and was ended.`;
     return fail({ reason: "build_timeout", message });

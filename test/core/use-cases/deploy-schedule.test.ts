@@ -57,7 +57,8 @@ describe("a schedule", () => {
     const records = await deployed(platform, { schedule: { cron: "*/5 * * * *", timezone: "" }, timeout: 60 });
     expect(words(records)).toContain("DEPLOYING Scheduled: */5 * * * * (UTC)");
     expect(await jobOf(platform)).toMatchObject({ schedule: { cron: "*/5 * * * *" }, maxSeconds: 60 });
-    platform.memory.provider.scheduler.remove({ name: "app" as DeploymentName, owner: platform.principal().account });
+    const app = { name: "app" as DeploymentName, owner: platform.principal().account };
+    (await platform.memory.provider.scheduler.remove(app))._unsafeUnwrap();
     await deployed(platform, { schedule: "*/5 * * * *" });
     expect(await jobOf(platform)).not.toBeNull();
   });
