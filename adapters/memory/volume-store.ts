@@ -92,7 +92,8 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
     },
     discard: (volume, deletedAt) => {
       const bucket = world.volumes.get(volume.id);
-      if (bucket?.deletedAt === null) Object.assign(bucket, { hidden: false, deletedAt });
+      if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is not being deleted any more.`));
+      Object.assign(bucket, { hidden: false, deletedAt });
       return okAsync(undefined);
     },
     trash: (owner) =>

@@ -77,14 +77,17 @@ export interface VolumeStore {
 
   /**
    * Takes a volume out of sight until `show` or `discard`; its bytes and grants stay. `not_found`: it does not live;
-   * `conflict`: it is hidden. Where the caller dies in between, it is shown again when the store starts, or after
-   * a minute.
+   * `conflict`: it is hidden. A store that outlives the caller shows it again by itself: when it starts, or a minute
+   * after a caller that said nothing more.
    */
   hide(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
   /** Ends `hide`. */
   show(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Moves a hidden volume to the trash: its name is free, its objects and grants lead nowhere until it is restored. */
-  discard(volume: StoredVolume, deletedAt: Timestamp, options?: CallOptions): ResultAsync<void, Unavailable>;
+  /**
+   * Moves a hidden volume to the trash: its name is free, its objects and grants lead nowhere until it is restored.
+   * `conflict`: it is not hidden any more; it stays.
+   */
+  discard(volume: StoredVolume, deletedAt: Timestamp, options?: CallOptions): ResultAsync<void, Conflict | Unavailable>;
 
   /** The account's volumes in the trash, in any order, also such that may not be restored any more. */
   trash(owner: AccountId, options?: CallOptions): ResultAsync<readonly DeletedVolume[], Unavailable>;

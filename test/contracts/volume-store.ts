@@ -95,6 +95,18 @@ const hiding = inGroup("hide and show", [
     },
   },
   {
+    name: "what is not hidden is not discarded",
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account(), data);
+      const discard = () => volumesOf(subject).discard(volume, timestampOf(now()));
+      expect((await expectError(discard())).kind).toBe("conflict");
+      await expectOk(volumesOf(subject).hide(volume));
+      await expectOk(volumesOf(subject).show(volume));
+      expect((await expectError(discard())).kind).toBe("conflict");
+      expect(await expectOk(volumesOf(subject).find(volume.owner, data))).toEqual({ kind: "held", volume });
+    },
+  },
+  {
     name: "what does not live is not hidden",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);

@@ -61,10 +61,12 @@ export class VolumeRows {
     this.#db.prepare("UPDATE volumes SET hidden = ? WHERE id = ?").run(hidden ? 1 : 0, id);
   }
 
-  discard(id: string, deletedAt: Timestamp): void {
-    this.#db
-      .prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND deleted_at IS NULL")
-      .run(deletedAt, id);
+  /** False where it is not hidden; then it stays. */
+  discard(id: string, deletedAt: Timestamp): boolean {
+    return (
+      this.#db.prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND hidden = 1").run(deletedAt, id)
+        .changes === 1
+    );
   }
 
   trash(owner: AccountId): DeletedVolume[] {

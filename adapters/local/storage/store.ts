@@ -90,7 +90,11 @@ export class LocalVolumes implements VolumeStore {
   }
 
   discard(...[volume, deletedAt]: Parameters<VolumeStore["discard"]>): ReturnType<VolumeStore["discard"]> {
-    return this.#guarded(async () => ok(this.#config.rows.discard(volume.id, deletedAt)));
+    return this.#guarded(async () =>
+      this.#config.rows.discard(volume.id, deletedAt)
+        ? ok(undefined)
+        : err(conflict(`'${volume.name}' is not being deleted any more.`)),
+    );
   }
 
   trash(...[owner]: Parameters<VolumeStore["trash"]>): ReturnType<VolumeStore["trash"]> {
