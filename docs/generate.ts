@@ -5,7 +5,18 @@ import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
 import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
-import { accountLimits, archiveLimits, deployLimits, fieldLimits, logLimits } from "../core/domain/limits.ts";
+import {
+  accountLimits,
+  archiveLimits,
+  deployLimits,
+  fieldLimits,
+  fireLimits,
+  grantMinutes,
+  logLimits,
+  objectPathLimits,
+  sourceObjectBytes,
+  trashDays,
+} from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
 
@@ -60,6 +71,7 @@ const limits = (): string => {
   ];
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
+    ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
     ["entries", String(archiveLimits.entries)],
     ["unpacked", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
@@ -69,6 +81,7 @@ const limits = (): string => {
   const account = [
     ["deployments", String(accountLimits.deployments)],
     ["instances at once", String(accountLimits.instances)],
+    ["volumes", String(accountLimits.volumes)],
     ["builds at once", String(accountLimits.buildsAtOnce)],
     ["uploads at once", String(accountLimits.uploadsAtOnce)],
     ["requests a minute", String(accountLimits.requestsPerMinute)],
@@ -77,6 +90,7 @@ const limits = (): string => {
     ["build", seconds(deployLimits.buildDeadline)],
     ["until a service listens", seconds(deployLimits.listenDeadline)],
     ["rollout as a whole", seconds(deployLimits.rolloutDeadline)],
+    ["setting its schedule", seconds(deployLimits.scheduleDeadline)],
     ["a silent step repeats its status after", seconds(deployLimits.heartbeat)],
     ["deploys of one name that wait", String(deployLimits.queuedPerName)],
     ["an ended deploy can be followed for", seconds(deployLimits.kept)],
@@ -86,6 +100,18 @@ const limits = (): string => {
     ["entries of a page", String(fieldLimits.logs.max)],
     ["characters of a filter", String(logLimits.filterChars)],
     ["scanning for one page, then the page is partial", seconds(logLimits.patience)],
+  ];
+  const volumes = [
+    ["bytes of an object's path", String(objectPathLimits.bytes)],
+    ["bytes of a part of it", String(objectPathLimits.partBytes)],
+    ["objects of a page", String(fieldLimits.objects.max)],
+    ["a URL to put an object", `${grantMinutes.upload} min`],
+    ["a URL to get an object", `${grantMinutes.download} min`],
+    ["a deleted volume can be restored for", `${trashDays} days`],
+  ];
+  const fires = [
+    ["a failed fire is tried again after", fireLimits.retryDelays.map(seconds).join(", ")],
+    ["a fire that is found later is left out", seconds(fireLimits.lateness)],
   ];
   return `# Limits
 
@@ -112,6 +138,14 @@ ${table(["what", "bound"], deploy)}
 ## Reading logs
 
 ${table(["what", "most"], reading)}
+
+## Volumes
+
+${table(["what", "most"], volumes)}
+
+## Schedules
+
+${table(["what", "bound"], fires)}
 `;
 };
 

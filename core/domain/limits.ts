@@ -84,6 +84,9 @@ export const logLimits = {
 
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
+/** Bounds of an object's path, in bytes of UTF-8 (contract 5.3). */
+export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
+
 /** How long signed URLs are good for, in minutes (contract 5.3). */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 

@@ -3,11 +3,12 @@
  * (contract 5.3).
  */
 
+import { objectPathLimits } from "./limits.ts";
+
 declare const objectPathBrand: unique symbol;
 export type ObjectPath = string & { readonly [objectPathBrand]: true };
 
-const PATH_BYTES = 1024;
-const PART_BYTES = 255;
+const { bytes: PATH_BYTES, partBytes: PART_BYTES } = objectPathLimits;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
