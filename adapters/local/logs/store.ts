@@ -15,7 +15,7 @@ import { isEverything } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
-import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { LogFile } from "./file.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 import { Searches } from "./searches.ts";
@@ -102,12 +102,15 @@ export class LocalLogs implements LogStore {
     return this.#room;
   }
 
+  /** Written when it is answered: what a deploy came to is not to be lost with the server. */
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
     const now = this.#config.clock.now();
     const taken = entries.map((entry) => this.#take(entry, now));
-    return taken.every(Boolean)
-      ? okAsync(undefined)
-      : errAsync(unavailable("The log cannot be written; try again.", 5));
+    const refused = unavailable("The log cannot be written; try again.", 5);
+    if (!taken.every(Boolean)) return errAsync(refused);
+    const owners = [...new Set(entries.map(({ owner }) => owner))];
+    const written = Promise.all(owners.map((owner) => this.#written(this.#account(owner))));
+    return ResultAsync.fromPromise(written, () => refused).map(() => undefined);
   }
 
   newest(scope: LogScope, query: LogQuery, { signal }: CallOptions = {}): ReturnType<LogStore["newest"]> {
