@@ -58,7 +58,7 @@ describe("a bar", () => {
     const lines: string[] = [];
     let now = 0;
     const stderr = { write: (text: string) => lines.push(text), isTTY, columns: 100 };
-    const bar = new Bar({ stderr } as never, "f", 100 * MiB, () => now);
+    const bar = new Bar({ stderr, env: {} } as never, "f", 100 * MiB, () => now);
     const last = () => stripVTControlCharacters(lines.at(-1) ?? "");
     return { bar, lines, last, wait: (millis: number) => (now += millis) };
   };
