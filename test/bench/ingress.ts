@@ -25,9 +25,10 @@ const upstreamSource = (folder: string, nginx: string): void => {
   const config = `daemon off; pid /tmp/bench-nginx-$PORT.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; server { listen 127.0.0.1:$PORT; location / { default_type text/plain; return 200 "hello world\\n"; } } }`;
   writeFileSync(join(folder, "nginx.template"), config);
+  // The shell stays: nginx writes its title over its environment, by which instances are found here.
   writeFileSync(
     join(folder, "start.sh"),
-    `sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && exec ${nginx} -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n`,
+    `sed "s/\\$PORT/$PORT/g" nginx.template > "$TMPDIR/nginx.conf" && ${nginx} -c "$TMPDIR/nginx.conf" -p "$TMPDIR"\n`,
   );
   writeFileSync(join(folder, "Procfile"), "web: sh start.sh\n");
 };
