@@ -1,13 +1,12 @@
 /** The local ServicePlatform: rows say what should be, pools and gates make it so. */
 import type { AccountId } from "../../core/domain/account.ts";
+import { type CronJob, cronJobOf } from "../../core/domain/cron-job.ts";
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
-import { longestRun } from "../../core/domain/fire-policy.ts";
 import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
 import { freedNameDays } from "../../core/domain/limits.ts";
 import type { NewLogEntry, Severity } from "../../core/domain/log-entry.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
 import { conflict, notFound, unavailable } from "../../core/errors.ts";
-import type { CronJob } from "../../core/ports/scheduler.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
@@ -60,12 +59,10 @@ export class LocalPlatform implements ServicePlatform {
 
   /** The schedules of what serves. */
   jobs(): CronJob[] {
-    return this.#deps.rows.all().flatMap((stored) => {
-      const { schedule = null, cronToken, timeout } = stored.serving?.template ?? stored.attempted;
-      if (stored.serving === null || schedule === null) return [];
-      const { name, owner } = stored;
+    return this.#deps.rows.all().flatMap(({ name, serving }) => {
+      if (serving === null) return [];
       const url = this.#url(name, this.#deps.ingress.portOf(name));
-      return [{ name, owner, schedule, token: cronToken, url, maxSeconds: longestRun(timeout, LONGEST_FIRE_SECONDS) }];
+      return cronJobOf(serving.template, url, LONGEST_FIRE_SECONDS) ?? [];
     });
   }
 
@@ -165,14 +162,10 @@ export class LocalPlatform implements ServicePlatform {
       }
       say(`It listens, ${Date.now() - begun} ms after its start`);
       const refused = await mayServe?.();
-      if (refused !== undefined) {
+      if (refused !== undefined || signal.aborted || !rows.commit(name, rolling.id, now())) {
         await instance.stop();
         this.#giveBudget(owner);
-        return giveUp(refused);
-      }
-      if (signal.aborted || !rows.commit(name, rolling.id, now())) {
-        await instance.stop();
-        this.#giveBudget(owner);
+        if (refused !== undefined) return giveUp(refused);
         return signal.aborted
           ? giveUp(INTERRUPTED)
           : failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });

@@ -8,7 +8,8 @@ import { unavailable } from "../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports/log-store.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { errAsync, okAsync } from "../../core/result.ts";
-import { scopeKey, type World } from "./world.ts";
+import { scopeKey } from "../shared/scope-key.ts";
+import type { World } from "./world.ts";
 
 const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
 

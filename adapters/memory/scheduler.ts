@@ -1,7 +1,8 @@
 /** Schedules as they were set. Nothing runs in memory, so nothing fires. */
 import type { Scheduler } from "../../core/ports/scheduler.ts";
 import { okAsync } from "../../core/result.ts";
-import { scopeKey, type World } from "./world.ts";
+import { scopeKey } from "../shared/scope-key.ts";
+import type { World } from "./world.ts";
 
 export const createMemoryScheduler = ({ schedules }: World): Scheduler => ({
   put: (job) => {

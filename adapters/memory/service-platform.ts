@@ -10,8 +10,9 @@ import { conflict, notFound } from "../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock } from "../../core/ports/system.ts";
 import { errAsync, okAsync } from "../../core/result.ts";
+import { scopeKey } from "../shared/scope-key.ts";
 import { parseService, renderService } from "../shared/service-document.ts";
-import { type StoredService, scopeKey, type World } from "./world.ts";
+import type { StoredService, World } from "./world.ts";
 
 /** Where a simulated service would answer; the name never resolves (RFC 6761, `.invalid`). */
 const urlOf = (name: string): string => `https://${name}.memory.invalid`;

@@ -9,13 +9,10 @@ import type { ObjectPath } from "../../core/domain/object-path.ts";
 import type { Clock, Logger } from "../../core/ports/system.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { conditionsHold, type ObjectBytes } from "../shared/storage/object-bytes.ts";
-import type { StoredBucket, World } from "./world.ts";
+import { livingBucket, type World } from "./world.ts";
 
 const bytesIn = (world: World, clock: Clock): ObjectBytes => {
-  const objectsOf = (bucket: string): StoredBucket["objects"] | undefined => {
-    const volume = world.volumes.get(bucket);
-    return volume?.deletedAt === null ? volume.objects : undefined;
-  };
+  const objectsOf = (bucket: string) => livingBucket(world, bucket)?.objects;
   return {
     find: async (bucket, path) => {
       const found = objectsOf(bucket)?.get(path);

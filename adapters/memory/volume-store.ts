@@ -15,7 +15,7 @@ import type {
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../core/result.ts";
 import { type StorageMethod, signUrl } from "../shared/storage/signed-url.ts";
 import type { MemoryStorage } from "./storage.ts";
-import type { StoredBucket, StoredBytes, World } from "./world.ts";
+import { livingBucket, type StoredBucket, type StoredBytes, type World } from "./world.ts";
 
 const volumeOf = ({ name, owner, id, createdAt }: StoredBucket): StoredVolume => ({ name, owner, id, createdAt });
 
@@ -32,8 +32,8 @@ const named = (world: World, owner: AccountId, name: VolumeName): StoredBucket |
 
 /** The objects of a volume that lives. */
 const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket, NotFound> => {
-  const bucket = world.volumes.get(id);
-  return bucket?.deletedAt === null ? ok(bucket) : err(notFound(`There is no volume '${name}'.`));
+  const bucket = livingBucket(world, id);
+  return bucket === undefined ? err(notFound(`There is no volume '${name}'.`)) : ok(bucket);
 };
 
 const objectOf = (world: World, volume: StoredVolume, path: ObjectPath): Result<StoredBytes, NotFound> =>

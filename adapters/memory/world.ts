@@ -1,10 +1,10 @@
 /** The single in-memory cloud behind the memory provider's ports: plain data, copied in and out. */
 import type { AccountId } from "../../core/domain/account.ts";
+import type { CronJob } from "../../core/domain/cron-job.ts";
 import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
 import type { Instant, Timestamp } from "../../core/domain/instant.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import type { VolumeName } from "../../core/domain/names.ts";
-import type { CronJob } from "../../core/ports/scheduler.ts";
 import type { KeyRecord } from "../shared/key-record.ts";
 import type { ServiceDocument } from "../shared/service-document.ts";
 
@@ -71,8 +71,11 @@ export const createWorld = (): World => ({
   writes: 0,
 });
 
-/** One key for what belongs to a deployment of an account. */
-export const scopeKey = (owner: string, name: string): string => `${owner}\n${name}`;
+/** A volume that lives, by its id. */
+export const livingBucket = (world: World, id: string): StoredBucket | undefined => {
+  const bucket = world.volumes.get(id);
+  return bucket?.deletedAt === null ? bucket : undefined;
+};
 
 /** Empties the world in place, so that ports made over it see it empty. */
 export const resetWorld = (world: World): void => {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { AccountId } from "./account.ts";
 import type { DeployNews } from "./deploy-events.ts";
-import { timestampOf } from "./instant.ts";
+import { type Timestamp, timestampOf } from "./instant.ts";
 import { cursorOf, type LogPosition } from "./log-cursor.ts";
 import type { DeploymentName } from "./names.ts";
 
@@ -108,8 +108,11 @@ export type LogPage = z.output<typeof logPageSchema> & {
   readonly partial: boolean;
 };
 
-/** The id by which filters know the entry, from the timestamp that is written anyway: a page has up to 1000 of them. */
-const insertIdOf = (timestamp: string, code: string): string =>
+/**
+ * The id of an entry, to clients and to filters.
+ * @param timestamp the entry's, which a page writes anyway: the id is cut from it, because a page has up to 1000 of them
+ */
+export const insertIdOf = (timestamp: Timestamp, code: string): string =>
   `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;
 
 const rowOf = (entry: LogEntry): LogPage["logs"][number] => {

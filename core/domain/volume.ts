@@ -65,11 +65,7 @@ export const restorableUntil = (deletedAt: Timestamp): Instant =>
 /** What can still be restored, newest first. */
 export const trashOf = (deleted: readonly DeletedVolume[], now: Instant): TrashedVolume[] =>
   deleted
-    .filter((one) => restorableUntil(one.deletedAt) > now)
-    .sort((a, b) => (restorableUntil(a.deletedAt) > restorableUntil(b.deletedAt) ? -1 : 1))
-    .map(({ name, id, deletedAt }) => ({
-      name,
-      id,
-      deleted_at: deletedAt,
-      expires_at: timestampOf(restorableUntil(deletedAt)),
-    }));
+    .map((one) => ({ ...one, until: restorableUntil(one.deletedAt) }))
+    .filter(({ until }) => until > now)
+    .sort((a, b) => (a.until > b.until ? -1 : 1))
+    .map(({ name, id, deletedAt, until }) => ({ name, id, deleted_at: deletedAt, expires_at: timestampOf(until) }));

@@ -1,6 +1,7 @@
 /** What the author of an adapter sees: the ports, the domain types that they mention, and the errors. */
 export type { AccountId, Principal } from "../domain/account.ts";
 export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "../domain/capabilities.ts";
+export { type CronJob, cronJobOf } from "../domain/cron-job.ts";
 export type { DeployOutcome, DeployStatus } from "../domain/deploy-events.ts";
 export type { Expected } from "../domain/deploy-plan.ts";
 export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy-reason.ts";
@@ -52,7 +53,7 @@ export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";
-export type { CronJob, ScheduledService, Scheduler } from "./scheduler.ts";
+export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
 export type { CallOptions, Clock, Ids, Logger } from "./system.ts";

@@ -1,7 +1,7 @@
 /** The clock that calls services: at each fire of its schedule a service gets `POST /cron` (contract 4.5). */
 import type { AccountId } from "../domain/account.ts";
+import type { CronJob } from "../domain/cron-job.ts";
 import type { DeploymentName } from "../domain/names.ts";
-import type { Schedule } from "../domain/schedule.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
@@ -9,17 +9,6 @@ import type { CallOptions } from "./system.ts";
 export interface ScheduledService {
   readonly name: DeploymentName;
   readonly owner: AccountId;
-}
-
-/** What a clock needs to know to call a service. */
-export interface CronJob extends ScheduledService {
-  readonly schedule: Schedule;
-  /** Sent as `X-Cron-Token`. */
-  readonly token: string;
-  /** Where the service answers. */
-  readonly url: string;
-  /** The longest run of a fire, in seconds. */
-  readonly maxSeconds: number;
 }
 
 export interface Scheduler {

@@ -1,7 +1,7 @@
 /** A deploy's schedule: set or removed once the new revision serves. */
+import { cronJobOf } from "../domain/cron-job.ts";
 import { deploying } from "../domain/deploy-events.ts";
 import { type DeployPlan, scheduleInWords } from "../domain/deploy-plan.ts";
-import { longestRun } from "../domain/fire-policy.ts";
 import type { DeployLimits } from "../domain/limits.ts";
 import type { Ports } from "../ports/provider.ts";
 import type { Run } from "./deploy-run.ts";
@@ -20,14 +20,12 @@ export const scheduleStep = async (
   { url, cronToken }: Rolled,
 ): Promise<Step<void>> => {
   const { capabilities, scheduler } = ports.provider;
-  const { name, owner, schedule, timeout } = plan.spec;
-  if (schedule === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
+  const { name, owner } = plan.spec;
+  const job = cronJobOf({ ...plan.spec, cronToken }, url, capabilities.cron.max_seconds);
+  if (job === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
     return { ok: true, value: undefined };
-  const maxSeconds = longestRun(timeout, capabilities.cron.max_seconds);
   const set = await withinDeadline(ports.clock, limits.scheduleDeadline, (signal) =>
-    schedule === null
-      ? scheduler.remove({ name, owner }, { signal })
-      : scheduler.put({ name, owner, schedule, token: cronToken, url, maxSeconds }, { signal }),
+    job === null ? scheduler.remove({ name, owner }, { signal }) : scheduler.put(job, { signal }),
   );
   if (set === undefined || set.isErr()) {
     const why = set === undefined ? `It took longer than ${limits.scheduleDeadline / 1000} s.` : set.error.message;

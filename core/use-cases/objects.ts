@@ -1,6 +1,5 @@
 /** The objects of a volume: list, delete, and signed URLs to put and get them. Their bytes never come through here. */
 import type { Principal } from "../domain/account.ts";
-import { refusal } from "../domain/capabilities.ts";
 import { parseFields } from "../domain/fields.ts";
 import { plusMillis, timestampOf } from "../domain/instant.ts";
 import { type Issue, issue } from "../domain/issue.ts";
@@ -9,27 +8,13 @@ import type { VolumeName } from "../domain/names.ts";
 import type { ObjectPath } from "../domain/object-path.ts";
 import { objectFields, objectsFields, uploadFields } from "../domain/requests.ts";
 import type { DownloadGrant, ObjectPage, UploadGrant } from "../domain/volume.ts";
-import { type ControlPlaneError, invalidInput } from "../errors.ts";
+import type { ControlPlaneError } from "../errors.ts";
 import type { CallOptions } from "../ports/system.ts";
-import type { StoredVolume } from "../ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import { attempt } from "./attempt.ts";
 import type { Context } from "./context.ts";
 import type { Raw } from "./raw.ts";
-import { ownVolume } from "./volumes.ts";
-
-/** What every call here begins with: the request is whole, volumes are offered, and this one is the caller's. */
-const admitted = async (
-  context: Context,
-  principal: Principal,
-  request: { readonly values: { readonly volume?: VolumeName }; readonly issues: readonly Issue[] },
-  options: CallOptions,
-): Promise<Result<StoredVolume, ControlPlaneError>> => {
-  if (request.issues.length > 0) return err(invalidInput(request.issues));
-  const missing = refusal(context.ports.provider.capabilities.volumes.store);
-  if (missing !== undefined) return err(missing);
-  return ownVolume(context, principal, request.values.volume as VolumeName, options);
-};
+import { admitted, ownVolume } from "./volumes.ts";
 
 /** A page of the volume's objects; its token is the path of its last object, so a page never depends on the one before. */
 export const listObjects = (
@@ -40,7 +25,7 @@ export const listObjects = (
 ): ResultAsync<ObjectPage, ControlPlaneError> =>
   attempt<ObjectPage, ControlPlaneError>(async () => {
     const request = parseFields(objectsFields, raw);
-    const volume = await admitted(context, principal, request, options);
+    const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);
     const { prefix = "", page_token: after = "", limit } = request.values;
     const query = { prefix, limit: limit as number, ...(after === "" ? {} : { after }) };
@@ -59,7 +44,7 @@ export const deleteObject = (
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
   attempt<{ detail: string }, ControlPlaneError>(async () => {
     const request = parseFields(objectFields, raw);
-    const volume = await admitted(context, principal, request, options);
+    const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);
     const path = request.values.path as ObjectPath;
     const removed = await context.ports.provider.volumes.remove(volume.value, path, options);
@@ -86,7 +71,7 @@ export const grantUpload = (
     const { values, issues: broken } = parseFields(uploadFields, raw);
     const unread = broken.some(({ path: [field] }) => field === "object" || field === "path");
     const issues = [...broken, ...(unread ? [] : oneTarget(values))];
-    const volume = await admitted(context, principal, { values, issues }, options);
+    const volume = await admitted(context, principal, issues, values.volume, options);
     if (volume.isErr()) return err(volume.error);
     const until = plusMillis(context.ports.clock.now(), grantMinutes.upload * 60_000);
     const path = (values.object ?? values.path) as ObjectPath;
@@ -103,7 +88,7 @@ export const grantDownload = (
 ): ResultAsync<DownloadGrant, ControlPlaneError> =>
   attempt<DownloadGrant, ControlPlaneError>(async () => {
     const request = parseFields(objectFields, raw);
-    const volume = await admitted(context, principal, request, options);
+    const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);
     const { volumes } = context.ports.provider;
     const path = request.values.path as ObjectPath;

@@ -5,7 +5,7 @@ import { attachmentsOf, deletionProblem } from "../domain/attachments.ts";
 import { refusal } from "../domain/capabilities.ts";
 import { parseFields } from "../domain/fields.ts";
 import { timestampOf } from "../domain/instant.ts";
-import { issue } from "../domain/issue.ts";
+import { type Issue, issue } from "../domain/issue.ts";
 import type { VolumeName } from "../domain/names.ts";
 import { createVolumeFields, deleteVolumeFields, restoreVolumeFields } from "../domain/requests.ts";
 import { type createdVolumeSchema, type TrashedVolume, trashOf, type Volume } from "../domain/volume.ts";
@@ -61,6 +61,19 @@ const withRoom = async (
 
 const unlessOffered = ({ ports }: Context): ControlPlaneError | undefined =>
   refusal(ports.provider.capabilities.volumes.store);
+
+/** What every call on a volume that is there begins with: the request is whole, volumes are offered, this one is the caller's. */
+export const admitted = async (
+  context: Context,
+  principal: Principal,
+  issues: readonly Issue[],
+  name: VolumeName | undefined,
+  options: CallOptions,
+): Promise<Result<StoredVolume, ControlPlaneError>> => {
+  if (issues.length > 0) return err(invalidInput(issues));
+  const missing = unlessOffered(context);
+  return missing === undefined ? ownVolume(context, principal, name as VolumeName, options) : err(missing);
+};
 
 export const createVolume = (
   context: Context,
@@ -143,10 +156,7 @@ export const deleteVolume = (
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
   attempt<{ detail: string }, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(deleteVolumeFields, raw);
-    if (issues.length > 0) return err(invalidInput(issues));
-    const missing = unlessOffered(context);
-    if (missing !== undefined) return err(missing);
-    const volume = await ownVolume(context, principal, values.name as VolumeName, options);
+    const volume = await admitted(context, principal, issues, values.name, options);
     if (volume.isErr()) return err(volume.error);
     const free = await unmounted(context, volume.value, options);
     if (free.isErr()) return err(free.error);

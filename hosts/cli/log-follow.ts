@@ -1,11 +1,12 @@
 /** A deployment's log as it comes: page after page along the cursor, each entry once, through restarts of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { fieldLimits } from "../../core/domain/limits.ts";
 import type { LogPage } from "../../core/domain/log-entry.ts";
 
 export type LogRow = LogPage["logs"][number];
 
 /** Entries to ask for at once: as many as a page has at most. */
-export const LOG_PAGE = 1000;
+export const LOG_PAGE = fieldLimits.logs.max;
 
 /** A page of up to `LOG_PAGE`, or undefined where the platform does not answer just now. */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;

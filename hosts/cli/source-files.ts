@@ -49,7 +49,8 @@ interface Scope {
 const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
   scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
 
-const leadsOut = (root: string, real: string): boolean => {
+/** Whether a real path lies outside of a folder. */
+export const leadsOut = (root: string, real: string): boolean => {
   const way = relative(root, real);
   return way === ".." || way.startsWith(`..${sep}`);
 };

@@ -1,9 +1,9 @@
 /** One fire of a schedule, from its first attempt to its outcome: `POST /cron`, tried again as the core's policy says. */
 import { Agent, request } from "undici";
+import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { isFailedAttempt, retryAt } from "../../../core/domain/fire-policy.ts";
 import { type Instant, millisOf, timestampOf } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
-import type { CronJob } from "../../../core/ports/scheduler.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 
 export interface FireDeps {

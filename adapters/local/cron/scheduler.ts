@@ -1,12 +1,14 @@
 /** The local Scheduler: one timer a schedule, to its next fire by the core's rule. */
 
+import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { isTooLate } from "../../../core/domain/fire-policy.ts";
 import { nextFire } from "../../../core/domain/fire-times.ts";
 import { millisOf } from "../../../core/domain/instant.ts";
 import { unavailable } from "../../../core/errors.ts";
-import type { CronJob, ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
+import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import { scopeKey } from "../../shared/scope-key.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import { type FireDeps, fire } from "./fire.ts";
 
@@ -21,7 +23,7 @@ const LONGEST_NAP_MS = 15_000;
 /** A clock that went back by more than this was set, and what it says now counts; less is how clocks are kept right. */
 const SET_BACK_MS = 60_000;
 
-const keyOf = ({ owner, name }: ScheduledService): string => `${owner}\n${name}`;
+const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
 
 /**
  * Follows one schedule until `stop` aborts.

@@ -4,6 +4,7 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy-events.ts";
 import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
+import { scopeKey } from "../../shared/scope-key.ts";
 
 export interface NotedDeploy extends DeployOutcome {
   readonly name: DeploymentName;
@@ -18,8 +19,6 @@ interface Row {
   reason: string | null;
   finished_at: string | null;
 }
-
-const key = (owner: string, name: string): string => `${owner}\n${name}`;
 
 /** Without the words under which it is noted. */
 const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): DeployOutcome => ({
@@ -48,14 +47,14 @@ export class DeployNotes {
     for (const row of db.prepare("SELECT * FROM deploys ORDER BY noted").all() as unknown as (Row & {
       noted: number;
     })[]) {
-      this.#last.set(key(row.owner, row.name), bareOutcome(outcomeOf(row)));
+      this.#last.set(scopeKey(row.owner, row.name), bareOutcome(outcomeOf(row)));
       this.#noted = row.noted;
     }
   }
 
   /** The outcome of the service's deploys that was noted last. */
   last(owner: AccountId, name: DeploymentName): DeployOutcome | null {
-    return this.#last.get(key(owner, name)) ?? null;
+    return this.#last.get(scopeKey(owner, name)) ?? null;
   }
 
   /** @param exists whether there is such a service; of one that is not there only unfinished deploys are kept */
@@ -65,7 +64,7 @@ export class DeployNotes {
       this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
     if (finishedAt !== null && !exists) {
       this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
-      this.#last.delete(key(owner, name));
+      this.#last.delete(scopeKey(owner, name));
       return;
     }
     this.#db
@@ -73,7 +72,7 @@ export class DeployNotes {
         "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
       )
       .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
-    this.#last.set(key(owner, name), bareOutcome(deploy));
+    this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
   }
 
   /** Deploys that had begun and not ended: of a server that starts, those that a crash interrupted. */
@@ -85,6 +84,6 @@ export class DeployNotes {
 
   forget(owner: AccountId, name: DeploymentName): void {
     this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
-    this.#last.delete(key(owner, name));
+    this.#last.delete(scopeKey(owner, name));
   }
 }

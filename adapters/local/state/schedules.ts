@@ -1,6 +1,7 @@
 /** The schedules of this machine as rows. */
 import type { DatabaseSync } from "node:sqlite";
-import type { CronJob, ScheduledService } from "../../../core/ports/scheduler.ts";
+import type { CronJob } from "../../../core/domain/cron-job.ts";
+import type { ScheduledService } from "../../../core/ports/scheduler.ts";
 
 const jobOf = (row: unknown): CronJob => JSON.parse((row as { job: string }).job) as CronJob;
 

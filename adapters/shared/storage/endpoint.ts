@@ -10,7 +10,7 @@ import parseRange from "range-parser";
 import type { ObjectPath } from "../../../core/domain/object-path.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { readOn } from "../read-on.ts";
-import type { FoundObject, ObjectBytes, PutOutcome } from "./object-bytes.ts";
+import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
 import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
 
 export interface StorageDeps {
@@ -63,8 +63,7 @@ const send = async (req: IncomingMessage, res: ServerResponse, path: ObjectPath,
     res.writeHead(status, { ...head, ...headers }).end();
     return object.close();
   };
-  const wanted = req.headers["if-match"];
-  if (wanted !== undefined && wanted !== "*" && !wanted.split(",").some((tag) => tag.trim() === etag))
+  if (!conditionsHold({ ifMatch: req.headers["if-match"], ifNoneMatch: undefined }, etag))
     return close(412, { "content-length": 0 });
   // Without the client's Cache-Control: it speaks to caches, and here is the origin.
   const { "if-none-match": noneOf, "if-modified-since": since } = req.headers;

@@ -41,7 +41,7 @@ export interface ObjectBytes {
 const tagsOf = (header: string): string[] => header.split(",").map((tag) => tag.trim());
 
 /**
- * Whether a write may go on, given the tag of what is there (undefined for nothing).
+ * Whether a write, or a read that names what it wants, may go on, given the tag of what is there (undefined for nothing).
  * https://www.rfc-editor.org/rfc/rfc9110#section-13.1
  */
 export const conditionsHold = ({ ifMatch, ifNoneMatch }: WriteConditions, present: string | undefined): boolean => {

@@ -2,8 +2,8 @@
  * An entry as filters and SQL name its parts: the LogEntry of Cloud Logging, so that a filter means the same on every
  * provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
-import { timestampOf, withNanoseconds } from "../instant.ts";
-import type { HttpRequestLog, JsonPayload, LogEntry } from "../log-entry.ts";
+import { timestampOf } from "../instant.ts";
+import { type HttpRequestLog, insertIdOf, type JsonPayload, type LogEntry } from "../log-entry.ts";
 
 export interface LogRecord {
   readonly timestamp: string;
@@ -35,7 +35,7 @@ const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRec
   timestamp: ({ instant }) => timestampOf(instant),
   severity: ({ severity }) => severity,
   logName: ({ logName }) => logName,
-  insertId: ({ instant, code }) => `${withNanoseconds(instant)}-${code}`,
+  insertId: ({ instant, code }) => insertIdOf(timestampOf(instant), code),
   textPayload: ({ text }) => text,
   jsonPayload: ({ json }) => json,
   httpRequest: ({ http }) => http,

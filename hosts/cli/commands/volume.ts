@@ -52,23 +52,12 @@ const unknown = (word: string): UsageError => {
   return new UsageError(`There is no 'volume ${word}'${hint}`);
 };
 
-/** The command that these words mean. One that was interrupted ends like a program that Ctrl-C has ended. */
+/** The command that these words mean. */
 export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
   const [word = "--help"] = words;
   if (word.startsWith("-")) return overview;
   const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
   if (entry === undefined) throw unknown(word);
   const command = await entry.load();
-  return {
-    ...command,
-    notes: [entry.summary, ...(command.notes ?? [])],
-    run: async (input, io) => {
-      try {
-        return await command.run(input, io);
-      } catch (error) {
-        if (io.signal.aborted) return 130;
-        throw error;
-      }
-    },
-  };
+  return { ...command, notes: [entry.summary, ...(command.notes ?? [])] };
 };

@@ -4,9 +4,10 @@
  */
 import { createReadStream, type Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { objectPathProblem } from "../../../core/domain/object-path.ts";
 import { CommandError } from "../io.ts";
+import { leadsOut } from "../source-files.ts";
 import type { Source } from "./upload.ts";
 
 const PIECE = 1 << 18;
@@ -24,11 +25,6 @@ export interface FolderFile {
   readonly path: string;
   readonly source: Source & { readonly size: number };
 }
-
-const leadsOut = (root: string, real: string): boolean => {
-  const way = relative(root, real);
-  return way === ".." || way.startsWith(`..${sep}`);
-};
 
 class Walk {
   readonly files: FolderFile[] = [];
