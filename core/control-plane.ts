@@ -14,6 +14,7 @@ import type { capabilitiesAnswerSchema } from "./domain/answers.ts";
 import type { Deployment } from "./domain/deployment.ts";
 import type { LogPage } from "./domain/log-entry.ts";
 import { type Bucket, takeToken } from "./domain/rate.ts";
+import type { Subscription } from "./domain/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volume.ts";
 import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
@@ -31,6 +32,7 @@ import { readLogs } from "./use-cases/logs.ts";
 import * as objects from "./use-cases/objects.ts";
 import type { Raw } from "./use-cases/raw.ts";
 import { receiveSource } from "./use-cases/sources.ts";
+import { getSubscription } from "./use-cases/subscription.ts";
 import * as volumes from "./use-cases/volumes.ts";
 
 type Answer<T> = ResultAsync<T, ControlPlaneError>;
@@ -72,6 +74,8 @@ export interface ControlPlane {
   listKeys(principal: Principal, options?: CallOptions): Answer<readonly credentials.ListedKey[]>;
   revokeKey(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
   issueToken(principal: Principal, options?: CallOptions): Answer<credentials.Token>;
+  /** What the account pays for. */
+  getSubscription(principal: Principal, options?: CallOptions): Answer<Subscription>;
 
   /** Ends every deploy that runs here with `interrupted` and waits until nothing of them is left. */
   close(): Promise<void>;
@@ -143,6 +147,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listKeys: (principal, options) => credentials.listKeys(context, principal, options),
     revokeKey: (principal, request, options) => credentials.revokeKey(context, principal, request, options),
     issueToken: (principal, options) => credentials.issueToken(context, principal, options),
+    getSubscription: (principal, options) => getSubscription(context, principal, options),
     close: () => context.runs.endAll("interrupted"),
   });
 };

@@ -113,6 +113,12 @@ export {
   statusOf,
 } from "./domain/service-template.ts";
 export { parseStrictJson, type StrictJson } from "./domain/strict-json.ts";
+export {
+  freeSubscription,
+  type Subscription,
+  type SubscriptionStatus,
+  subscriptionSchema,
+} from "./domain/subscription.ts";
 export { writeConflict } from "./domain/write-condition.ts";
 export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
 export type { Settings, SettingsInput } from "./use-cases/context.ts";

@@ -85,5 +85,5 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     retention_days: config.logRetentionDays,
   },
   sql: notYetOffered.sql,
-  subscription: notYetOffered.subscription,
+  subscription: offered(),
 });

@@ -14,6 +14,7 @@ import { deployLimits } from "../../core/domain/limits.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
+import { noBilling } from "../billing/none.ts";
 import { createIdentity, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
@@ -218,7 +219,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   return {
     provider,
     identity,
-    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
+    ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
     ingressPort: ingress.port,
     remembered,
     countKeys: () => keys.count(),

@@ -44,5 +44,5 @@ export const memoryCapabilities: Capabilities = {
   cron: { schedules: offered("schedules are kept; nothing fires"), max_seconds: 1800 },
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: notYetOffered.sql,
-  subscription: notYetOffered.subscription,
+  subscription: offered(),
 };

@@ -13,6 +13,7 @@ import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey } from "../identity/index.ts";
 import { compileRe2 } from "../shared/re2.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
+import { createMemoryBilling, type MemoryBilling } from "./billing.ts";
 import { createMemoryBuilder, createMemorySpool } from "./build.ts";
 import { memoryCapabilities } from "./capabilities.ts";
 import { createMemoryKeys } from "./keys.ts";
@@ -34,6 +35,8 @@ export interface MemoryConfig {
 export interface MemoryProvider {
   readonly provider: Provider;
   readonly identity: Identity;
+  /** Free for everybody until `subscribe` says otherwise. */
+  readonly billing: MemoryBilling;
   /** Everything `createControlPlane` needs. */
   readonly ports: Ports;
   /** Forgets everything. */
@@ -68,10 +71,12 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     ids,
     logger,
   });
+  const billing = createMemoryBilling();
   return {
     provider,
     identity,
-    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
+    billing,
+    ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
     reset: () => resetWorld(world),
     snapshot: () => snapshotWorld(world),
     close: () => storage.close(),

@@ -36,6 +36,7 @@ export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } fro
 export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
 export type { Schedule } from "../domain/schedule.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
+export { freeSubscription, mostRelevant, type Subscription, type SubscriptionStatus } from "../domain/subscription.ts";
 export type { DeletedVolume } from "../domain/volume.ts";
 export { type Present, writeConflict } from "../domain/write-condition.ts";
 export {
@@ -50,6 +51,7 @@ export {
 } from "../errors.ts";
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "../result.ts";
 export type { ApiKey, ApiKeys, Authenticator, Credential, TokenIssuer } from "./authenticator.ts";
+export type { Billing } from "./billing.ts";
 export type { BuildEvent, BuildRequest, ImageBuilder } from "./image-builder.ts";
 export type { LogFindings, LogQuery, LogScope, LogStore } from "./log-store.ts";
 export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./provider.ts";

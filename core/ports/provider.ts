@@ -4,6 +4,7 @@ import type { CompilePattern } from "../domain/log-filter/pattern.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";
+import type { Billing } from "./billing.ts";
 import type { ImageBuilder } from "./image-builder.ts";
 import type { LogStore } from "./log-store.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -39,6 +40,8 @@ export interface Identity {
 export interface Ports {
   readonly provider: Provider;
   readonly identity: Identity;
+  /** Who collects money from accounts; chosen apart from the provider as well. */
+  readonly billing: Billing;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;

@@ -11,11 +11,12 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Identity, Ports } from "../../core/ports/provider.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
+import { createBilling } from "./billing.ts";
 import { coreModule } from "./core-module.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { loadProvider, type ProvidedParts } from "./providers.ts";
 import type { ServeSettings } from "./settings.ts";
-import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, roots, SETTINGS } from "./tokens.ts";
+import { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, roots, SETTINGS } from "./tokens.ts";
 
 export interface Platform {
   readonly controlPlane: ControlPlane;
@@ -80,6 +81,7 @@ export const buildPlatform = async (
   if (!container.isBound(IDENTITY)) {
     container.bind(IDENTITY).toConstantValue(parts.identity ?? (await keptIdentity(settings, ambient.logger, stack)));
   }
+  if (!container.isBound(BILLING)) container.bind(BILLING).toConstantValue(await createBilling(settings, ambient));
   container.load(coreModule);
   await resolveAll(container);
   const controlPlane = container.get(CONTROL_PLANE);

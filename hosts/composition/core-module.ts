@@ -3,20 +3,21 @@ import { ContainerModule } from "inversify";
 import { compileRe2 } from "../../adapters/shared/re2.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import type { Ports } from "../../core/ports/provider.ts";
-import { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";
+import { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";
 
 export const coreModule = new ContainerModule(({ bind }) => {
   bind(PORTS)
     .toResolvedValue(
-      (provider, identity, clock, ids, logger): Ports => ({
+      (provider, identity, billing, clock, ids, logger): Ports => ({
         provider,
         identity,
+        billing,
         clock,
         ids,
         logger,
         compilePattern: compileRe2,
       }),
-      [PROVIDER, IDENTITY, CLOCK, IDS, LOGGER],
+      [PROVIDER, IDENTITY, BILLING, CLOCK, IDS, LOGGER],
     )
     .inSingletonScope();
   bind(CONTROL_PLANE)

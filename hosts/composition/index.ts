@@ -2,4 +2,4 @@
 export { buildPlatform, type Platform } from "./container.ts";
 export type { ProvidedParts } from "./providers.ts";
 export { flagOf, resolveSettings, type ServeSettings, SettingsError, serveShape, variableOf } from "./settings.ts";
-export { CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";
+export { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS } from "./tokens.ts";

@@ -50,6 +50,17 @@ export const serveShape = {
   jwtAudience: z.string().optional().describe("The audience that its tokens must have."),
   jwtJwks: z.string().optional().describe("Where its keys are, if not where its discovery document says."),
   jwtAccountClaim: z.string().default("sub").describe("The claim that names the account."),
+  stripeKey: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A Stripe key that may read customers and subscriptions; best given by its variable, which shows in no list of processes.",
+    ),
+  stripeUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Where Stripe's API is, for tests."),
   logLevel: z.enum(logLevels).default("info").describe("How much is logged, to standard error."),
 } as const;
 

@@ -1,6 +1,7 @@
 /** The names under which parts are bound; each knows its type, so that a wrong binding does not compile. */
 import type { ServiceIdentifier } from "inversify";
 import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Billing } from "../../core/ports/billing.ts";
 import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
@@ -12,6 +13,7 @@ export const IDS = token<Ids>("ids");
 export const LOGGER = token<Logger>("logger");
 export const PROVIDER = token<Provider>("provider");
 export const IDENTITY = token<Identity>("identity");
+export const BILLING = token<Billing>("billing");
 export const PORTS = token<Ports>("ports");
 export const SETTINGS = token<SettingsInput>("settings");
 export const CONTROL_PLANE = token<ControlPlane>("control-plane");
@@ -23,6 +25,7 @@ export const roots: readonly ServiceIdentifier<unknown>[] = [
   LOGGER,
   PROVIDER,
   IDENTITY,
+  BILLING,
   PORTS,
   SETTINGS,
   CONTROL_PLANE,

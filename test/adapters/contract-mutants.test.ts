@@ -6,6 +6,8 @@ import { missing, offered } from "../../core/domain/capabilities.ts";
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import { behind } from "../../core/domain/log-cursor.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
+import { freeSubscription } from "../../core/domain/subscription.ts";
+import type { Billing } from "../../core/ports/billing.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
 import type { Identity } from "../../core/ports/provider.ts";
@@ -14,6 +16,8 @@ import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/sourc
 import type { Clock, Ids } from "../../core/ports/system.ts";
 import { okAsync, ResultAsync } from "../../core/result.ts";
 import {
+  type BillingSubject,
+  billingCases,
   type ClockSubject,
   clockCases,
   freshNames,
@@ -242,6 +246,31 @@ const identityMutants: Mutants<IdentitySubject> = {
   tokens: identitySubject(({ tokens }) => ({ tokens: { issue: () => tokens.issue(anybody) } })),
 };
 
+const billingSubject = (change: (billing: Billing) => Billing["subscription"]) => (): BillingSubject => {
+  const { billing } = createMemoryProvider();
+  return {
+    billing: { subscription: change(billing) },
+    sell: async (...sold) => billing.subscribe(...sold),
+    down: billing.down,
+    account: freshNames("mutant").account,
+  };
+};
+
+const billingMutants: Mutants<BillingSubject> = {
+  // Takes whom it does not know for one that has not paid.
+  free: billingSubject((port) => (account) => port.subscription(account).map((one) => ({ ...one, status: "unpaid" }))),
+  // Tells the amount in whole units.
+  subscription: billingSubject(
+    (port) => (account) => port.subscription(account).map((one) => ({ ...one, amount: (one.amount ?? 0) / 100 })),
+  ),
+  // Does not tell case.
+  scope: billingSubject((port) => (account) => port.subscription(account.toLowerCase() as AccountId)),
+  // Gives everything away while it is down.
+  down: billingSubject(
+    (port) => (account) => port.subscription(account).orElse(() => okAsync(freeSubscription("none"))),
+  ),
+};
+
 const clockSubject = (change: Partial<Clock>) => (): ClockSubject => {
   const clock = createSystemClock();
   return { clock: { ...clock, ...change }, pass: (millis) => clock.sleep(millis) };
@@ -266,5 +295,6 @@ biteTests("LogStore", logStoreCases, logMutants);
 biteTests("LogStore, searched", logSearchCases, searchMutants);
 biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
 biteTests("identity", identityCases, identityMutants);
+biteTests("Billing", billingCases, billingMutants);
 biteTests("Clock", clockCases, clockMutants);
 biteTests("Ids", idsCases, idsMutants);

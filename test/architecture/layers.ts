@@ -30,7 +30,7 @@ const rules: readonly Rule[] = [
   ...["memory", "local"].map((provider) => ({
     from: new RegExp(`^adapters/${provider}/`),
     may: [
-      new RegExp(`^adapters/(${provider}|shared|identity)/`),
+      new RegExp(`^adapters/(${provider}|shared|identity|billing)/`),
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
@@ -41,11 +41,11 @@ const rules: readonly Rule[] = [
   {
     from: /^adapters\//,
     may: [
-      /^adapters\/(shared|identity)\//,
+      /^adapters\/(shared|identity|billing)\//,
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|jose|re2js|mime|fresh|range-parser)$/,
+      /^(zod|tar|jose|re2js|mime|fresh|range-parser|stripe)$/,
     ],
     why: "shared adapters know no provider",
   },

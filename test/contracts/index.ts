@@ -5,6 +5,7 @@
  * contractTests("my platform", servicePlatformCases, start, capabilities);
  * ```
  */
+export { type BillingSubject, billingCases } from "./billing.ts";
 export {
   type ContractCase,
   type ContractSources,

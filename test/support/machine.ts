@@ -47,6 +47,10 @@ const checks = {
     here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
     why: "the package registry does not answer, or npm is not installed",
   },
+  "stripe-mock": {
+    here: () => works("stripe-mock", ["-version"]),
+    why: "stripe-mock is not installed (go install github.com/stripe/stripe-mock@latest)",
+  },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {
     here: () => findControlGroups("portside-probe") !== undefined,

@@ -27,13 +27,13 @@ const breakAll = <P extends object>(port: P, how: Breaking, only: (method: strin
   });
 
 /**
- * Every method of every port of the provider and of the identity, except those that tell who calls.
+ * Every method of every port of the provider, of the identity and of billing, except those that tell who calls.
  * @param only chooses the methods, by `port.method`
  */
 export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string) => boolean = () => true): Ports => {
   const wrap = <P extends object>(port: P, name: string): P =>
     breakAll(port, how, (method) => only(`${name}.${method}`));
-  const { provider, identity } = ports;
+  const { provider, identity, billing } = ports;
   return {
     ...ports,
     provider: {
@@ -51,5 +51,6 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       keys: wrap(identity.keys, "keys"),
       tokens: wrap(identity.tokens, "tokens"),
     },
+    billing: wrap(billing, "billing"),
   };
 };

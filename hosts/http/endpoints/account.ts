@@ -10,6 +10,7 @@ import {
 import { type Capabilities, type Feature, refusal } from "../../../core/domain/capabilities.ts";
 import { issue } from "../../../core/domain/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/requests.ts";
+import { subscriptionSchema } from "../../../core/domain/subscription.ts";
 import { internal, invalidInput } from "../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
 import { type Endpoint, type JsonEndpoint, json } from "./endpoint.ts";
@@ -37,7 +38,15 @@ const notOffered = (
 
 export const accountEndpoints: readonly Endpoint[] = [
   notOffered("POST", "/v1/sql", "SQL over logs and billing.", (capabilities) => capabilities.sql),
-  notOffered("GET", "/v1/user/subscription", "Your subscription.", (capabilities) => capabilities.subscription),
+  json({
+    method: "GET",
+    path: "/v1/user/subscription",
+    summary: "What your account pays for.",
+    place: "query",
+    fields: {},
+    answer: subscriptionSchema,
+    run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
+  }),
   json({
     method: "GET",
     path: "/v1/capabilities",

@@ -3,6 +3,7 @@
 import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
 import {
+  billingCases,
   clockCases,
   contractTests,
   freshNames,
@@ -47,6 +48,12 @@ contractTests("memory identity", identityCases, async () => ({
   subject: { identity: createMemoryProvider().identity, account: freshNames("memory").account },
   close: nothing,
 }));
+
+contractTests("memory billing", billingCases, async () => {
+  const { billing } = createMemoryProvider();
+  const sell = async (...sold: Parameters<typeof billing.subscribe>) => billing.subscribe(...sold);
+  return { subject: { billing, sell, down: billing.down, account: freshNames("memory").account }, close: nothing };
+});
 
 contractTests("manual clock", clockCases, async () => {
   const clock = createManualClock();

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Principal } from "../../../core/domain/account.ts";
+import { freeSubscription } from "../../../core/domain/subscription.ts";
 import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
 import { deployed, startMemory } from "../../support/memory-platform.ts";
 
@@ -48,6 +49,9 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   },
   cancelDeploy: async (controlPlane, other, { deployId }) => {
     expect((await controlPlane.cancelDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  getSubscription: async (controlPlane, other) => {
+    expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
   },
   listDeployments: async (controlPlane, other) => {
     expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
@@ -113,7 +117,8 @@ const prepare = async () => {
   const platform = startMemory();
   const records = await deployed(platform, { env: { TOKEN: "s3cret" } });
   const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
-  const { controlPlane, principal } = platform;
+  const { controlPlane, principal, memory } = platform;
+  memory.billing.subscribe(principal().account, { ...freeSubscription("any"), plan: "pro" });
   for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
   const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
   await fetch(put.url, { method: "PUT", body: "mine" });
@@ -144,6 +149,7 @@ test.each(tried)("%s", async (_method, attempt) => {
     objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
     trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
     keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+    subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),
   });
   const before = await mine();
   await attempt(controlPlane, principal("other"), secrets);

@@ -1,0 +1,20 @@
+/** Stripe's own client, made of a secret key. The package is loaded where it is used, and need not be installed. */
+import type Stripe from "stripe";
+
+/** A person waits for the answer. */
+const TIMEOUT_MS = 10_000;
+
+const addressOf = (url: string | undefined) => {
+  if (url === undefined) return {};
+  const { protocol, hostname, port } = new URL(url);
+  const scheme = protocol === "http:" ? "http" : "https";
+  return { host: hostname, port: port || (scheme === "http" ? 80 : 443), protocol: scheme } as const;
+};
+
+/** @param url where Stripe is, for tests. Throws where the package is not installed. */
+export const createStripeClient = async (key: string, url?: string): Promise<Stripe> => {
+  const { default: StripeClient } = await import("stripe").catch((cause: unknown) => {
+    throw new Error("Billing by Stripe needs the package 'stripe': npm install stripe", { cause });
+  });
+  return new StripeClient(key, { ...addressOf(url), timeout: TIMEOUT_MS, maxNetworkRetries: 1, telemetry: false });
+};

@@ -1,0 +1,67 @@
+/** What an account pays for, in the words of the contract (section 9), whoever collects the money. */
+import { z } from "zod";
+
+/** The words are Stripe's, which most billing providers have by now: https://docs.stripe.com/api/subscriptions/object */
+export const subscriptionStatuses = [
+  "active",
+  "trialing",
+  "past_due",
+  "unpaid",
+  "paused",
+  "incomplete",
+  "incomplete_expired",
+  "canceled",
+] as const;
+
+export type SubscriptionStatus = (typeof subscriptionStatuses)[number];
+
+const time = z.string().meta({ format: "date-time" });
+
+export const subscriptionSchema = z
+  .object({
+    plan: z.string().meta({ examples: ["free", "pro"] }),
+    status: z.enum(subscriptionStatuses),
+    currency: z
+      .string()
+      .nullable()
+      .meta({ description: "ISO 4217, in capitals.", examples: ["USD"] }),
+    amount: z.int().nullable().meta({
+      description: "What an interval costs, in the currency's minor unit; null where it follows from usage.",
+    }),
+    interval: z
+      .string()
+      .nullable()
+      .meta({ examples: ["month", "3 months", "year"] }),
+    current_period_start: time.nullable(),
+    current_period_end: time.nullable(),
+    cancel_at_period_end: z.boolean().nullable(),
+    provider: z.string().meta({ description: "Who collects the money.", examples: ["none", "stripe"] }),
+  })
+  .readonly();
+
+export type Subscription = z.output<typeof subscriptionSchema>;
+
+/** What an account has that pays for nothing. */
+export const freeSubscription = (provider: string): Subscription => ({
+  plan: "free",
+  status: "active",
+  currency: null,
+  amount: null,
+  interval: null,
+  current_period_start: null,
+  current_period_end: null,
+  cancel_at_period_end: null,
+  provider,
+});
+
+/** The interval in words: `month`, `3 months`. */
+export const intervalInWords = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
+
+/** Those that give something come before those that no longer or not yet do. */
+const rank = (status: SubscriptionStatus): number =>
+  status === "active" || status === "trialing" ? 0 : status === "past_due" ? 1 : 2;
+
+/** Of several subscriptions of one account, the one that counts: one that is paid for, else the newest. */
+export const mostRelevant = <S extends { readonly status: SubscriptionStatus; readonly created: number }>(
+  all: readonly S[],
+): S | undefined => [...all].sort((a, b) => rank(a.status) - rank(b.status) || b.created - a.created)[0];
