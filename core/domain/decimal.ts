@@ -1,0 +1,73 @@
+/**
+ * Exact decimal numbers: money is summed in these, because binary floats lose cents
+ * (0.1 + 0.2 is 0.30000000000000004).
+ */
+
+/** `digits` divided by ten to the power of `scale`; the scale is never negative. */
+export interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+export const zero: Decimal = { digits: 0n, scale: 0 };
+
+/** https://www.rfc-editor.org/rfc/rfc8259#section-6 */
+const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** No sum of money needs more; without a bound, `1e999999999` would fill the memory. */
+const MOST_DIGITS = 100;
+
+/** The number that a JSON text writes, exactly; undefined where it is none, or is beyond all sense. */
+export const parseDecimal = (text: string): Decimal | undefined => {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = JSON_NUMBER.exec(text) ?? [];
+  if (whole === "" || text.length > MOST_DIGITS || exponent.length > 4) return undefined;
+  const shift = Number(exponent) - fraction.length;
+  if (Math.abs(shift) > MOST_DIGITS) return undefined;
+  const digits = BigInt(`${sign}${whole}${fraction}`);
+  return shift >= 0 ? { digits: digits * 10n ** BigInt(shift), scale: 0 } : { digits, scale: -shift };
+};
+
+/** The digits of a number written with so many places; the scale must not shrink. */
+const digitsAt = ({ digits, scale }: Decimal, wanted: number): bigint =>
+  wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale);
+
+export const plus = (a: Decimal, b: Decimal): Decimal => {
+  const scale = Math.max(a.scale, b.scale);
+  return { digits: digitsAt(a, scale) + digitsAt(b, scale), scale };
+};
+
+export const times = (a: Decimal, b: Decimal): Decimal => ({ digits: a.digits * b.digits, scale: a.scale + b.scale });
+
+/** Negative, zero or positive, as `sort` wants it. */
+export const compareDecimals = (a: Decimal, b: Decimal): number => {
+  const scale = Math.max(a.scale, b.scale);
+  const [left, right] = [digitsAt(a, scale), digitsAt(b, scale)];
+  return left < right ? -1 : left > right ? 1 : 0;
+};
+
+/** So many places, halves away from zero. */
+export const roundDecimal = (value: Decimal, places: number): Decimal => {
+  if (value.scale <= places) return value;
+  const unit = 10n ** BigInt(value.scale - places);
+  const half = value.digits < 0n ? -unit / 2n : unit / 2n;
+  return { digits: (value.digits + half) / unit, scale: places };
+};
+
+/** Without an exponent and without zeros at the end: `0.0125`, `12`. `places`: at least so many, with zeros. */
+export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
+  const negative = digits < 0n;
+  const text = String(negative ? -digits : digits).padStart(scale + 1, "0");
+  const whole = text.slice(0, text.length - scale);
+  const fraction = text
+    .slice(text.length - scale)
+    .replace(/0+$/, "")
+    .padEnd(places, "0");
+  return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+};
+
+/** How large `part` is beside `whole`, from 0 to 1, for charts; 0 where there is no whole. */
+export const shareOf = (part: Decimal, whole: Decimal): number => {
+  const scale = Math.max(part.scale, whole.scale);
+  const all = digitsAt(whole, scale);
+  return all <= 0n ? 0 : Number((digitsAt(part, scale) * 10_000n) / all) / 10_000;
+};

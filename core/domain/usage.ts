@@ -1,0 +1,81 @@
+/**
+ * What a service says that it spent on models: one JSON line per turn (contract section 8).
+ *
+ * Numbers may be written as text, as programs do whose decimals JSON cannot write. A turn without a cost counts with
+ * its tokens; a line with a number that makes no sense (negative, not a number, half a token) counts with nothing, and
+ * is counted itself, because a sum that silently leaves something out is worse than one that says so.
+ */
+import { type Decimal, parseDecimal } from "./decimal.ts";
+
+export interface Usage {
+  /** Null where the line does not name one. */
+  readonly model: string | null;
+  readonly user: string | null;
+  readonly chat: string | null;
+  readonly input: bigint;
+  readonly output: bigint;
+  readonly cached: bigint;
+  /** In US dollars; null where the line says nothing of it. */
+  readonly cost: Decimal | null;
+}
+
+/** Matches the lines that are meant. */
+export const USAGE_FILTER = 'jsonPayload.level="usage"';
+
+/** A number with the digits that were written: a JavaScript number would keep seventeen of them. */
+class Written {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
+
+const keepNumbers: Reviver = (_key, value, { source }) =>
+  typeof value === "number" ? new Written(source ?? String(value)) : value;
+
+const numberOf = (value: unknown): Decimal | undefined => {
+  const text = value instanceof Written ? value.text : typeof value === "string" ? value.trim() : "";
+  const number = parseDecimal(text);
+  return number === undefined || number.digits < 0n ? undefined : number;
+};
+
+/** Absent is none; a fraction is nonsense. */
+const tokensOf = (value: unknown): bigint | undefined => {
+  if (value === undefined || value === null) return 0n;
+  const number = numberOf(value);
+  if (number === undefined) return undefined;
+  const unit = 10n ** BigInt(number.scale);
+  return number.digits % unit === 0n ? number.digits / unit : undefined;
+};
+
+const nameOf = (value: unknown): string | null => {
+  const text = value instanceof Written ? value.text : value;
+  return typeof text === "string" && text !== "" ? text : null;
+};
+
+/** The usage that a log entry's message says; undefined where it is not a usage line, or makes no sense. */
+export const readUsage = (message: string): Usage | undefined => {
+  let line: unknown;
+  try {
+    line = JSON.parse(message, keepNumbers as Parameters<typeof JSON.parse>[1]);
+  } catch {
+    return undefined;
+  }
+  if (typeof line !== "object" || line === null) return undefined;
+  const { level, model, user_id, chat_id, input, output, cached, cost } = line as Readonly<Record<string, unknown>>;
+  if (level !== "usage") return undefined;
+  const [read, written, kept] = [tokensOf(input), tokensOf(output), tokensOf(cached)];
+  const price = cost === undefined || cost === null ? null : numberOf(cost);
+  if (read === undefined || written === undefined || kept === undefined || price === undefined) return undefined;
+  return {
+    model: nameOf(model),
+    user: nameOf(user_id),
+    chat: nameOf(chat_id),
+    input: read,
+    output: written,
+    cached: kept,
+    cost: price,
+  };
+};
