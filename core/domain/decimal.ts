@@ -65,9 +65,9 @@ export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-/** How large `part` is beside `whole`, from 0 to 1, for charts; 0 where there is no whole. */
+/** How large `part` is beside `whole`, from 0 to 1, for charts: rounded up, so that only nothing is 0. */
 export const shareOf = (part: Decimal, whole: Decimal): number => {
   const scale = Math.max(part.scale, whole.scale);
   const all = digitsAt(whole, scale);
-  return all <= 0n ? 0 : Number((digitsAt(part, scale) * 10_000n) / all) / 10_000;
+  return all <= 0n ? 0 : Number((digitsAt(part, scale) * 10_000n + all - 1n) / all) / 10_000;
 };

@@ -30,6 +30,11 @@ export const joinValues = (args: readonly string[], options: Options): string[] 
     const [word, next] = [args[at] as string, args[at + 1]];
     if (word === "--") return [...joined, ...args.slice(at)];
     const waiting = waitsForValue(word, options);
+    const optional = waiting === undefined ? undefined : options[waiting.name]?.optional;
+    if (waiting !== undefined && optional?.test(next ?? "") === false) {
+      joined.push(...(waiting.before === "" ? [] : [`-${waiting.before}`]), `--${waiting.name}=`);
+      continue;
+    }
     if (waiting === undefined || next === undefined || isOption(next, options)) {
       joined.push(word);
       continue;

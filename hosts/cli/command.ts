@@ -9,6 +9,8 @@ export interface Option {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
+  /** The value may be left out, and is then empty; the next word is the value where it looks like this. */
+  readonly optional?: RegExp;
   /** The word for the value in the help. */
   readonly value?: string;
   readonly description: string;

@@ -39,6 +39,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "Make, fill, empty and delete volumes.",
     load: async (words) => (await import("./commands/volume.ts")).volumeCommand(words),
   },
+  cost: {
+    summary: "Show what models and infrastructure cost.",
+    load: async () => (await import("./commands/cost.ts")).cost,
+  },
   keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./commands/keys.ts")).keys },
   token: {
     summary: "Print a short-lived bearer token.",
