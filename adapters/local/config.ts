@@ -27,6 +27,7 @@ export const localConfigSchema = z.strictObject({
   elsewhereSeconds: seconds(4, "How long a starting service may listen elsewhere than on PORT."),
   logRetentionDays: z.int().min(1).default(30).describe("How long log entries are kept."),
   logMaxBytes: z.int().min(1_000_000).default(GiB).describe("Log bytes kept an account."),
+  priceList: z.string().min(1).optional().describe("A file with the prices of infrastructure, as JSON."),
   buildMemory: z
     .int()
     .min(64_000_000)

@@ -20,6 +20,10 @@ import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
+import { openBillingFile } from "./billing/file.ts";
+import { Meter } from "./billing/meter.ts";
+import { loadPrices } from "./billing/prices.ts";
+import { BillingRows } from "./billing/rows.ts";
 import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
@@ -59,6 +63,8 @@ export interface LocalProvider {
   readonly identity: Identity;
   /** Everything `createControlPlane` needs. */
   readonly ports: Ports;
+  /** What running its services has cost, by account. */
+  readonly billing: BillingRows;
   /** The port that services share by host name. */
   readonly ingressPort: number;
   /** A way to keep a number between runs, such as the API's own port. */
@@ -99,6 +105,11 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   stack.defer(() => logs.close());
   endInterrupted(rows, notes, logs, clock);
 
+  const usage = openBillingFile(at("billing.sqlite"));
+  stack.defer(() => usage.close());
+  const meter = new Meter({ db: usage, prices: loadPrices(config.priceList), clock, logger });
+  stack.defer(() => meter.close());
+
   const chosen = await chooseRunner(config.runner, scope, at("sandbox"));
   stack.defer(() => chosen.close());
   await Promise.all([removeTree(at("run")), removeTree(at("spool"))]);
@@ -135,6 +146,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     ids,
     log: (entry) => logs.push(entry),
     logger,
+    meter: (template) => meter.started(template),
     graceMillis: config.graceSeconds * 1000,
     elsewhereMillis: config.elsewhereSeconds * 1000,
   };
@@ -144,7 +156,10 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   });
   const ingress = new Ingress({
     ids,
-    log: (entry) => void logs.push(entry),
+    log: (entry) => {
+      meter.served(entry);
+      void logs.push(entry);
+    },
     host: config.host,
     port: config.ingressPort,
     domain: config.domain,
@@ -220,6 +235,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     provider,
     identity,
     ports: { provider, identity, billing: noBilling, clock, ids, logger, compilePattern: compileRe2 },
+    billing: new BillingRows(usage),
     ingressPort: ingress.port,
     remembered,
     countKeys: () => keys.count(),

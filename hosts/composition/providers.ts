@@ -28,10 +28,10 @@ const local = async (settings: ServeSettings, ambient: Ambient): Promise<Provide
   const { createLocalProvider } = await import("../../adapters/local/index.ts");
   const { dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds } =
     settings;
-  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, instances } = settings;
+  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instances } = settings;
   const config = {
     ...{ dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds },
-    ...{ elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, instancesPerAccount: instances },
+    ...{ elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instancesPerAccount: instances },
   };
   return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });
 };

@@ -30,6 +30,8 @@ export interface InstanceDeps {
   readonly ids: Ids;
   readonly log: (entry: NewLogEntry) => Promise<void> | undefined;
   readonly logger: Logger;
+  /** Counts how long it runs, from its start to what this returns; absent: nobody counts. */
+  readonly meter?: (template: ServiceTemplate) => () => void;
   readonly graceMillis: number;
   /** How long a service may listen elsewhere before that is taken for its last word. */
   readonly elsewhereMillis: number;
@@ -168,6 +170,8 @@ const launchInstance = (deps: InstanceDeps, spec: InstanceSpec, port: number, mo
       });
     },
   );
+  const ended = deps.meter?.(template);
+  void running.exited.then(() => ended?.());
   void running.exited.then(() => mounts.ended());
   if (!sandboxed) void running.exited.then(() => removeHome(deps, home));
   return new Instance(deps, running, port, tail);
