@@ -32,11 +32,21 @@ class Written {
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
+/** Beyond fifteen digits a JavaScript number may be another than was written; within them it is read back as it was. */
+const LONG_NUMBER = /[\d.]{16}/;
+
 const keepNumbers: Reviver = (_key, value, { source }) =>
   typeof value === "number" ? new Written(source ?? String(value)) : value;
 
+/** The text of a number or of a text; empty for anything else. */
+const textOf = (value: unknown): string =>
+  value instanceof Written ? value.text : typeof value === "string" || typeof value === "number" ? String(value) : "";
+
+const parseLine = (text: string): unknown =>
+  LONG_NUMBER.test(text) ? JSON.parse(text, keepNumbers as Parameters<typeof JSON.parse>[1]) : JSON.parse(text);
+
 const numberOf = (value: unknown): Decimal | undefined => {
-  const text = value instanceof Written ? value.text : typeof value === "string" ? value.trim() : "";
+  const text = textOf(value).trim();
   const number = parseDecimal(text);
   return number === undefined || number.digits < 0n ? undefined : number;
 };
@@ -50,16 +60,13 @@ const tokensOf = (value: unknown): bigint | undefined => {
   return number.digits % unit === 0n ? number.digits / unit : undefined;
 };
 
-const nameOf = (value: unknown): string | null => {
-  const text = value instanceof Written ? value.text : value;
-  return typeof text === "string" && text !== "" ? text : null;
-};
+const nameOf = (value: unknown): string | null => textOf(value) || null;
 
 /** The usage that a log entry's message says; undefined where it is not a usage line, or makes no sense. */
 export const readUsage = (message: string): Usage | undefined => {
   let line: unknown;
   try {
-    line = JSON.parse(message, keepNumbers as Parameters<typeof JSON.parse>[1]);
+    line = parseLine(message);
   } catch {
     return undefined;
   }

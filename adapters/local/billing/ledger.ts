@@ -1,5 +1,5 @@
 /** Increments until they are written, and their writing: each batch once, whatever happens while it is written. */
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/decimal.ts";
 import { transaction } from "../state/database.ts";
 import type { Prices } from "./prices.ts";
@@ -22,6 +22,10 @@ const keyOf = ({ owner, deployment, day, sku }: Entry): string => [owner, deploy
 export class Ledger {
   readonly #db: DatabaseSync;
   readonly #prices: Prices;
+  readonly #lastBatch: StatementSync;
+  readonly #setBatch: StatementSync;
+  readonly #costSoFar: StatementSync;
+  readonly #add: StatementSync;
   #pending = new Map<string, Increment>();
   /** Being written: its outcome may be unknown. */
   #batch: { readonly number: bigint; readonly increments: readonly Increment[] } | undefined;
@@ -29,6 +33,16 @@ export class Ledger {
   constructor(db: DatabaseSync, prices: Prices) {
     this.#db = db;
     this.#prices = prices;
+    this.#lastBatch = db.prepare("SELECT last FROM batches");
+    this.#lastBatch.setReadBigInts(true);
+    this.#setBatch = db.prepare("UPDATE batches SET last = ?");
+    this.#costSoFar = db.prepare(
+      "SELECT cost FROM usage WHERE owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?",
+    );
+    this.#add = db.prepare(
+      `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET grains = grains + excluded.grains, cost = excluded.cost`,
+    );
   }
 
   add(entry: Entry, grains: bigint): void {
@@ -52,31 +66,21 @@ export class Ledger {
     if (batch === undefined) return;
     transaction(this.#db, () => {
       for (const increment of batch.increments) this.#put(increment);
-      this.#db.prepare("UPDATE batches SET last = ?").run(batch.number);
+      this.#setBatch.run(batch.number);
     });
     this.#batch = undefined;
   }
 
   #last(): bigint {
-    const read = this.#db.prepare("SELECT last FROM batches");
-    read.setReadBigInts(true);
-    return (read.get() as { last: bigint }).last;
+    return (this.#lastBatch.get() as { last: bigint }).last;
   }
 
   #put({ owner, deployment, day, sku, grains }: Increment): void {
     const { currency, of } = this.#prices;
     const key = [owner, day, deployment, sku, currency] as const;
-    const where = "owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?";
-    const present = this.#db.prepare(`SELECT cost FROM usage WHERE ${where}`).get(...key) as
-      | { cost: string }
-      | undefined;
+    const present = this.#costSoFar.get(...key) as { cost: string } | undefined;
     const added = times(amountOf(sku, grains), of[sku]);
     const cost = decimalText(plus(present === undefined ? zero : writtenDecimal(present.cost), added));
-    this.#db
-      .prepare(
-        `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO UPDATE SET grains = grains + excluded.grains, cost = excluded.cost`,
-      )
-      .run(...key, grains, cost);
+    this.#add.run(...key, grains, cost);
   }
 }

@@ -4,6 +4,7 @@
  * nothing is counted twice.
  */
 import type { DatabaseSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { dayOf, periodOfDay } from "../../../core/domain/month.ts";
@@ -31,6 +32,8 @@ export class Meter {
   readonly #deps: MeterDeps;
   readonly #ledger: Ledger;
   readonly #running = new Set<Running>();
+  /** Since the last write, by account and deployment. */
+  readonly #requests = new Map<string, { readonly owner: AccountId; readonly deployment: string; count: number }>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(deps: MeterDeps) {
@@ -49,16 +52,26 @@ export class Meter {
     };
   }
 
-  /** A request was answered. What no instance has seen costs nothing. */
+  /**
+   * A request was answered. What no instance has seen costs nothing. This is on every request's way, so it does not look
+   * at the clock: a request belongs to the day of the next write.
+   */
   served({ owner, service, instance, logName }: NewLogEntry): void {
     if (logName !== "requests" || instance === undefined) return;
-    this.#ledger.add({ owner, deployment: service, day: dayOf(this.#deps.clock.now()), sku: "requests" }, 1n);
+    const key = `${owner}\n${service}`;
+    const present = this.#requests.get(key);
+    if (present === undefined) this.#requests.set(key, { owner, deployment: service, count: 1 });
+    else present.count++;
   }
 
   /** Writes what has been counted; what cannot be written now is kept for the next time. */
   flush(): void {
     const now = this.#deps.clock.now();
     for (const running of this.#running) this.#count(running, now);
+    const day = dayOf(now);
+    for (const { owner, deployment, count } of this.#requests.values())
+      this.#ledger.add({ owner, deployment, day, sku: "requests" }, BigInt(count));
+    this.#requests.clear();
     try {
       this.#ledger.write();
     } catch (cause) {

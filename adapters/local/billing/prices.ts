@@ -25,7 +25,8 @@ export type PriceList = z.output<typeof listSchema>;
 
 /**
  * Cloud Run, instance-based billing, Tier 1 regions, without the free tier: there, too, instances are charged from
- * their start to their end, and requests are not. A vCPU-second, a GiB-second, a request.
+ * their start to their end, and requests are not. A vCPU-second, a GiB-second, a request. The date is when they were
+ * looked up, in copies of the page and in reports of it that agree; the page itself is not to be read by a program.
  */
 export const shippedPrices: PriceList = {
   currency: "USD",

@@ -1,7 +1,7 @@
 /** Sums of usage against big integers, whatever the order and however many. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decimalText } from "../../../core/domain/decimal.ts";
+import { decimalText, parseDecimal } from "../../../core/domain/decimal.ts";
 import { readUsage } from "../../../core/domain/usage.ts";
 import { UsageSums } from "../../../core/domain/usage-sums.ts";
 
@@ -70,6 +70,21 @@ describe("a line", () => {
   test("has every digit that was written", () => {
     expect(decimalText(read('"cost":0.12345678901234567890123')?.cost ?? { digits: 0n, scale: 0 })).toBe(
       "0.12345678901234567890123",
+    );
+  });
+
+  test("costs what was written, however it was written", () => {
+    const written = fc
+      .tuple(fc.bigInt(0n, 10n ** 20n), fc.nat(20), fc.option(fc.integer({ min: -20, max: 20 })))
+      .map(
+        ([digits, scale, exponent]) => `${decimalText({ digits, scale })}${exponent === null ? "" : `e${exponent}`}`,
+      );
+    fc.assert(
+      fc.property(written, (text) => {
+        const [cost, wanted] = [read(`"cost":${text}`)?.cost, parseDecimal(text)];
+        if (cost == null || wanted === undefined) throw new Error(`cannot be read: ${text}`);
+        expect(decimalText(cost)).toBe(decimalText(wanted));
+      }),
     );
   });
 

@@ -1,4 +1,5 @@
 /** `portside cost`: what services say that they spent, summed exactly over all pages, and what is said beside it. */
+import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createManualClock } from "../../../adapters/memory/manual-clock.ts";
@@ -39,7 +40,7 @@ const spent = async (lines: readonly Line[], clock = createManualClock(new Date(
   };
 };
 
-/** Entries were logged now or, at most, at the end of this month's first second. */
+/** Entries were logged just now. */
 const soon = ["-s", "1h"];
 
 test("sums every page of every deployment, exactly", async () => {
@@ -136,6 +137,45 @@ test("a deployment of another account is refused", async () => {
   const stranger = { ...env, PORTSIDE_API_KEY: await api.key("stranger") };
   const { code, stderr } = await portside(["cost", "app"], { env: stranger });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("belongs to another account") });
+});
+
+describe("where the platform tells what infrastructure costs", () => {
+  /** The same API with an answer to SQL. */
+  const withSql = async (url: string, rows: unknown) => {
+    const asked: string[] = [];
+    const server = createServer(async (req, res) => {
+      const body = Buffer.concat(await Array.fromAsync(req));
+      if (req.url === "/v1/sql") {
+        asked.push(JSON.parse(body.toString()).query);
+        return res.end(JSON.stringify(rows));
+      }
+      const headers = { "x-api-key": String(req.headers["x-api-key"]), "content-type": "application/json" };
+      const init = req.method === "POST" ? { method: "POST", body } : {};
+      const answer = await fetch(url + req.url, { ...init, headers });
+      return res.writeHead(answer.status).end(await answer.text());
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}`, asked, server };
+  };
+  const rows = [
+    { deployment: "app", currency: "USD", cost: "0.0000001" },
+    { deployment: "gone", currency: "USD", cost: 2.5 },
+  ];
+
+  test("it stands beside what models cost", async () => {
+    const { api, env } = await spent([{ cost: 1 }]);
+    await using _ = api;
+    const { url, asked, server } = await withSql(api.url, rows);
+    const cost = (...args: string[]) => portside(["cost", "-m", ...args], { env: { ...env, PORTSIDE_URL: url } });
+    expect((await cost()).stdout).toBe("app\t1\t10\t2\t1\t1\t0.0000001\ngone\t0\t0\t0\t0\t0\t2.5\n");
+    expect(JSON.parse((await cost("app", "--json")).stdout).infrastructure).toEqual({
+      currency: "USD",
+      costs: [{ deployment: "app", cost: "0.0000001" }],
+    });
+    expect(asked[0]).toMatch(/FROM billing\s+WHERE usage_end_time > TIMESTAMP '\d{4}-\d\d-01T00:00:00\+00:00'/);
+    server.closeAllConnections();
+    server.close();
+  });
 });
 
 describe("a period is complete", () => {

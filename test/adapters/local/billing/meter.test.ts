@@ -19,8 +19,8 @@ test("an instance costs its declared size from its start to its exit, exactly", 
   const ended = meter.started(sized(2, GiB / 2));
   await clock.advance(1500);
   ended();
-  ended();
   await clock.advance(60_000);
+  ended();
   meter.close();
   expect(told()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
 });
