@@ -69,7 +69,10 @@ export const capabilitiesSchema = z
       settle_seconds: z.number(),
       retention_days: z.int(),
     }),
-    sql: feature,
+    sql: z.object({
+      queries: feature,
+      lag_seconds: z.number().meta({ description: "How long an entry may take to show in a query." }),
+    }),
     subscription: feature,
   })
   .readonly();

@@ -86,6 +86,17 @@ export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
 /** Bounds of an object's path, in bytes of UTF-8 (contract 5.3). */
 export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
+/** Bounds of a SQL query (contract section 7). */
+export const sqlLimits = {
+  /** Milliseconds. */
+  deadline: 30_000,
+  rows: 10_000,
+  bytes: 16 * MiB,
+  /** Characters of a statement. */
+  chars: 20_000,
+} as const;
+
+export type SqlLimits = { readonly [K in keyof typeof sqlLimits]: number };
 
 /** How long signed URLs are good for, in minutes (contract 5.3). */
 export const grantMinutes = { upload: 60, download: 15 } as const;

@@ -1,7 +1,7 @@
 /** The fields of every small request, by their wire names; the deploy's are in `deploy-fields.ts`. */
 import { z } from "zod";
 import { integerField, readField } from "./fields.ts";
-import { fieldLimits, logLimits } from "./limits.ts";
+import { fieldLimits, logLimits, sqlLimits } from "./limits.ts";
 import { type LogPosition, parseCursor } from "./log-cursor.ts";
 import { type DeploymentName, normalizeDeploymentName, type VolumeName, volumeNameProblem } from "./names.ts";
 import { type ObjectPath, objectPathProblem } from "./object-path.ts";
@@ -54,6 +54,10 @@ export const logsFields = {
     .nullable()
     .optional()
     .meta({ description: "A filter in the Cloud Logging query language." }),
+} as const;
+
+export const sqlFields = {
+  query: text("One SELECT over `logs` and `billing`, in GoogleSQL.", sqlLimits.chars),
 } as const;
 
 export const createKeyFields = { label: text("What the key is for, to recognise it by.", 100) } as const;
