@@ -15,6 +15,7 @@ import type { Deployment } from "./domain/deployment.ts";
 import type { LogPage } from "./domain/log-entry.ts";
 import { type Bucket, takeToken } from "./domain/rate.ts";
 import type { Subscription } from "./domain/subscription.ts";
+import type { SqlAnswer } from "./domain/sql/answer.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volume.ts";
 import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
@@ -33,6 +34,7 @@ import * as objects from "./use-cases/objects.ts";
 import type { Raw } from "./use-cases/raw.ts";
 import { receiveSource } from "./use-cases/sources.ts";
 import { getSubscription } from "./use-cases/subscription.ts";
+import { runSql } from "./use-cases/sql.ts";
 import * as volumes from "./use-cases/volumes.ts";
 
 type Answer<T> = ResultAsync<T, ControlPlaneError>;
@@ -57,6 +59,9 @@ export interface ControlPlane {
   listDeployments(principal: Principal, options?: CallOptions): Answer<readonly Deployment[]>;
   deleteDeployment(principal: Principal, request: Raw, options?: CallOptions): Answer<{ detail: string }>;
   readLogs(principal: Principal, request: Raw, options?: CallOptions): Answer<LogPage>;
+
+  /** Answers a SELECT over the account's logs and billing. */
+  runSql(principal: Principal, request: Raw, options?: CallOptions): Answer<SqlAnswer>;
 
   createVolume(principal: Principal, request: Raw, options?: CallOptions): Answer<volumes.CreatedVolume>;
   listVolumes(principal: Principal, options?: CallOptions): Answer<readonly Volume[]>;
@@ -134,6 +139,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
     listDeployments: (principal, options) => listDeployments(context, principal, options),
     deleteDeployment: (principal, request, options) => deleteDeployment(context, principal, request, options),
     readLogs: (principal, request, options) => readLogs(context, principal, request, options),
+    runSql: (principal, request, options) => runSql(context, principal, request, options),
     createVolume: (principal, request, options) => volumes.createVolume(context, principal, request, options),
     listVolumes: (principal, options) => volumes.listVolumes(context, principal, options),
     deleteVolume: (principal, request, options) => volumes.deleteVolume(context, principal, request, options),

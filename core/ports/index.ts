@@ -37,6 +37,8 @@ export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
 export type { Schedule } from "../domain/schedule.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
 export { freeSubscription, mostRelevant, type Subscription, type SubscriptionStatus } from "../domain/subscription.ts";
+export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
+export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
 export type { DeletedVolume } from "../domain/volume.ts";
 export { type Present, writeConflict } from "../domain/write-condition.ts";
 export {
@@ -58,6 +60,14 @@ export { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "./pr
 export type { ScheduledService, Scheduler } from "./scheduler.ts";
 export type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "./service-platform.ts";
 export type { ReceivedSource, ReceiveOptions, Source, SourceSpool } from "./source-spool.ts";
+export {
+  isSqlFailure,
+  type SqlEngine,
+  type SqlFailure,
+  type SqlLimits,
+  type SqlRows,
+  type SqlScope,
+} from "./sql-engine.ts";
 export type { CallOptions, Clock, Ids, Logger } from "./system.ts";
 export type {
   Grant,

@@ -10,6 +10,7 @@ import type { LogStore } from "./log-store.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { ServicePlatform } from "./service-platform.ts";
 import type { SourceSpool } from "./source-spool.ts";
+import type { SqlEngine } from "./sql-engine.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
 import type { VolumeStore } from "./volume-store.ts";
 
@@ -25,6 +26,7 @@ export interface Provider {
   readonly volumes: VolumeStore;
   readonly scheduler: Scheduler;
   readonly logs: LogStore;
+  readonly sql: SqlEngine;
   readonly spool: SourceSpool;
   /** Ok where its backing services answer. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;

@@ -25,6 +25,8 @@ export interface Context {
   readonly runs: DeployRuns;
   /** Uploads that are being received, by account. */
   readonly uploads: Lanes;
+  /** SQL queries that run, by account. */
+  readonly queries: Lanes;
 }
 
 export interface SettingsInput {
@@ -46,5 +48,6 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     settings,
     runs: new DeployRuns(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new Lanes(settings.accountLimits.uploadsAtOnce),
+    queries: new Lanes(settings.accountLimits.sqlAtOnce),
   };
 };
