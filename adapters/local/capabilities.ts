@@ -3,6 +3,7 @@ import { availableParallelism, totalmem } from "node:os";
 import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
 import { MiB } from "../../core/domain/limits.ts";
 import { notYetOffered } from "../shared/not-yet.ts";
+import { sqlQueries } from "../shared/sql/installed.ts";
 import type { Toolchain } from "./builder/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
 import type { ChosenRunner } from "./runner/choose.ts";
@@ -86,4 +87,6 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   },
   sql: notYetOffered.sql,
   subscription: offered(),
+  sql: { queries: sqlQueries(), lag_seconds: 0 },
+  subscription: notYetOffered.subscription,
 });

@@ -18,6 +18,7 @@ import { noBilling } from "../billing/none.ts";
 import { createIdentity, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
+import { noBilling } from "../shared/sql/billing.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { openBillingFile } from "./billing/file.ts";
@@ -38,6 +39,7 @@ import { endInterrupted, sweepCache } from "./recovery.ts";
 import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
+import { createLocalSql } from "./sql/engine.ts";
 import { lockDataDir, openState } from "./state/database.ts";
 import { DeployNotes } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
@@ -103,6 +105,8 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
   const logs = new LocalLogs({ folder: at("logs"), clock, logger, retentionDays, maxBytes });
   stack.defer(() => logs.close());
+  const sql = createLocalSql({ folder: at("sql"), logs, billing: noBilling });
+  stack.defer(() => sql.close());
   endInterrupted(rows, notes, logs, clock);
 
   const usage = openBillingFile(at("billing.sqlite"));
@@ -219,6 +223,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     volumes,
     scheduler,
     logs,
+    sql,
     spool: createDiskSpool(at("spool"), ids),
     check: () => okAsync(undefined),
   };

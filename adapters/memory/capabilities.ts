@@ -3,6 +3,7 @@ import { type Capabilities, missing, offered } from "../../core/domain/capabilit
 import { GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
 import { notYetOffered } from "../shared/not-yet.ts";
+import { sqlQueries } from "../shared/sql/installed.ts";
 
 /** https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits */
 export const cloudRunSizes: ResourceCatalogue = [
@@ -45,4 +46,6 @@ export const memoryCapabilities: Capabilities = {
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: notYetOffered.sql,
   subscription: offered(),
+  sql: { queries: sqlQueries(), lag_seconds: 0 },
+  subscription: notYetOffered.subscription,
 };

@@ -20,6 +20,7 @@ import { createMemoryKeys } from "./keys.ts";
 import { createMemoryLogs } from "./log-store.ts";
 import { createMemoryScheduler } from "./scheduler.ts";
 import { createMemoryPlatform } from "./service-platform.ts";
+import { createMemorySql } from "./sql.ts";
 import { createMemoryStorage } from "./storage.ts";
 import { createMemoryVolumes } from "./volume-store.ts";
 import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
@@ -43,7 +44,7 @@ export interface MemoryProvider {
   reset(): void;
   /** A copy of everything it holds. */
   snapshot(): World;
-  /** Closes the port of its storage, where a signed URL has opened it. A program may also end without. */
+  /** Closes the port of its storage and the processes of its SQL, where calls have made them. */
   close(): Promise<void>;
 }
 
@@ -52,6 +53,7 @@ const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error:
 export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider => {
   const { clock = createSystemClock(), ids = randomIds, logger = silent } = config;
   const world = createWorld();
+  const sql = createMemorySql(world);
   const storage = createMemoryStorage(world, clock, logger);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
@@ -61,6 +63,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     volumes: createMemoryVolumes(world, clock, ids, storage),
     scheduler: createMemoryScheduler(world),
     logs: createMemoryLogs(world, clock, compileRe2),
+    sql,
     spool: createMemorySpool(),
     check: () => okAsync(undefined),
   };
@@ -78,8 +81,15 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     billing,
     ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
     reset: () => resetWorld(world),
+    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
+    reset: () => {
+      resetWorld(world);
+      void sql.restart();
+    },
     snapshot: () => snapshotWorld(world),
-    close: () => storage.close(),
+    close: async () => {
+      await Promise.all([storage.close(), sql.close()]);
+    },
   };
 };
 

@@ -5,4 +5,5 @@ const notYet = (what: string): Feature => missing(`this version of Portside has 
 
 export const notYetOffered = {
   sql: notYet("SQL"),
+  subscription: notYet("billing provider"),
 } as const satisfies Record<string, Feature>;

@@ -46,6 +46,7 @@ const rules: readonly Rule[] = [
       /^core\/(errors|result)\.ts$/,
       node,
       /^(zod|tar|jose|re2js|mime|fresh|range-parser|stripe)$/,
+      /^(zod|tar|jose|re2js|mime|fresh|range-parser|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
     ],
     why: "shared adapters know no provider",
   },

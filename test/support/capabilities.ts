@@ -11,7 +11,7 @@ export const everything: Capabilities = {
   source_object: offered(),
   cron: { schedules: offered(), max_seconds: 1800 },
   logs: { ...memoryCapabilities.logs, since: offered(), query: offered() },
-  sql: offered(),
+  sql: { queries: offered(), lag_seconds: 0 },
   subscription: offered(),
 };
 

@@ -58,8 +58,8 @@ interface AccountLog {
 const ENDING = ".sqlite";
 
 /** Raw account ids stay out of file names. */
-const fileName = (owner: AccountId): string =>
-  `${createHash("sha256").update(owner).digest("hex").slice(0, 32)}${ENDING}`;
+const digestOf = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 32);
+const fileName = (owner: AccountId): string => `${digestOf(owner)}${ENDING}`;
 
 /** The first rows, one at least, as many as one write takes. */
 const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
@@ -124,6 +124,22 @@ export class LocalLogs implements LogStore {
     { signal }: CallOptions = {},
   ): ReturnType<LogStore["after"]> {
     return this.#read(scope, query, place, signal);
+  }
+
+  /** What stands for the account in names of files. */
+  digestOf(owner: AccountId): string {
+    return digestOf(owner);
+  }
+
+  /** Where the account's file is, once it has logged. */
+  pathOf(owner: AccountId): string {
+    return join(this.#config.folder, fileName(owner));
+  }
+
+  /** Resolves when everything of the account that was taken up to now is in its file. */
+  async writeAll(owner: AccountId): Promise<void> {
+    const account = this.#accounts.get(owner);
+    if (account !== undefined) await this.#written(account);
   }
 
   /** Writes everything that waits. */

@@ -47,6 +47,7 @@ export const accountEndpoints: readonly Endpoint[] = [
     answer: subscriptionSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
   }),
+  notOffered("GET", "/v1/user/subscription", "Your subscription.", (capabilities) => capabilities.subscription),
   json({
     method: "GET",
     path: "/v1/capabilities",

@@ -5,6 +5,7 @@ import { accountEndpoints } from "./account.ts";
 import { deployEndpoints } from "./deploy.ts";
 import { deploymentEndpoints } from "./deployment.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { sqlEndpoints } from "./sql.ts";
 import { volumeEndpoints } from "./volume.ts";
 
 export type { Endpoint, JsonEndpoint } from "./endpoint.ts";
@@ -13,5 +14,6 @@ export const endpoints: readonly Endpoint[] = [
   ...deployEndpoints,
   ...deploymentEndpoints,
   ...volumeEndpoints,
+  ...sqlEndpoints,
   ...accountEndpoints,
 ];

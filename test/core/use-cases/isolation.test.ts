@@ -62,6 +62,10 @@ const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt
   readLogs: async (controlPlane, other) => {
     expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
   },
+  runSql: async (controlPlane, other) => {
+    const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();
+    expect(rows).toEqual([[0]]);
+  },
   createVolume: async (controlPlane, other) => {
     // Names are an account's own: the other gets another volume.
     expect((await controlPlane.createVolume(other, { name: "data" }))._unsafeUnwrap().created).toBe(true);

@@ -1,0 +1,9 @@
+/** The process of one account: `node child.ts DATABASE LOG`. */
+import { existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { serveSql } from "../../shared/sql/serve.ts";
+import { readLogFile } from "./log-reader.ts";
+
+const [database, log] = process.argv.slice(2) as [string, string];
+mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
+await serveSql({ database, openLog: () => (existsSync(log) ? readLogFile(log) : undefined) });

@@ -1,0 +1,30 @@
+/** The local engine's SQL: a process and a derived database an account, beside its log file. */
+import { join } from "node:path";
+import type { BillingSource } from "../../shared/sql/billing.ts";
+import { ProcessSqlEngine } from "../../shared/sql/engine.ts";
+import type { LocalLogs } from "../logs/store.ts";
+
+/** Processes at once; one that rests makes room. */
+const MOST = 4;
+const IDLE_MS = 5 * 60_000;
+
+/** Built, this file is JavaScript, and so is the one beside it. */
+const script = new URL(`./child${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+export interface LocalSqlConfig {
+  /** Holds a folder an account. */
+  readonly folder: string;
+  readonly logs: LocalLogs;
+  readonly billing: BillingSource;
+  readonly idleMillis?: number;
+}
+
+export const createLocalSql = ({ folder, logs, billing, idleMillis = IDLE_MS }: LocalSqlConfig): ProcessSqlEngine =>
+  new ProcessSqlEngine({
+    script,
+    argsOf: (owner) => [join(folder, logs.digestOf(owner), "logs.duckdb"), logs.pathOf(owner)],
+    most: MOST,
+    idleMillis,
+    beforeRun: (owner) => logs.writeAll(owner),
+    billing,
+  });

@@ -1,0 +1,151 @@
+/**
+ * One account's process, seen from the control plane: started under limits of the operating system, given an order at a
+ * time, and killed where it keeps its caller waiting.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { SqlNews, SqlOrder } from "./protocol.ts";
+
+const MiB = 1024 * 1024;
+
+/** What the process may reserve (RLIMIT_DATA): beyond it, an allocation fails inside of it and nowhere else. */
+const DATA_BYTES = 1536 * MiB;
+/** What it may hold; looked at while it works. */
+const RESIDENT_BYTES = 1024 * MiB;
+const LOOK_MS = 100;
+const START_MS = 20_000;
+
+export class ProcessEnded extends Error {
+  /** It was ended because it held too much memory, or could not get it. */
+  readonly memory: boolean;
+  constructor(memory: boolean) {
+    super("the process of the query ended");
+    this.memory = memory;
+  }
+}
+
+const limited = (argv: readonly string[]): [string, string[]] => [
+  "sh",
+  ["-c", `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null; exec "$@"`, "sh", ...argv],
+];
+
+const residentBytes = (pid: number | undefined): number => {
+  if (pid === undefined) return 0;
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+  } catch {
+    return 0;
+  }
+};
+
+export class SqlChild {
+  readonly #child: ChildProcess;
+  readonly #ended = Promise.withResolvers<void>();
+  #hear: ((news: SqlNews | undefined) => void) | undefined;
+  #tooBig = false;
+  #over = false;
+
+  private constructor(script: URL, args: readonly string[]) {
+    const heap = ["--max-old-space-size=384", "--disable-warning=ExperimentalWarning"];
+    const [command, argv] = limited([process.execPath, ...heap, fileURLToPath(script), ...args]);
+    // Not the environment of the control plane, which has its secrets; the engine counts days in UTC.
+    const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
+    this.#child = spawn(command, argv, {
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      serialization: "advanced",
+      env,
+    });
+    this.#child.on("message", (news) => this.#hear?.(news as SqlNews));
+    this.#child.on("error", () => this.#end());
+    this.#child.on("exit", () => this.#end());
+  }
+
+  /** Starts one; throws `ProcessEnded` where it does not come up. */
+  static async start(script: URL, args: readonly string[]): Promise<SqlChild> {
+    const child = new SqlChild(script, args);
+    const deadline = setTimeout(() => child.kill(), START_MS);
+    try {
+      const [first] = await Array.fromAsync(child.#listen((news) => news.kind === "ready"));
+      if (first?.kind !== "ready") throw new ProcessEnded(false);
+      child.#rest();
+      return child;
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Gives an order and everything that is said about it; throws `ProcessEnded` where the process ends before. */
+  async *tell(order: SqlOrder): AsyncGenerator<SqlNews> {
+    const look = setInterval(() => this.#look(), LOOK_MS);
+    this.#child.ref();
+    this.#child.channel?.ref();
+    try {
+      const news = this.#listen(({ kind }) => kind !== "caught_up" && kind !== "columns" && kind !== "rows");
+      this.#child.send(order, () => {});
+      yield* news;
+    } finally {
+      clearInterval(look);
+      this.#rest();
+    }
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  /** Resolves when it is gone. */
+  async close(): Promise<void> {
+    this.#child.ref();
+    this.kill();
+    await this.#ended.promise;
+  }
+
+  /** While it has nothing to do, it keeps no program from ending; it ends with it. */
+  #rest(): void {
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  #look(): void {
+    if (residentBytes(this.#child.pid) <= RESIDENT_BYTES) return;
+    this.#tooBig = true;
+    this.kill();
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#hear?.(undefined);
+    this.#ended.resolve();
+  }
+
+  #listen(isLast: (news: SqlNews) => boolean): AsyncGenerator<SqlNews> {
+    const heard: (SqlNews | undefined)[] = this.#over ? [undefined] : [];
+    let wake: (() => void) | undefined;
+    this.#hear = (news) => {
+      heard.push(news);
+      wake?.();
+    };
+    const ended = () => new ProcessEnded(this.#tooBig || this.#child.signalCode === "SIGABRT");
+    return (async function* listen() {
+      for (;;) {
+        if (heard.length === 0)
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        const news = heard.shift();
+        if (news === undefined) throw ended();
+        yield news;
+        if (isLast(news)) return;
+      }
+    })();
+  }
+}

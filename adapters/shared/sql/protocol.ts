@@ -1,0 +1,31 @@
+/** What the control plane and the process that runs an account's statements say to each other. */
+import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
+import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
+import type { BillingRow } from "./billing.ts";
+import type { EntryRow } from "./entries.ts";
+
+export type SqlOrder =
+  | { readonly kind: "describe"; readonly statement: string }
+  | {
+      readonly kind: "run";
+      readonly statement: string;
+      readonly rows: number;
+      readonly bytes: number;
+      /** Entries that have come since the last order; absent where the process reads them itself. */
+      readonly fresh?: readonly EntryRow[];
+      /** All rows of `billing`; absent: those of the last order. */
+      readonly billing?: readonly BillingRow[];
+    };
+
+export type SqlNews =
+  | { readonly kind: "ready" }
+  | { readonly kind: "summary"; readonly summary: StatementSummary }
+  /** The log is read up to now; what takes time from here on is the statement's own. */
+  | { readonly kind: "caught_up"; readonly entries: number }
+  | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }
+  | { readonly kind: "rows"; readonly rows: readonly (readonly SqlValue[])[] }
+  | { readonly kind: "end" }
+  | { readonly kind: "failure"; readonly failure: SqlFailure }
+  /** The database is of no use any more; the process ends behind this. */
+  | { readonly kind: "broken"; readonly message: string };

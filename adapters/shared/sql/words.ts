@@ -1,0 +1,49 @@
+/** The parser's words for the parts of a tree, and GoogleSQL's. */
+
+/** Plain parts of a query, which need no permission. */
+export const plainKinds: ReadonlySet<string> = new Set([
+  ..."select union intersect except subquery paren column identifier literal boolean null star alias dot table".split(
+    " ",
+  ),
+  ..."and or not eq neq lt lte gt gte add sub mul div mod neg concat in between like is is_null is_true is_false".split(
+    " ",
+  ),
+  ..."case ordered unnest subscript array_func tuple interval var raw_string byte_string data_type over".split(" "),
+  ..."window_function is_not_null bitwise_and bitwise_or bitwise_not bitwise_xor similar_to".split(" "),
+]);
+
+/** Kinds of functions whose names are not their kind in capitals. */
+export const functionNames: Readonly<Record<string, string>> = {
+  count_if: "COUNTIF",
+  if_func: "IF",
+  substring: "SUBSTR",
+  str_position: "STRPOS",
+  mod_func: "MOD",
+  n_tile: "NTILE",
+  stddev_samp: "STDDEV_SAMP",
+  var_samp: "VARIANCE",
+  timestamp: "TIMESTAMP",
+};
+
+/** Kinds of statements that may run, and parts of statements that are kinds of their own. */
+export const queryKinds: ReadonlySet<string> = new Set(["select", "union", "intersect", "except", "subquery"]);
+
+/** What a select may have; anything else of it must say nothing. */
+export const selectKeys: ReadonlySet<string> = new Set(
+  "expressions from joins where_clause group_by having qualify order_by limit offset distinct with windows".split(" "),
+);
+
+/** What a table may have besides its name. */
+export const tableKeys: ReadonlySet<string> = new Set(
+  "name schema catalog alias alias_explicit_as column_aliases span".split(" "),
+);
+
+/** Parts of EXTRACT and of the functions that truncate and count. */
+export const timeParts = {
+  extract: "YEAR ISOYEAR QUARTER MONTH WEEK ISOWEEK DAY DAYOFWEEK DAYOFYEAR HOUR MINUTE SECOND MILLISECOND DATE".split(
+    " ",
+  ),
+  truncate: "MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY WEEK ISOWEEK MONTH QUARTER YEAR".split(" "),
+  timestampDiff: "MICROSECOND MILLISECOND SECOND MINUTE HOUR DAY".split(" "),
+  dateDiff: "DAY MONTH QUARTER YEAR".split(" "),
+} as const;

@@ -1,0 +1,26 @@
+/** SQL over logs and billing. */
+import { sqlFields } from "../../../core/domain/requests.ts";
+import { rowObjects, type SqlAnswer, sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
+import { type Endpoint, json, type Rendered } from "./endpoint.ts";
+
+/** Headers are ASCII: https://www.rfc-editor.org/rfc/rfc9110#section-5.5 */
+const asciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+const renderRows = (answer: unknown): Rendered => {
+  const { columns } = answer as SqlAnswer;
+  return { body: rowObjects(answer as SqlAnswer), headers: { "x-columns": asciiJson(columns) } };
+};
+
+export const sqlEndpoints: readonly Endpoint[] = [
+  json({
+    method: "POST",
+    path: "/v1/sql",
+    summary: "One SELECT over your logs and billing.",
+    place: "body",
+    fields: sqlFields,
+    answer: sqlRowsSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.runSql(principal, request, options),
+    render: renderRows,
+  }),
+];
