@@ -21,7 +21,7 @@ const functions: ReadonlySet<string> = new Set(
     "to_months to_days to_hours to_minutes to_seconds to_microseconds to_milliseconds to_weeks to_quarters",
     "json json_extract json_extract_string to_json array_length len array_to_string list_concat array_concat",
     "array_reverse list_reverse list_value list_contains array_contains array_extract list_extract struct_extract",
-    "struct_pack row unnest array_slice list_slice map_extract element_at is_nan is_inf",
+    "struct_pack row unnest list_count array_slice list_slice map_extract element_at is_nan is_inf",
     "to_base64 from_base64 base64 hex to_hex unhex like_escape not_like_escape timezone list_element array",
   ]
     .join(" ")
@@ -76,7 +76,8 @@ const judge = (node: JsonObject, names: ReadonlySet<string>): string | undefined
   if (type === "RECURSIVE_CTE_NODE" || refusedTypes.has(type)) return "this form of a query is not offered";
   if (node["class"] !== "FUNCTION") return undefined;
   const name = String(node["function_name"]).toLowerCase();
-  const isPlain = !node["schema"] && !node["catalog"];
+  // The parser itself gives some of them the schema that all have.
+  const isPlain = ["", "main", "pg_catalog"].includes(String(node["schema"] ?? "")) && !node["catalog"];
   return isPlain && isAllowed(name) ? undefined : `the function ${name} is not offered`;
 };
 

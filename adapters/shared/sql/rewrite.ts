@@ -130,14 +130,14 @@ const rewriteCall = (name: string, body: JsonObject, args: readonly Json[]): Jso
 };
 
 /** NUMERIC has nine digits behind its point, and a TIMESTAMP is a moment, not a clock's face. */
+const castMacros: Readonly<Record<string, string>> = { decimal: "numeric", timestamp: "timestamp" };
+
 const rewriteCast = (kind: string, body: JsonObject): Json | undefined => {
   const to = body["to"];
-  if (!isObject(to)) return undefined;
-  if (to["data_type"] === "decimal" && (to["precision"] ?? null) === null)
-    return { [kind]: { ...body, to: { ...to, precision: 38, scale: 9 } } };
-  if (to["data_type"] === "timestamp")
-    return call(kind === "cast" ? "bq_timestamp" : "bq_safe_timestamp", [body["this"] as Json]);
-  return undefined;
+  const macro = isObject(to) ? castMacros[String(to["data_type"])] : undefined;
+  if (macro === undefined) return undefined;
+  if (isObject(to) && (to["precision"] ?? null) !== null) throw new NotOffered("NUMERIC takes no precision here");
+  return call(kind === "cast" ? `bq_${macro}` : `bq_safe_${macro}`, [body["this"] as Json]);
 };
 
 const rewriteExtract = (body: JsonObject): Json => {

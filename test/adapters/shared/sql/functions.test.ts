@@ -1,0 +1,73 @@
+/** Every function that a statement may use means what GoogleSQL says, by its own example. */
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
+import { runStatement } from "../../../../adapters/shared/sql/query.ts";
+import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
+import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
+import { exampleStatement } from "../../../support/sql.ts";
+
+let connection: DuckDBConnection;
+beforeAll(async () => {
+  connection = await openDatabase(undefined);
+});
+
+const answer = async (statement: string): Promise<unknown> => {
+  const rows: (readonly SqlValue[])[] = [];
+  const failure = await runStatement(
+    connection,
+    statement,
+    { rows: 10, bytes: 1000 },
+    { columns: () => {}, rows: (some) => rows.push(...some) },
+  );
+  return failure ?? rows[0]?.[0];
+};
+
+test.each(sqlFunctions.map((one) => [one.name, one] as const))("%s", async (_name, one) => {
+  expect(await answer(exampleStatement(one))).toEqual(one.answer);
+});
+
+test("each stands in the list once", () => expect(sqlFunctions).toHaveLength(sqlFunctionNames.size));
+
+const time = "TIMESTAMP '2026-02-01 23:59:59.999999+00'";
+const finer: Readonly<Record<string, unknown>> = {
+  // A Sunday, with which GoogleSQL's weeks begin.
+  [`TIMESTAMP_TRUNC(${time}, WEEK)`]: "2026-02-01T00:00:00+00:00",
+  [`TIMESTAMP_TRUNC(${time}, ISOWEEK)`]: "2026-01-26T00:00:00+00:00",
+  [`TIMESTAMP_TRUNC(${time}, DAY)`]: "2026-02-01T00:00:00+00:00",
+  [`EXTRACT(DAYOFWEEK FROM ${time})`]: 1,
+  [`EXTRACT(DATE FROM ${time})`]: "2026-02-01",
+  [`EXTRACT(MILLISECOND FROM ${time})`]: 999,
+  [`EXTRACT(SECOND FROM ${time})`]: 59,
+  [`EXTRACT(ISOWEEK FROM ${time})`]: 5,
+  [`UNIX_SECONDS(${time})`]: 1769990399,
+  [`TIMESTAMP_DIFF(TIMESTAMP '2026-01-01 00:00:00+00', ${time}, DAY)`]: -31,
+  "CAST('2026-01-31 00:00:00+00' AS TIMESTAMP)": "2026-01-31T00:00:00+00:00",
+  "SAFE_CAST('no time' AS TIMESTAMP)": null,
+  "REGEXP_EXTRACT('order 12', r'\\d+')": "12",
+  "REGEXP_EXTRACT('order 12', r'(?i)ORDER (\\d)')": "1",
+  "REGEXP_EXTRACT('x', r'y')": null,
+  "REGEXP_REPLACE('a1', r'(\\d)', r'<\\1>')": "a<1>",
+  "JSON_VALUE(PARSE_JSON('{\"a\":null}'), '$.a')": null,
+  "JSON_VALUE('{\"a\":true}', '$.a')": "true",
+  "MOD(1 + 6, 2 + 2)": 3,
+  "CAST(9007199254740993 AS INT64)": "9007199254740993",
+  "CAST('inf' AS FLOAT64)": "Infinity",
+  "b'abc'": "YWJj",
+  "SAFE_DIVIDE(1, 0)": null,
+  "[STRUCT(1 AS a)]": [{ a: 1 }],
+  "IF('a' IN UNNEST(['a', 'b']), 1, 2)": 1,
+  "CASE WHEN 'abc' LIKE 'a%' THEN 1 END": 1,
+  "7 / 2": 3.5,
+  "'a' || 'b'": "ab",
+};
+
+test.each(Object.entries(finer))("%s", async (expression, value) => {
+  expect(await answer(`SELECT ${expression} AS v`)).toEqual(value);
+});
+
+test("quantiles are the values at them", async () => {
+  const numbers = "UNNEST([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) AS x";
+  expect(await answer(`SELECT APPROX_QUANTILES(x, 10)[OFFSET(9)] AS v FROM ${numbers}`)).toBe(9);
+  expect(await answer(`SELECT APPROX_QUANTILES(x, 2)[OFFSET(1)] AS v FROM ${numbers}`)).toBe(5);
+});
