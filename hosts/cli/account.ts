@@ -11,8 +11,11 @@ export interface Account {
   readonly apiKey: string;
 }
 
-const configPath = (env: NodeJS.ProcessEnv): string =>
-  join(env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config"), "portside", "config.json");
+/** What the command line keeps for this user. */
+export const configFolder = (env: NodeJS.ProcessEnv): string =>
+  join(env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config"), "portside");
+
+const configPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env), "config.json");
 
 const readKept = (env: NodeJS.ProcessEnv): Partial<Account> => {
   try {

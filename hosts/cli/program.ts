@@ -42,6 +42,9 @@ const entries: Readonly<Record<string, Entry>> = {
   cost: {
     summary: "Show what models and infrastructure cost.",
     load: async () => (await import("./commands/cost.ts")).cost,
+  sql: {
+    summary: "Ask questions about your logs and billing in SQL.",
+    load: async () => (await import("./commands/sql.ts")).sql,
   },
   keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./commands/keys.ts")).keys },
   token: {

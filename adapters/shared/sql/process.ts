@@ -17,7 +17,7 @@ const LOOK_MS = 100;
 const START_MS = 20_000;
 
 export class ProcessEnded extends Error {
-  /** It was ended because it held too much memory, or could not get it. */
+  /** It held too much memory, or ended by itself, which is what becomes of a process that gets none. */
   readonly memory: boolean;
   constructor(memory: boolean) {
     super("the process of the query ended");
@@ -45,6 +45,8 @@ export class SqlChild {
   #hear: ((news: SqlNews | undefined) => void) | undefined;
   #tooBig = false;
   #over = false;
+  #gone = false;
+  #killed = false;
 
   private constructor(script: URL, args: readonly string[]) {
     const heap = ["--max-old-space-size=384", "--disable-warning=ExperimentalWarning"];
@@ -56,7 +58,10 @@ export class SqlChild {
       serialization: "advanced",
       env,
     });
-    this.#child.on("message", (news) => this.#hear?.(news as SqlNews));
+    this.#child.on("message", (news) => {
+      if ((news as SqlNews).kind === "broken") this.#over = true;
+      this.#hear?.(news as SqlNews);
+    });
     this.#child.on("error", () => this.#end());
     this.#child.on("exit", () => this.#end());
   }
@@ -99,11 +104,15 @@ export class SqlChild {
   }
 
   kill(): void {
+    // Whoever comes next gets another one, also before the kernel has ended this one.
+    this.#over = true;
+    this.#killed = true;
     this.#child.kill("SIGKILL");
   }
 
   /** Resolves when it is gone. */
   async close(): Promise<void> {
+    if (this.#gone) return;
     this.#child.ref();
     this.kill();
     await this.#ended.promise;
@@ -123,18 +132,19 @@ export class SqlChild {
 
   #end(): void {
     this.#over = true;
+    this.#gone = true;
     this.#hear?.(undefined);
     this.#ended.resolve();
   }
 
   #listen(isLast: (news: SqlNews) => boolean): AsyncGenerator<SqlNews> {
-    const heard: (SqlNews | undefined)[] = this.#over ? [undefined] : [];
+    const heard: (SqlNews | undefined)[] = this.#gone ? [undefined] : [];
     let wake: (() => void) | undefined;
     this.#hear = (news) => {
       heard.push(news);
       wake?.();
     };
-    const ended = () => new ProcessEnded(this.#tooBig || this.#child.signalCode === "SIGABRT");
+    const ended = () => new ProcessEnded(this.#tooBig || !this.#killed);
     return (async function* listen() {
       for (;;) {
         if (heard.length === 0)

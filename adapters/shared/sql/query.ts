@@ -6,7 +6,7 @@ import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import { failureOf } from "./errors.ts";
 import { refusedIn } from "./gate.ts";
 import { describeStatement, NotAStatement, translateStatement } from "./translate.ts";
-import { typeName, sqlValueOf } from "./values.ts";
+import { sqlValueOf, typeName } from "./values.ts";
 
 interface Limits {
   readonly rows: number;

@@ -11,6 +11,9 @@ export interface Token {
 
 type Scope = ReadonlySet<string>;
 
+/** A body with one field looks like a node of that name. */
+const fields: ReadonlySet<string> = new Set(["this", "expressions", "num_buckets"]);
+
 class Summing {
   readonly tables: StatementPart[] = [];
   readonly functions: StatementPart[] = [];
@@ -34,18 +37,14 @@ class Summing {
   }
 
   #node(kind: string, body: JsonObject, scope: Scope): void {
+    if (fields.has(kind)) return this.walk(body, scope);
     if (kind === "table") return this.#table(body, scope);
     if (kind === "select") return this.#select(body, scope);
     if (kind === "function" || kind === "aggregate_function") this.#function(String(body["name"]).toUpperCase());
     else if (kind === "method_call") this.#other(`${nameOf(body["method"])}(...) of something`, body["method"]);
     else if (kind === "unnest" && body["with_ordinality"] === true) this.#word("WITH OFFSET", "OFFSET");
-    else if (!plainKinds.has(kind) && !this.#isField(kind)) this.#function(functionNames[kind] ?? kind.toUpperCase());
+    else if (!plainKinds.has(kind)) this.#function(functionNames[kind] ?? kind.toUpperCase());
     this.#inside(body, this.#withNames(body, scope));
-  }
-
-  /** Keys of bodies look like nodes where they stand alone. */
-  #isField(kind: string): boolean {
-    return kind === "this" || kind === "expressions" || kind === "num_buckets";
   }
 
   #inside(body: JsonObject, scope: Scope): void {
@@ -132,12 +131,14 @@ const unnamedColumns = (query: Json | undefined): number[] =>
 export const summarise = (text: string, statements: readonly Json[], tokens: readonly Token[]): StatementSummary => {
   const [first] = statements;
   const root = nodeOf(first)?.kind ?? "nothing";
-  const isQuery = queryKinds.has(root);
+  // Other dialects have further forms of a query, which the parser takes, too.
+  const word = tokens.find(({ text: one }) => one !== "(")?.text.toUpperCase() ?? "";
+  const isQuery = queryKinds.has(root) && ["SELECT", "WITH"].includes(word);
   const summing = new Summing(text, tokens);
   if (isQuery) summing.walk(first, new Set());
   return {
     statements: statements.length,
-    root: isQuery ? "SELECT" : root.replaceAll("_", " ").toUpperCase(),
+    root: isQuery ? "SELECT" : queryKinds.has(root) ? word : root.replaceAll("_", " ").toUpperCase(),
     tables: summing.tables,
     functions: summing.functions,
     tableFunctions: summing.tableFunctions,

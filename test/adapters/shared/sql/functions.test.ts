@@ -3,8 +3,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
 import { runStatement } from "../../../../adapters/shared/sql/query.ts";
-import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
+import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
 import { exampleStatement } from "../../../support/sql.ts";
 
 let connection: DuckDBConnection;

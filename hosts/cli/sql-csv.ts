@@ -1,0 +1,18 @@
+/**
+ * Rows as CSV that spreadsheets open: RFC 4180 with a byte order mark, by which they know UTF-8, and no cell that they
+ * would take for a formula (https://owasp.org/www-community/attacks/CSV_Injection).
+ */
+
+const FORMULA = /^[=+\-@\t\r]/;
+const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
+const cell = (value: unknown): string => {
+  const text =
+    value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const safe = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+};
+
+export const BYTE_ORDER_MARK = "\ufeff";
+
+export const csvLine = (values: readonly unknown[]): string => `${values.map(cell).join(",")}\r\n`;

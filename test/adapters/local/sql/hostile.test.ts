@@ -1,0 +1,101 @@
+/** Nothing gets out of an account's process, and nothing that happens in it moves the control plane. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { SqlAnswer } from "../../../../core/domain/sql/answer.ts";
+import type { ControlPlaneError } from "../../../../core/errors.ts";
+import type { Result } from "../../../../core/result.ts";
+import { hostileStatements } from "../../../support/hostile-sql.ts";
+import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+
+let platform: TestPlatform;
+const owner = "acme" as AccountId;
+
+beforeAll(async () => {
+  platform = await startLocal();
+  const line = (n: number) =>
+    ({ owner, service: "app" as never, severity: "INFO", logName: "stdout", text: `x${n}` }) as const;
+  await platform.local.provider.logs.append(Array.from({ length: 2000 }, (_, n) => line(n)));
+});
+afterAll(() => platform[Symbol.asyncDispose]());
+
+const ask = async (query: string): Promise<Result<SqlAnswer, ControlPlaneError>> =>
+  platform.controlPlane.runSql({ account: owner, credentialId: "test" }, { query });
+
+const works = async () => expect((await ask("SELECT COUNT(*) AS n FROM logs"))._unsafeUnwrap().rows).toEqual([[2000]]);
+
+describe.each(Object.entries(hostileStatements))("%s", (_name, statements) => {
+  test.each(statements)("%j", async (statement) => {
+    const answer = await ask(statement);
+    expect(answer.isErr()).toBe(true);
+    const error = answer._unsafeUnwrapErr();
+    expect(error.kind).toBe("invalid_input");
+    // What the author wrote may be named; how it is run may not.
+    if (!/duckdb|sqlite/.test(statement)) expect(error.message).not.toMatch(/duckdb|polyglot|sqlite/i);
+  });
+});
+
+test("a refusal names what is refused and where", async () => {
+  const error = (
+    await ask("SELECT COUNT(*) AS n\nFROM entries JOIN logs USING (x)\nWHERE sleep_ms(3)")
+  )._unsafeUnwrapErr();
+  expect(error.message).toContain("there is no table 'entries' at line 2, column 6");
+  expect(error.message).toContain("SLEEP_MS at line 3, column 7");
+});
+
+/** The longest time in which the loop did not turn, and how much more memory is held. */
+const watchLoop = () => {
+  const begun = process.memoryUsage.rss();
+  let [longest, last] = [0, performance.now()];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 5);
+  return () => {
+    clearInterval(timer);
+    return { longest, grown: process.memoryUsage.rss() - begun };
+  };
+};
+
+const doubled = (times: number) =>
+  Array.from({ length: times }).reduce<string>((text) => `CONCAT(${text}, ${text})`, "text_payload");
+const grown = (times: number) =>
+  Array.from({ length: times }).reduce<string>(
+    (text) => `REPLACE(${text}, 'x', 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx')`,
+    "'x'",
+  );
+
+const heavy: Readonly<Record<string, string>> = {
+  "a text of gigabytes": `SELECT LENGTH(${grown(6)}) AS n`,
+  "the same by doubling": `SELECT LENGTH(${doubled(9)}) AS n FROM logs LIMIT 1`,
+  "texts of gigabytes in every row": `SELECT SUM(LENGTH(REPLACE(text_payload, 'x', ${grown(4)}))) AS n FROM logs`,
+  "an array of everything squared":
+    "SELECT ARRAY_AGG(a.text_payload || b.text_payload) AS l FROM logs a CROSS JOIN logs b CROSS JOIN logs c",
+  "a repetition": "SELECT repeat('x', 2000000000) AS x",
+};
+
+test.each(Object.entries(heavy))("%s: an error, and the next query works", async (_name, statement) => {
+  await works();
+  const ended = watchLoop();
+  const answer = await ask(statement);
+  const { longest, grown: more } = ended();
+  if (answer.isErr()) expect(answer.error.kind).toBe("invalid_input");
+  // Its own process grows by a gigabyte; this one must not.
+  expect(more).toBeLessThan(200 * 1024 * 1024);
+  expect(longest).toBeLessThan(2000);
+  await works();
+});
+
+test("a cross join of a million squared ends at its deadline", async () => {
+  await works();
+  const ended = watchLoop();
+  const { sql } = platform.local.provider;
+  const cross =
+    "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d WHERE a.text_payload < b.text_payload OR c.text_payload = d.text_payload";
+  const begun = performance.now();
+  const run = await sql.run({ owner }, cross, { deadline: 2000, rows: 10, bytes: 1000 });
+  expect(run._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
+  expect(performance.now() - begun).toBeLessThan(15_000);
+  expect(ended().grown).toBeLessThan(200 * 1024 * 1024);
+  await works();
+});
