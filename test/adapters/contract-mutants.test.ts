@@ -8,11 +8,19 @@ import { behind } from "../../core/domain/log-cursor.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import { freeSubscription } from "../../core/domain/subscription.ts";
 import type { Billing } from "../../core/ports/billing.ts";
+import type { SqlValue } from "../../core/domain/sql/answer.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import type { RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
+import {
+  isSqlFailure,
+  type SqlEngine,
+  type SqlFailure,
+  type SqlRows,
+  type SqlScope,
+} from "../../core/ports/sql-engine.ts";
 import type { Clock, Ids } from "../../core/ports/system.ts";
 import { okAsync, ResultAsync } from "../../core/result.ts";
 import {
@@ -31,6 +39,7 @@ import {
   runningServiceCases,
   servicePlatformCases,
   sourceSpoolCases,
+  sqlEngineCases,
 } from "../contracts/index.ts";
 import { biteTests, type Mutants, subjectWith } from "../support/mutants.ts";
 
@@ -45,6 +54,18 @@ const spool = (change: (port: SourceSpool) => SourceSpool) => () =>
 
 async function* withoutProgress(events: AsyncIterable<{ kind: string }>) {
   for await (const event of events) if (event.kind !== "progress") yield event;
+}
+
+async function* mapRows(
+  rows: SqlRows["rows"],
+  change: (value: SqlValue) => SqlValue,
+): AsyncGenerator<readonly SqlValue[] | SqlFailure> {
+  for await (const row of rows) yield isSqlFailure(row) ? row : row.map(change);
+}
+
+async function* firstRows(rows: SqlRows["rows"], count: number): AsyncGenerator<readonly SqlValue[] | SqlFailure> {
+  let left = count;
+  for await (const row of rows) if (left-- > 0) yield row;
 }
 
 const platformMutants: Mutants<ProviderSubject> = {
@@ -174,6 +195,68 @@ const logMutants: Mutants<ProviderSubject> = {
   }),
 };
 
+const sqlEngine = (change: (port: SqlEngine) => Partial<SqlEngine>) => () =>
+  subjectWith(({ sql }) => ({
+    sql: { describe: (...args) => sql.describe(...args), run: (...args) => sql.run(...args), ...change(sql) },
+  }));
+
+const sqlMutants: Mutants<ProviderSubject> = {
+  // Overlooks what stands in subqueries.
+  describe: sqlEngine((port) => ({
+    describe: (...args) => port.describe(...args).map((sum) => ({ ...sum, tables: sum.tables.slice(0, 1) })),
+  })),
+  // Rounds what it should write out.
+  run: sqlEngine((port) => ({
+    run: (...args) =>
+      port.run(...args).map(({ columns, rows }) => ({
+        columns,
+        rows: mapRows(rows, (value) =>
+          typeof value === "string" && value !== "" && Number(value) > 0 ? Number(value) : value,
+        ),
+      })),
+  })),
+  // Answers from what it saw first.
+  fresh: sqlEngine((port) => {
+    const seen = new Map<string, Awaited<ReturnType<SqlEngine["run"]>>>();
+    return {
+      run: (scope, statement, ...rest) =>
+        new ResultAsync(
+          (async () => {
+            const key = `${scope.owner} ${statement}`;
+            const known = seen.get(key) ?? (await port.run(scope, statement, ...rest));
+            seen.set(key, known);
+            return known;
+          })(),
+        ),
+    };
+  }),
+  scope: sqlEngine((port) => {
+    let first: SqlScope | undefined;
+    return {
+      run: (scope, ...rest) => {
+        first ??= scope;
+        return port.run(first, ...rest);
+      },
+    };
+  }),
+  // Cuts in silence.
+  limits: sqlEngine((port) => ({
+    run: (scope, statement, limits) =>
+      port.run(scope, statement, { ...limits, rows: 10_000, bytes: 1_000_000 }).map(({ columns, rows }) => ({
+        columns,
+        rows: firstRows(rows, limits.rows),
+      })),
+  })),
+  failures: sqlEngine((port) => ({
+    run: (...args) =>
+      port
+        .run(...args)
+        .mapErr((error) =>
+          error.kind === "unavailable" ? error : { kind: "failed", message: `DuckDB: ${error.kind}` },
+        ),
+  })),
+};
+
 const searchMutants: Mutants<ProviderSubject> = {
   // Goes on behind the instant of the last entry, not behind the entry.
   cursor: logs((port) => ({ after: (scope, { instant }, ...rest) => port.after(scope, behind(instant), ...rest) })),
@@ -293,6 +376,7 @@ biteTests("running services", runningServiceCases, runningMutants);
 biteTests("ImageBuilder", imageBuilderCases, builderMutants);
 biteTests("LogStore", logStoreCases, logMutants);
 biteTests("LogStore, searched", logSearchCases, searchMutants);
+biteTests("SqlEngine", sqlEngineCases, sqlMutants);
 biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
 biteTests("identity", identityCases, identityMutants);
 biteTests("Billing", billingCases, billingMutants);

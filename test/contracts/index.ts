@@ -23,6 +23,7 @@ export { runningVolumeCases } from "./running-volumes.ts";
 export { schedulerCases } from "./scheduler.ts";
 export { servicePlatformCases } from "./service-platform.ts";
 export { sourceSpoolCases } from "./source-spool.ts";
+export { sqlEngineCases } from "./sql-engine.ts";
 export { type ClockSubject, clockCases, idsCases } from "./system.ts";
 export { volumeObjectCases } from "./volume-objects.ts";
 export { volumeStoreCases } from "./volume-store.ts";

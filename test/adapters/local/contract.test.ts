@@ -15,6 +15,7 @@ import {
   schedulerCases,
   servicePlatformCases,
   sourceSpoolCases,
+  sqlEngineCases,
   volumeObjectCases,
   volumeStoreCases,
 } from "../../contracts/index.ts";
@@ -37,6 +38,7 @@ const cases = [
   ...imageBuilderCases,
   ...logStoreCases,
   ...logSearchCases,
+  ...sqlEngineCases,
   ...sourceSpoolCases,
   ...runningVolumeCases,
   ...schedulerCases,

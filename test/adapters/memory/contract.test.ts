@@ -18,6 +18,7 @@ import {
   schedulerCases,
   servicePlatformCases,
   sourceSpoolCases,
+  sqlEngineCases,
   volumeObjectCases,
   volumeStoreCases,
 } from "../../contracts/index.ts";
@@ -36,6 +37,7 @@ const cases = [
   ...imageBuilderCases,
   ...logStoreCases,
   ...logSearchCases,
+  ...sqlEngineCases,
   ...sourceSpoolCases,
   ...runningVolumeCases,
   ...schedulerCases,

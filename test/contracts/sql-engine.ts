@@ -1,0 +1,219 @@
+/** The promises of `SqlEngine`. */
+import { expect } from "vitest";
+import type { Capabilities } from "../../core/domain/capabilities.ts";
+import type { NewLogEntry } from "../../core/domain/log-entry.ts";
+import type { SqlValue } from "../../core/domain/sql/answer.ts";
+import { isSqlFailure, type SqlFailure, type SqlLimits, type SqlScope } from "../../core/ports/sql-engine.ts";
+import type { ContractCase, ProviderSubject } from "./harness.ts";
+import { append, line, numbers, scopeOf } from "./log-steps.ts";
+import { expectError, expectOk } from "./support.ts";
+
+type Case = ContractCase<ProviderSubject>;
+
+const offers = ({ sql }: Capabilities): boolean => sql.queries.supported;
+
+const plenty: SqlLimits = { deadline: 60_000, rows: 10_000, bytes: 1024 * 1024 };
+
+interface Answer {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly SqlValue[])[];
+  readonly failure?: SqlFailure;
+}
+
+const ask = async (
+  { provider }: ProviderSubject,
+  scope: SqlScope,
+  statement: string,
+  limits: SqlLimits = plenty,
+): Promise<Answer> => {
+  const run = await provider.sql.run(scope, statement, limits);
+  if (run.isErr()) {
+    if (run.error.kind === "unavailable") throw new Error(run.error.message);
+    return { columns: [], rows: [], failure: run.error };
+  }
+  const rows: (readonly SqlValue[])[] = [];
+  const columns = run.value.columns.map(({ name, type }) => `${name} ${type}`);
+  for await (const item of run.value.rows) {
+    if (isSqlFailure(item)) return { columns, rows: [], failure: item };
+    rows.push(item);
+  }
+  return { columns, rows };
+};
+
+const rowsOf = async (subject: ProviderSubject, scope: SqlScope, statement: string) => {
+  const { rows, failure } = await ask(subject, scope, statement);
+  expect(failure).toBeUndefined();
+  return rows;
+};
+
+const COUNT = "SELECT COUNT(*) AS n FROM logs";
+
+export const sqlEngineCases: readonly Case[] = [
+  {
+    group: "describe",
+    name: "a statement is summed up with every table and function, wherever they stand",
+    when: offers,
+    run: async (subject) => {
+      const statement = `WITH a AS (SELECT LOWER(severity) AS s FROM logs) SELECT s, COUNT(*) AS n FROM a
+        JOIN billing ON LENGTH(s) = 1 WHERE EXISTS (SELECT ABS(1) FROM secret) GROUP BY s HAVING MAX(s) > '' ORDER BY UPPER(s)`;
+      const summary = await expectOk(subject.provider.sql.describe(scopeOf(subject), statement));
+      expect(summary).toMatchObject({ statements: 1, root: "SELECT", unnamed: [] });
+      expect(summary.tables.map(({ name }) => name).sort()).toEqual(["billing", "logs", "secret"]);
+      for (const name of ["LOWER", "COUNT", "LENGTH", "EXISTS", "ABS", "MAX", "UPPER"])
+        expect(summary.functions.map((one) => one.name)).toContain(name);
+      expect(summary.tables.find(({ name }) => name === "secret")).toMatchObject({ line: 2 });
+    },
+  },
+  {
+    group: "describe",
+    name: "what is no statement is an error, and what is another one is named",
+    when: offers,
+    run: async (subject) => {
+      const { sql } = subject.provider;
+      expect(await expectError(sql.describe(scopeOf(subject), "SELECT FROM WHERE"))).toMatchObject({
+        kind: "invalid_statement",
+      });
+      expect((await expectOk(sql.describe(scopeOf(subject), "DELETE FROM logs WHERE TRUE"))).root).not.toBe("SELECT");
+      expect((await expectOk(sql.describe(scopeOf(subject), "SELECT 1 AS a; SELECT 2 AS b"))).statements).toBe(2);
+    },
+  },
+  {
+    group: "run",
+    name: "an account that never logged has empty tables",
+    when: offers,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      expect(await ask(subject, scope, COUNT)).toEqual({ columns: ["n INT64"], rows: [[0]] });
+      expect(await rowsOf(subject, scope, "SELECT COUNT(*) AS n FROM billing")).toEqual([[0]]);
+    },
+  },
+  {
+    group: "run",
+    name: "entries have every column, with their values",
+    when: offers,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const http = { requestMethod: "GET", requestUrl: "http://x/", status: 404, latency: "0.001s" };
+      const entries: NewLogEntry[] = [
+        { ...line(scope, "päck"), revision: "r-1", instance: "i-1" },
+        { ...scope, severity: "ERROR", logName: "stderr", json: { level: "error", nested: { n: 1 } } },
+        { ...scope, severity: "WARNING", logName: "requests", http },
+      ];
+      await append(subject, entries);
+      const columns = `severity, log_name, text_payload, json_payload, http_request,
+        JSON_VALUE(resource.labels.service_name) AS service, JSON_VALUE(resource.labels.revision_name) AS revision`;
+      expect(await rowsOf(subject, scope, `SELECT ${columns} FROM logs ORDER BY insert_id`)).toEqual([
+        [entries[0]?.severity, "stdout", "päck", null, null, scope.service, "r-1"],
+        ["ERROR", "stderr", null, { level: "error", nested: { n: 1 } }, null, scope.service, null],
+        ["WARNING", "requests", null, null, http, scope.service, null],
+      ]);
+    },
+  },
+  {
+    group: "run",
+    name: "values are those of the contract",
+    when: offers,
+    run: async (subject) => {
+      const statement = `SELECT 9007199254740993 AS a, CAST('0.1' AS NUMERIC) + CAST('0.2' AS NUMERIC) AS b,
+        CAST('nan' AS FLOAT64) AS c, TIMESTAMP '2026-01-31 09:08:07.5+00' AS d, DATE '2026-01-31' AS e, TRUE AS f,
+        FROM_BASE64('YWJj') AS g, [1, 2] AS h, STRUCT('x' AS y) AS i, CAST(NULL AS STRING) AS j, PARSE_JSON('{"k":[1]}') AS k`;
+      const { columns, rows } = await ask(subject, scopeOf(subject), statement);
+      expect(columns.map((one) => one.split(" ")[1])).toEqual([
+        "INT64",
+        "NUMERIC",
+        "FLOAT64",
+        "TIMESTAMP",
+        "DATE",
+        "BOOL",
+        "BYTES",
+        "ARRAY<INT64>",
+        "STRUCT<y",
+        "STRING",
+        "JSON",
+      ]);
+      expect(rows).toEqual([
+        [
+          "9007199254740993",
+          "0.3",
+          "NaN",
+          "2026-01-31T09:08:07.500+00:00",
+          "2026-01-31",
+          true,
+          "YWJj",
+          [1, 2],
+          { y: "x" },
+          null,
+          { k: [1] },
+        ],
+      ]);
+    },
+  },
+  {
+    group: "fresh",
+    name: "what was logged a moment ago is in the answer, each entry once",
+    when: (capabilities) => offers(capabilities) && capabilities.sql.lag_seconds === 0,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (let n = 1; n <= 5; n++) {
+        await append(
+          subject,
+          numbers(20).map((text) => line(scope, text)),
+        );
+        expect(await rowsOf(subject, scope, COUNT)).toEqual([[n * 20]]);
+      }
+      expect(await rowsOf(subject, scope, "SELECT COUNT(DISTINCT insert_id) AS n FROM logs")).toEqual([[100]]);
+    },
+  },
+  {
+    group: "scope",
+    name: "deployments of one account are in one table, and another account's in none",
+    when: offers,
+    run: async (subject) => {
+      const mine = scopeOf(subject);
+      const sibling = { ...mine, service: subject.name() };
+      const foreign = { ...mine, owner: subject.account() };
+      await append(subject, [line(mine, "mine"), line(sibling, "sibling"), line(foreign, "foreign")]);
+      const texts = "SELECT text_payload AS t FROM logs ORDER BY t";
+      expect(await rowsOf(subject, mine, texts)).toEqual([["mine"], ["sibling"]]);
+      expect(await rowsOf(subject, foreign, texts)).toEqual([["foreign"]]);
+    },
+  },
+  {
+    group: "limits",
+    name: "an answer past a limit is an error, never some of its rows",
+    when: offers,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(
+        subject,
+        numbers(30).map((text) => line(scope, text)),
+      );
+      const all = "SELECT text_payload AS t FROM logs";
+      expect((await ask(subject, scope, all, { ...plenty, rows: 29 })).failure).toEqual({ kind: "too_many_rows" });
+      expect((await ask(subject, scope, all, { ...plenty, bytes: 50 })).failure).toEqual({ kind: "too_large" });
+      expect((await ask(subject, scope, all, { ...plenty, rows: 30 })).rows).toHaveLength(30);
+    },
+  },
+  {
+    group: "failures",
+    name: "what names nothing is an invalid statement, in words that are not the engine's",
+    when: offers,
+    run: async (subject) => {
+      const { failure } = await ask(subject, scopeOf(subject), "SELECT no_such_column FROM logs");
+      expect(failure).toMatchObject({ kind: "invalid_statement", message: expect.stringContaining("no_such_column") });
+      expect(JSON.stringify(failure)).not.toMatch(/duckdb|bigquery|athena|presto|trino/i);
+    },
+  },
+  {
+    group: "failures",
+    name: "what fails on its data says so, and the next statement works",
+    when: offers,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(subject, [line(scope, "no number")]);
+      const { failure } = await ask(subject, scope, "SELECT CAST(text_payload AS INT64) AS n FROM logs");
+      expect(failure).toMatchObject({ kind: "failed" });
+      expect(await rowsOf(subject, scope, COUNT)).toEqual([[1]]);
+    },
+  },
+];
