@@ -35,5 +35,6 @@ export const nothingMuch: Capabilities = {
   },
   source_object: missing("no source objects here"),
   cron: { schedules: missing("no schedules here"), max_seconds: 60 },
+  sql: { queries: missing("no SQL here"), lag_seconds: 0 },
   logs: { ...everything.logs, since: missing("no cursors here"), query: missing("no filters here") },
 };

@@ -43,6 +43,7 @@ export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string
       volumes: wrap(provider.volumes, "volumes"),
       scheduler: wrap(provider.scheduler, "scheduler"),
       logs: wrap(provider.logs, "logs"),
+      sql: wrap(provider.sql, "sql"),
       spool: wrap(provider.spool, "spool"),
       check: wrap({ check: provider.check }, "provider").check,
     },

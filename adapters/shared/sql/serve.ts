@@ -2,15 +2,14 @@
  * The process that runs one account's statements: an order at a time, told by messages of its parent, without which it
  * ends. Nothing in it is worth stealing and nobody else waits for it, so its parent may kill it at any moment.
  */
-import type { DuckDBConnection } from "@duckdb/node-api";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
-import type { BillingRow } from "./billing.ts";
 import { addEntries, ReadSoFar } from "./catch-up.ts";
 import { openDatabase } from "./database.ts";
 import type { LogReader } from "./entries.ts";
 import type { SqlNews, SqlOrder } from "./protocol.ts";
 import { runStatement } from "./query.ts";
+import { setBilling } from "./set-billing.ts";
 import { describeStatement } from "./translate.ts";
 
 export interface SqlProcess {
@@ -30,19 +29,6 @@ const describe = (statement: string): SqlNews => {
     const failure: SqlFailure = { kind: "invalid_statement", message: (error as Error).message };
     return { kind: "failure", failure };
   }
-};
-
-const setBilling = async (connection: DuckDBConnection, rows: readonly BillingRow[]): Promise<void> => {
-  await connection.run("DELETE FROM charges");
-  if (rows.length === 0) return;
-  await connection.run(
-    `INSERT INTO charges SELECT r.usage_start_time, r.usage_end_time, r.service_description, r.sku_description,
-      r.usage_amount, r.usage_unit, r.cost, r.currency, r.resource_name
-     FROM (SELECT unnest(from_json($1::JSON, '[{"usage_start_time":"TIMESTAMPTZ","usage_end_time":"TIMESTAMPTZ",
-      "service_description":"VARCHAR","sku_description":"VARCHAR","usage_amount":"DECIMAL(38,9)","usage_unit":"VARCHAR",
-      "cost":"DECIMAL(38,9)","currency":"VARCHAR","resource_name":"VARCHAR"}]')) AS r)`,
-    [JSON.stringify(rows)],
-  );
 };
 
 type RunOrder = Extract<SqlOrder, { kind: "run" }>;

@@ -81,11 +81,13 @@ describe("what is not offered yet is a 501 in the words of the capability that l
   // biome-ignore lint/suspicious/noExplicitAny: the answer is asserted on, whatever it is
   const lacking: Readonly<Record<string, (capabilities: any) => { reason: string }>> = {
     "/v1/volume/": ({ volumes }) => volumes.store,
-    "/v1/sql": ({ sql }) => sql,
+    "/v1/sql": ({ sql }) => sql.queries,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
   const { volumes, cron } = nothingMuch;
   const lackingAll = { volumes, cron, subscription: { supported: false, reason: "nothing is sold here" } as const };
+  const { volumes, cron, sql } = nothingMuch;
+  const lackingAll = { volumes, cron, sql };
   const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));
 
   test.each(missing)("%s", async (endpoint) => {

@@ -43,6 +43,8 @@ const cases: Readonly<Record<string, Case>> = {
   "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
   "POST /v1/sql": later,
   "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
+  "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
+  "GET /v1/user/subscription": later,
   "GET /v1/capabilities": { own: (answer) => expect(JSON.stringify(answer)).not.toContain("owner") },
   "POST /v1/key/create": { own: (answer) => expect(answer).toMatchObject({ key: expect.stringMatching(/^psk_/) }) },
   "GET /v1/key/list": { own: (answer) => expect(answer).toMatchObject([{ label: "test" }, { label: "ci" }]) },

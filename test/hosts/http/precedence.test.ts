@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { faulty } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
-import type { Answer, TestApi } from "../../support/api.ts";
+import { type Answer, serveMemory, type TestApi } from "../../support/api.ts";
 import { sourceOf } from "../../support/archives.ts";
+import { nothingMuch } from "../../support/capabilities.ts";
 import { type DiskApi, serveOnDisk } from "../../support/disk-api.ts";
 import { callEndpoint } from "../../support/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/refusals.ts";
@@ -94,7 +95,7 @@ test("403 before 404: whose it is counts before whether it is there", async () =
 });
 
 test("422 before 501: what is not JSON is told so, whatever the endpoint", async () => {
-  await using api = await serveOnDisk();
+  await using api = await serveMemory({ capabilities: { sql: nothingMuch.sql } });
   const answer = await api.call("POST", "/v1/sql", { body: "{", headers: json });
   expect(problemsOf(answer)).toEqual(["body: json_invalid"]);
   detailOf(await callEndpoint(api, "POST /v1/sql"), 501);

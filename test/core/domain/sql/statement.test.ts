@@ -1,0 +1,69 @@
+/** Which statements may run, judged by their summaries. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { sqlFunctionNames } from "../../../../core/domain/sql/functions.ts";
+import { columnProblems, type StatementSummary, statementProblems } from "../../../../core/domain/sql/statement.ts";
+
+const plain: StatementSummary = {
+  statements: 1,
+  root: "SELECT",
+  tables: [{ name: "logs", line: 1, column: 8 }],
+  functions: [{ name: "COUNT" }],
+  tableFunctions: [],
+  others: [],
+  unnamed: [],
+};
+
+const said = (change: Partial<StatementSummary>): string[] =>
+  statementProblems({ ...plain, ...change }).map(({ message }) => message);
+
+test("a SELECT over logs and billing with known functions may run", () => {
+  expect(said({})).toEqual([]);
+  expect(said({ tables: [{ name: "Billing" }, { name: "LOGS" }], functions: [{ name: "count" }] })).toEqual([]);
+});
+
+test("what is refused is named, with its place, all of it at once", () => {
+  const place = { line: 3, column: 7 };
+  expect(
+    said({
+      tables: [{ name: "main.logs", ...place }, { name: "secret" }],
+      functions: [{ name: "REPEAT", ...place }],
+      tableFunctions: [{ name: "READ_CSV", ...place }],
+      others: [{ name: "WITH RECURSIVE", ...place }],
+      unnamed: [2],
+    }),
+  ).toEqual([
+    "there is no table 'main.logs' at line 3, column 7; there are logs and billing",
+    "there is no table 'secret'; there are logs and billing",
+    "the function REPEAT at line 3, column 7 is not offered; see docs/sql.md",
+    "the table function READ_CSV at line 3, column 7 is not offered",
+    "WITH RECURSIVE at line 3, column 7 is not offered",
+    "column 2 of the answer has no name; give it one: ... AS name",
+  ]);
+});
+
+test("one statement, and that a SELECT", () => {
+  expect(said({ statements: 2 })).toEqual(["one statement at a time; this text has 2"]);
+  expect(said({ statements: 0, root: "NOTHING" })).toEqual(["one statement at a time; this text has none"]);
+  expect(said({ root: "DELETE" })).toEqual(["only SELECT (and WITH ... SELECT) may run; this is DELETE"]);
+});
+
+test("no other name passes, whatever stands beside it", () => {
+  const name = fc.string({ minLength: 1 }).filter((one) => !/^(logs|billing)$/i.test(one));
+  fc.assert(fc.property(name, (one) => said({ tables: [...plain.tables, { name: one }] }).length === 1));
+  const unknown = fc.string({ minLength: 1 }).filter((one) => !sqlFunctionNames.has(one.toUpperCase()));
+  fc.assert(fc.property(unknown, (one) => said({ functions: [...plain.functions, { name: one }] }).length === 1));
+});
+
+test("a flood of refusals is cut", () => {
+  const functions = Array.from({ length: 1000 }, (_, n) => ({ name: `F${n}` }));
+  expect(said({ functions })).toHaveLength(20);
+});
+
+test("columns need names, and each its own", () => {
+  expect(columnProblems(["a", "b"])).toEqual([]);
+  expect(columnProblems(["a", "", "A"]).map(({ message }) => message)).toEqual([
+    "column 2 of the answer has no name; give it one: ... AS name",
+    "two columns of the answer are called 'A'; name one otherwise: ... AS name",
+  ]);
+});
