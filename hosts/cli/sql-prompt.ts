@@ -70,7 +70,13 @@ export const promptForSql = async (
   lines.on("history", (kept: string[]) => history.splice(0, history.length, ...kept));
   let before = "";
   let running: AbortController | undefined;
+  // Its input may have ended while lines of it are still to be run.
+  let isOpen = true;
+  lines.on("close", () => {
+    isOpen = false;
+  });
   const ask = () => {
+    if (!isOpen) return;
     lines.setPrompt(before === "" ? "sql> " : "...> ");
     lines.prompt();
   };

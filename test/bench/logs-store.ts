@@ -32,7 +32,7 @@ const entryAt = (n: number): LogEntry => ({
   code: ordinalCode(0),
 });
 
-const fill = (path: string, count: number): void => {
+export const fill = (path: string, count: number): void => {
   const file = new LogFile(path);
   for (let from = 0; from < count; from += BATCH)
     file.write(Array.from({ length: Math.min(BATCH, count - from) }, (_, n) => rowOf(entryAt(from + n))));
@@ -61,7 +61,7 @@ const pages = (name: string, path: string, count: number): Contender & Disposabl
   };
 };
 
-const inFolder = () => {
+export const inFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "portside-bench-logs-"));
   return { folder, remove: () => rmSync(folder, { recursive: true }) };
 };

@@ -11,6 +11,7 @@ import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
 import { filterParse, logFilters, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
+import { sqlCatchUp, sqlFirst, sqlGroupBy } from "./sql.ts";
 import { storageGet, storagePut } from "./storage.ts";
 import { version } from "./version.ts";
 import { volumeList, volumePage } from "./volumes.ts";
@@ -36,6 +37,9 @@ const benches: readonly Bench[] = [
   volumePage,
   volumeList,
   cronLateness,
+  sqlGroupBy,
+  sqlCatchUp,
+  sqlFirst,
 ];
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,108 @@
+/** SQL on one machine: a question to a warm process, reading a log for the first time, and the first question of all. */
+import { join } from "node:path";
+import { LocalLogs } from "../../adapters/local/logs/store.ts";
+import { createLocalSql } from "../../adapters/local/sql/engine.ts";
+import { readLogFile } from "../../adapters/local/sql/log-reader.ts";
+import { noBilling } from "../../adapters/shared/sql/billing.ts";
+import { ReadSoFar } from "../../adapters/shared/sql/catch-up.ts";
+import { openDatabase, removeDatabase } from "../../adapters/shared/sql/database.ts";
+import { createSystemClock } from "../../adapters/shared/system.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import { sqlLimits } from "../../core/domain/limits.ts";
+import type { Bench } from "./bench.ts";
+import { fill, inFolder } from "./logs-store.ts";
+
+const owner = "acme" as AccountId;
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const QUESTION = "SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity ORDER BY n DESC";
+const MILLION = 1_000_000;
+const SMALL = 20_000;
+
+const timed = async (work: () => Promise<unknown>): Promise<number> => {
+  const begun = performance.now();
+  await work();
+  return performance.now() - begun;
+};
+
+/** An engine over an account's log of so many entries. */
+const engineOver = (count: number) => {
+  const { folder, remove } = inFolder();
+  const logs = new LocalLogs({
+    folder,
+    clock: createSystemClock(),
+    logger: silent,
+    retentionDays: 30,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+  });
+  if (count > 0) fill(logs.pathOf(owner), count);
+  const sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling });
+  const ask = async (statement: string) => {
+    const run = await sql.run({ owner }, statement, { ...sqlLimits, deadline: 600_000 });
+    if (run.isErr()) throw new Error(JSON.stringify(run.error));
+  };
+  const close = async () => {
+    await sql.close();
+    await logs.close();
+    remove();
+  };
+  return { folder, path: logs.pathOf(owner), sql, ask, close };
+};
+
+export const sqlGroupBy: Bench = {
+  name: "sql-group-by",
+  question: "a GROUP BY over a million entries, warm",
+  unit: "ms",
+  goals: [{ peer: "bare DuckDB, no process between", at: "most", bound: 2 }],
+  prepare: async ({ small }) => {
+    const { path, folder, ask, close } = engineOver(small ? SMALL : MILLION);
+    await ask(QUESTION);
+    const bare = await openDatabase(join(folder, "bare.duckdb"));
+    using log = readLogFile(path);
+    await (await ReadSoFar.of(bare)).catchUp(log);
+    return {
+      subject: { name: "the local engine", measure: () => timed(() => ask(QUESTION)) },
+      peers: [{ name: "bare DuckDB, no process between", measure: () => timed(() => bare.runAndReadAll(QUESTION)) }],
+      [Symbol.asyncDispose]: async () => {
+        bare.closeSync();
+        await close();
+      },
+    };
+  },
+};
+
+export const sqlCatchUp: Bench = {
+  name: "sql-catch-up",
+  question: "entries a second that are read from the log into the database of SQL",
+  unit: "entries/s",
+  goals: [{ at: "least", bound: 100_000 }],
+  prepare: async ({ small }) => {
+    const count = small ? SMALL : MILLION / 4;
+    const { path, folder, close } = engineOver(count);
+    const database = join(folder, "catch-up.duckdb");
+    const measure = async () => {
+      removeDatabase(database);
+      const connection = await openDatabase(database);
+      using log = readLogFile(path);
+      const readSoFar = await ReadSoFar.of(connection);
+      const millis = await timed(() => readSoFar.catchUp(log));
+      connection.closeSync();
+      return (count / millis) * 1000;
+    };
+    return { subject: { name: "catch-up", measure }, peers: [], [Symbol.asyncDispose]: close };
+  },
+};
+
+export const sqlFirst: Bench = {
+  name: "sql-first",
+  question: "the first question after a start, of an account without entries",
+  unit: "ms",
+  goals: [{ at: "most", bound: 1000 }],
+  prepare: async () => {
+    const { sql, ask, close } = engineOver(0);
+    const measure = async () => {
+      await sql.restart();
+      return timed(() => ask(QUESTION));
+    };
+    return { subject: { name: "the local engine", measure }, peers: [], [Symbol.asyncDispose]: close };
+  },
+};
