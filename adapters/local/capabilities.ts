@@ -2,7 +2,6 @@
 import { availableParallelism, totalmem } from "node:os";
 import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
 import { MiB } from "../../core/domain/limits.ts";
-import { notYetOffered } from "../shared/not-yet.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 import type { Toolchain } from "./builder/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
@@ -85,8 +84,6 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     settle_seconds: 0,
     retention_days: config.logRetentionDays,
   },
-  sql: notYetOffered.sql,
-  subscription: offered(),
   sql: { queries: sqlQueries(), lag_seconds: 0 },
-  subscription: notYetOffered.subscription,
+  subscription: offered(),
 });

@@ -18,7 +18,6 @@ import { noBilling } from "../billing/none.ts";
 import { createIdentity, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
-import { noBilling } from "../shared/sql/billing.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { openBillingFile } from "./billing/file.ts";
@@ -39,6 +38,7 @@ import { endInterrupted, sweepCache } from "./recovery.ts";
 import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
+import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { lockDataDir, openState } from "./state/database.ts";
 import { DeployNotes } from "./state/deploys.ts";
@@ -105,14 +105,14 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
   const logs = new LocalLogs({ folder: at("logs"), clock, logger, retentionDays, maxBytes });
   stack.defer(() => logs.close());
-  const sql = createLocalSql({ folder: at("sql"), logs, billing: noBilling });
-  stack.defer(() => sql.close());
   endInterrupted(rows, notes, logs, clock);
 
   const usage = openBillingFile(at("billing.sqlite"));
   stack.defer(() => usage.close());
   const meter = new Meter({ db: usage, prices: loadPrices(config.priceList), clock, logger });
   stack.defer(() => meter.close());
+  const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
+  stack.defer(() => sql.close());
 
   const chosen = await chooseRunner(config.runner, scope, at("sandbox"));
   stack.defer(() => chosen.close());

@@ -2,7 +2,6 @@
 import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
 import { GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
-import { notYetOffered } from "../shared/not-yet.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 
 /** https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits */
@@ -44,8 +43,6 @@ export const memoryCapabilities: Capabilities = {
   source_object: offered(),
   cron: { schedules: offered("schedules are kept; nothing fires"), max_seconds: 1800 },
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
-  sql: notYetOffered.sql,
-  subscription: offered(),
   sql: { queries: sqlQueries(), lag_seconds: 0 },
-  subscription: notYetOffered.subscription,
+  subscription: offered(),
 };

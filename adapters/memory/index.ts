@@ -80,8 +80,6 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     identity,
     billing,
     ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
-    reset: () => resetWorld(world),
-    ports: { provider, identity, clock, ids, logger, compilePattern: compileRe2 },
     reset: () => {
       resetWorld(world);
       void sql.restart();

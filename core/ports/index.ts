@@ -36,9 +36,9 @@ export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } fro
 export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
 export type { Schedule } from "../domain/schedule.ts";
 export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
-export { freeSubscription, mostRelevant, type Subscription, type SubscriptionStatus } from "../domain/subscription.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
+export { freeSubscription, mostRelevant, type Subscription, type SubscriptionStatus } from "../domain/subscription.ts";
 export type { DeletedVolume } from "../domain/volume.ts";
 export { type Present, writeConflict } from "../domain/write-condition.ts";
 export {

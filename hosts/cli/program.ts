@@ -42,6 +42,7 @@ const entries: Readonly<Record<string, Entry>> = {
   cost: {
     summary: "Show what models and infrastructure cost.",
     load: async () => (await import("./commands/cost.ts")).cost,
+  },
   sql: {
     summary: "Ask questions about your logs and billing in SQL.",
     load: async () => (await import("./commands/sql.ts")).sql,

@@ -7,37 +7,14 @@ import {
   newKeySchema,
   tokenSchema,
 } from "../../../core/domain/answers.ts";
-import { type Capabilities, type Feature, refusal } from "../../../core/domain/capabilities.ts";
 import { issue } from "../../../core/domain/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/requests.ts";
 import { subscriptionSchema } from "../../../core/domain/subscription.ts";
-import { internal, invalidInput } from "../../../core/errors.ts";
+import { invalidInput } from "../../../core/errors.ts";
 import { errAsync, okAsync } from "../../../core/result.ts";
-import { type Endpoint, type JsonEndpoint, json } from "./endpoint.ts";
-
-/** An endpoint that this version routes and does not offer: the provider's record says why. */
-const notOffered = (
-  method: "GET" | "POST",
-  path: string,
-  summary: string,
-  feature: (capabilities: Capabilities) => Feature,
-): JsonEndpoint =>
-  json({
-    method,
-    path,
-    summary,
-    place: method === "GET" ? "query" : "body",
-    fields: {},
-    answer: z.never(),
-    run: (controlPlane) =>
-      errAsync(
-        refusal(feature(controlPlane.capabilities())) ??
-          internal(`${path} is offered by the provider, but has no use case.`),
-      ),
-  });
+import { type Endpoint, json } from "./endpoint.ts";
 
 export const accountEndpoints: readonly Endpoint[] = [
-  notOffered("POST", "/v1/sql", "SQL over logs and billing.", (capabilities) => capabilities.sql),
   json({
     method: "GET",
     path: "/v1/user/subscription",
@@ -47,7 +24,6 @@ export const accountEndpoints: readonly Endpoint[] = [
     answer: subscriptionSchema,
     run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
   }),
-  notOffered("GET", "/v1/user/subscription", "Your subscription.", (capabilities) => capabilities.subscription),
   json({
     method: "GET",
     path: "/v1/capabilities",

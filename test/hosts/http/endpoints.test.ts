@@ -84,10 +84,9 @@ describe("what is not offered yet is a 501 in the words of the capability that l
     "/v1/sql": ({ sql }) => sql.queries,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
-  const { volumes, cron } = nothingMuch;
-  const lackingAll = { volumes, cron, subscription: { supported: false, reason: "nothing is sold here" } as const };
   const { volumes, cron, sql } = nothingMuch;
-  const lackingAll = { volumes, cron, sql };
+  const subscription = { supported: false, reason: "nothing is sold here" } as const;
+  const lackingAll = { volumes, cron, sql, subscription };
   const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));
 
   test.each(missing)("%s", async (endpoint) => {
