@@ -10,9 +10,11 @@ import type { SqlNews, SqlOrder } from "./protocol.ts";
 const MiB = 1024 * 1024;
 
 /** What the process may reserve (RLIMIT_DATA): beyond it, an allocation fails inside of it and nowhere else. */
-const DATA_BYTES = 1536 * MiB;
+const DATA_BYTES = 3072 * MiB;
 /** What it may hold; looked at while it works. */
-const RESIDENT_BYTES = 1024 * MiB;
+const RESIDENT_BYTES = 2048 * MiB;
+/** The parser keeps some thirty megabytes of each statement; a process that rests with more than this is not used again. */
+const WORN_BYTES = 1024 * MiB;
 const LOOK_MS = 100;
 const START_MS = 20_000;
 
@@ -100,6 +102,7 @@ export class SqlChild {
     } finally {
       clearInterval(look);
       this.#rest();
+      if (!this.#over && residentBytes(this.#child.pid) > WORN_BYTES) this.kill();
     }
   }
 

@@ -90,8 +90,7 @@ test("a cross join of a million squared ends at its deadline", async () => {
   await works();
   const ended = watchLoop();
   const { sql } = platform.local.provider;
-  const cross =
-    "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d WHERE ABS(LENGTH(a.text_payload) + LENGTH(b.text_payload) - LENGTH(c.text_payload)) > LENGTH(d.text_payload)";
+  const cross = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
   const begun = performance.now();
   const run = await sql.run({ owner }, cross, { deadline: 2000, rows: 10, bytes: 1000 });
   expect(run._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
