@@ -1,10 +1,11 @@
 /** SQL over the world's logs: the process of the local engine, over a database of its own that is told every entry. */
 import type { AccountId } from "../../core/domain/account.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { scopeKey } from "../shared/scope-key.ts";
 import { noBilling } from "../shared/sql/billing.ts";
 import { ProcessSqlEngine } from "../shared/sql/engine.ts";
 import type { EntryRow } from "../shared/sql/entries.ts";
-import { scopeKey, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 const MOST = 2;
 const IDLE_MS = 60_000;
