@@ -6,12 +6,14 @@
  * const controlPlane = createControlPlane(memory.ports);
  * ```
  */
+import type { AccountId } from "../../core/domain/account.ts";
 import type { Capabilities } from "../../core/domain/capabilities.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 import { createIdentity, generateSigningKey } from "../identity/index.ts";
 import { compileRe2 } from "../shared/re2.ts";
+import type { BillingRow } from "../shared/sql/billing.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { createMemoryBilling, type MemoryBilling } from "./billing.ts";
 import { createMemoryBuilder, createMemorySpool } from "./build.ts";
@@ -38,6 +40,8 @@ export interface MemoryProvider {
   readonly identity: Identity;
   /** Free for everybody until `subscribe` says otherwise. */
   readonly billing: MemoryBilling;
+  /** Adds rows to what the account finds in `billing`; nothing is metered here, because nothing runs. */
+  charge(account: AccountId, ...rows: readonly BillingRow[]): void;
   /** Everything `createControlPlane` needs. */
   readonly ports: Ports;
   /** Forgets everything. */
@@ -80,6 +84,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
     identity,
     billing,
     ports: { provider, identity, billing, clock, ids, logger, compilePattern: compileRe2 },
+    charge: (account, ...rows) => void world.charges.set(account, [...(world.charges.get(account) ?? []), ...rows]),
     reset: () => {
       resetWorld(world);
       void sql.restart();
@@ -92,6 +97,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
 };
 
 export { delayed, type Fault, faulty, type PortCall } from "../shared/faulty.ts";
+export type { BillingRow } from "../shared/sql/billing.ts";
 export { cloudRunSizes } from "./capabilities.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { World } from "./world.ts";

@@ -1,8 +1,7 @@
-/** SQL over the world's logs: the process of the local engine, over a database of its own that is told every entry. */
+/** SQL over the world's logs and charges: the process of the local engine, over a database of its own that is told every entry. */
 import type { AccountId } from "../../core/domain/account.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { scopeKey } from "../shared/scope-key.ts";
-import { noBilling } from "../shared/sql/billing.ts";
 import { ProcessSqlEngine } from "../shared/sql/engine.ts";
 import type { EntryRow } from "../shared/sql/entries.ts";
 import type { World } from "./world.ts";
@@ -48,5 +47,5 @@ export const createMemorySql = (world: World): ProcessSqlEngine =>
     idleMillis: IDLE_MS,
     beforeRun: async () => {},
     fresh: teller(world),
-    billing: noBilling,
+    billing: async (owner) => world.charges.get(owner) ?? [],
   });

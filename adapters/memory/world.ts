@@ -7,6 +7,7 @@ import type { LogEntry } from "../../core/domain/log-entry.ts";
 import type { VolumeName } from "../../core/domain/names.ts";
 import type { KeyRecord } from "../shared/key-record.ts";
 import type { ServiceDocument } from "../shared/service-document.ts";
+import type { BillingRow } from "../shared/sql/billing.ts";
 
 export interface StoredRevision {
   readonly id: string;
@@ -55,6 +56,8 @@ export interface World {
   readonly volumes: Map<string, StoredBucket>;
   /** Schedules by account and name. */
   readonly schedules: Map<string, CronJob>;
+  /** What accounts are charged for running their services. */
+  readonly charges: Map<AccountId, readonly BillingRow[]>;
   /** Grows with every write, for etags. */
   writes: number;
 }
@@ -68,6 +71,7 @@ export const createWorld = (): World => ({
   keys: new Map(),
   volumes: new Map(),
   schedules: new Map(),
+  charges: new Map(),
   writes: 0,
 });
 

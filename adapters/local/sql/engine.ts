@@ -1,4 +1,5 @@
 /** The local engine's SQL: a process and a derived database an account, beside its log file. */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { BillingSource } from "../../shared/sql/billing.ts";
 import { ProcessSqlEngine } from "../../shared/sql/engine.ts";
@@ -19,12 +20,15 @@ export interface LocalSqlConfig {
   readonly idleMillis?: number;
 }
 
-export const createLocalSql = ({ folder, logs, billing, idleMillis = IDLE_MS }: LocalSqlConfig): ProcessSqlEngine =>
-  new ProcessSqlEngine({
+export const createLocalSql = ({ folder, logs, billing, idleMillis = IDLE_MS }: LocalSqlConfig): ProcessSqlEngine => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return new ProcessSqlEngine({
     script,
     argsOf: (owner) => [join(folder, logs.digestOf(owner), "logs.duckdb"), logs.pathOf(owner)],
     most: MOST,
     idleMillis,
+    compiled: join(folder, "compiled"),
     beforeRun: (owner) => logs.writeAll(owner),
     billing,
   });
+};

@@ -2,15 +2,19 @@
 import { DatabaseSync } from "node:sqlite";
 import { severities } from "../../../core/domain/log-entry.ts";
 import type { EntryRow, LogReader, Place } from "../../shared/sql/entries.ts";
-import type { Row } from "../logs/rows.ts";
 
-const severityNames = new Map(Object.entries(severities).map(([name, rank]) => [rank as number, name]));
+const severityNames = new Map(Object.entries(severities).map(([name, rank]) => [BigInt(rank), name]));
 
-const entryOf = ({ ord, severity, ...row }: Row): EntryRow => ({
-  ...row,
-  ord: Number(ord),
-  severity: severityNames.get(Number(severity)) ?? "DEFAULT",
-});
+/** As the statement names them; arrays are read four times faster than objects. */
+const COLUMNS = "ns, ord, severity, log, revision, instance, text, json, http";
+type Text = string | null;
+type Columns = readonly [bigint, bigint, bigint, string, Text, Text, Text, Text, Text];
+
+const entryOf = (service: string, columns: Columns): EntryRow => {
+  const [ns, ord, severity, log, revision, instance, text, json, http] = columns;
+  const name = severityNames.get(severity) ?? "DEFAULT";
+  return { service, ns, ord: Number(ord), severity: name, log, revision, instance, text, json, http };
+};
 
 const placeOf = (row: unknown): Place | undefined => {
   const key = row as { ns: bigint; ord: bigint } | undefined;
@@ -22,8 +26,9 @@ export const readLogFile = (path: string): LogReader => {
   db.exec("BEGIN");
   const next = db.prepare("SELECT min(service) AS service FROM entries WHERE service > ?");
   const first = db.prepare("SELECT ns, ord FROM entries WHERE service = ? ORDER BY ns, ord LIMIT 1");
-  const after = db.prepare("SELECT * FROM entries WHERE service = ? AND (ns, ord) > (?, ?) ORDER BY ns, ord");
+  const after = db.prepare(`SELECT ${COLUMNS} FROM entries WHERE service = ? AND (ns, ord) > (?, ?) ORDER BY ns, ord`);
   for (const statement of [first, after]) statement.setReadBigInts(true);
+  after.setReturnArrays(true);
   return {
     services: () => {
       const services: string[] = [];
@@ -36,7 +41,7 @@ export const readLogFile = (path: string): LogReader => {
     },
     first: (service) => placeOf(first.get(service)),
     after: function* rows(service, { ns, ord }) {
-      for (const row of after.iterate(service, ns, ord)) yield entryOf(row as unknown as Row);
+      for (const row of after.iterate(service, ns, ord)) yield entryOf(service, row as unknown as Columns);
     },
     [Symbol.dispose]: () => db.close(),
   };

@@ -4,6 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import { createMacros } from "./macros.ts";
 
 /** Another number, and databases that are there are built anew. */
@@ -22,7 +23,7 @@ const views = `
   CREATE OR REPLACE VIEW logs AS SELECT
     make_timestamp(ns // 1000) AT TIME ZONE 'UTC' AS timestamp, severity, log AS log_name,
     strftime(make_timestamp_ns(ns), '%Y-%m-%dT%H:%M:%S.%n') || '-' || lpad(CAST(ord AS VARCHAR), 10, '0') AS insert_id,
-    {'type': 'portside_service', 'labels': json_object(
+    {'type': '${RESOURCE_TYPE}', 'labels': json_object(
       'service_name', service, 'revision_name', revision, 'instance_id', instance)} AS resource,
     json AS json_payload, text AS text_payload, http AS http_request
   FROM entries;

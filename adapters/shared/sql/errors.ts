@@ -26,6 +26,10 @@ const plain = (message: string): string => {
   return typeNames.reduce((text, [pattern, word]) => text.replace(pattern, word), bare).trim();
 };
 
+/** The database itself is of no use: the statement may be right, and another database would answer it. */
+export const isBroken = (message: string): boolean =>
+  /^(?:IO|FATAL|INTERNAL|Internal|Serialization) Error\b/.test(message);
+
 export const failureOf = (message: string): SqlFailure => {
   if (ofText.test(message)) return { kind: "invalid_statement", message: plain(message) };
   if (/^Out of Memory|bad[ _]alloc|allocat/i.test(message))

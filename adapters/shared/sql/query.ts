@@ -3,7 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
 import { statementProblems } from "../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
-import { failureOf } from "./errors.ts";
+import { failureOf, isBroken } from "./errors.ts";
 import { refusedIn } from "./gate.ts";
 import { describeStatement, NotAStatement, translateStatement } from "./translate.ts";
 import { sqlValueOf, typeName } from "./values.ts";
@@ -53,6 +53,7 @@ const stream = async (
   }
 };
 
+/** Throws where the database is broken. */
 export const runStatement = async (
   connection: DuckDBConnection,
   statement: string,
@@ -63,6 +64,8 @@ export const runStatement = async (
     return await stream(connection, await vetted(connection, statement), limits, receiver);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return error instanceof NotAStatement ? invalid(message) : failureOf(message);
+    if (error instanceof NotAStatement) return invalid(message);
+    if (isBroken(message)) throw error;
+    return failureOf(message);
   }
 };

@@ -5,7 +5,7 @@
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import { addEntries, ReadSoFar } from "./catch-up.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, removeDatabase } from "./database.ts";
 import type { LogReader } from "./entries.ts";
 import type { SqlNews, SqlOrder } from "./protocol.ts";
 import { runStatement } from "./query.ts";
@@ -59,6 +59,7 @@ export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void>
   };
 
   const broken = (error: unknown): void => {
+    if (database !== undefined) removeDatabase(database);
     process.send?.({ kind: "broken", message: String(error) } satisfies SqlNews, () => process.exit(1));
   };
   process.on("message", (order: SqlOrder) => {

@@ -1,4 +1,4 @@
-/** The local engine keeps every promise of the ports, with each runner that works here. */
+/** The local engine keeps every promise of the ports: those about services that run with each runner that works here. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,26 +32,28 @@ const startEngine = async (runner: "bubblewrap" | "process") => {
   return { local, close };
 };
 
-const cases = [
+const running = [
   ...servicePlatformCases,
   ...runningServiceCases,
   ...imageBuilderCases,
+  ...runningVolumeCases,
+  ...schedulerCases,
+];
+const stored = [
   ...logStoreCases,
   ...logSearchCases,
   ...sqlEngineCases,
   ...sourceSpoolCases,
-  ...runningVolumeCases,
-  ...schedulerCases,
   ...volumeStoreCases,
   ...volumeObjectCases,
 ];
 
-for (const runner of runners) {
+const engineTests = async (runner: "bubblewrap" | "process", title: string, cases: typeof running) => {
   // What is declared depends on the machine, so it is read from an engine that was started here.
   const probe = await startEngine(runner);
   await probe.close();
   contractTests(
-    `local provider (${runner})`,
+    title,
     cases,
     async () => {
       const { local, close } = await startEngine(runner);
@@ -59,7 +61,10 @@ for (const runner of runners) {
     },
     probe.local.provider.capabilities,
   );
-}
+};
+
+for (const runner of runners) await engineTests(runner, `local provider (${runner})`, running);
+await engineTests("process", "local provider", stored);
 
 contractTests("local identity", identityCases, async () => {
   const { local, close } = await startEngine("process");

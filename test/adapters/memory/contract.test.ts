@@ -26,10 +26,10 @@ import { nodeContractSources } from "../../support/contract-sources.ts";
 
 const nothing = async () => undefined;
 
-const start = async (): Promise<Started<ProviderSubject>> => ({
-  subject: { provider: createMemoryProvider().provider, sources: nodeContractSources, ...freshNames("memory") },
-  close: nothing,
-});
+const start = async (): Promise<Started<ProviderSubject>> => {
+  const { provider, close } = createMemoryProvider();
+  return { subject: { provider, sources: nodeContractSources, ...freshNames("memory") }, close };
+};
 
 const cases = [
   ...servicePlatformCases,

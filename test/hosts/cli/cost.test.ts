@@ -1,9 +1,9 @@
 /** `portside cost`: what services say that they spent, summed exactly over all pages, and what is said beside it. */
-import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
-import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { type BillingRow, createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createManualClock } from "../../../adapters/memory/manual-clock.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
+import { missing } from "../../../core/domain/capabilities.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { readPeriod } from "../../../hosts/cli/cost-period.ts";
@@ -20,8 +20,11 @@ interface Line {
 }
 
 /** Two deployments that say what they spend. */
-const spent = async (lines: readonly Line[], clock = createManualClock(new Date().toISOString())) => {
-  const memory = createMemoryProvider({ clock });
+const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) => {
+  const noSql = { sql: { queries: missing("nobody meters here"), lag_seconds: 0 } };
+  const clock = createManualClock(new Date().toISOString());
+  const memory = createMemoryProvider({ clock, ...(charges === undefined ? { capabilities: noSql } : {}) });
+  memory.charge("acme" as AccountId, ...(charges ?? []));
   const api = await serveApi(memory.ports);
   for (const name of ["app", "bot"])
     await api.deploy({ function_name: name, volumes: "{}" }, nodeSource(helloServer()));
@@ -35,6 +38,7 @@ const spent = async (lines: readonly Line[], clock = createManualClock(new Date(
   return {
     api,
     env,
+    close: memory.close,
     cost: (args: readonly string[] = [], columns?: number) =>
       portside(["cost", ...args], { env, ...(columns === undefined ? {} : { columns }) }),
   };
@@ -139,43 +143,29 @@ test("a deployment of another account is refused", async () => {
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("belongs to another account") });
 });
 
-describe("where the platform tells what infrastructure costs", () => {
-  /** The same API with an answer to SQL. */
-  const withSql = async (url: string, rows: unknown) => {
-    const asked: string[] = [];
-    const server = createServer(async (req, res) => {
-      const body = Buffer.concat(await Array.fromAsync(req));
-      if (req.url === "/v1/sql") {
-        asked.push(JSON.parse(body.toString()).query);
-        return res.end(JSON.stringify(rows));
-      }
-      const headers = { "x-api-key": String(req.headers["x-api-key"]), "content-type": "application/json" };
-      const init = req.method === "POST" ? { method: "POST", body } : {};
-      const answer = await fetch(url + req.url, { ...init, headers });
-      return res.writeHead(answer.status).end(await answer.text());
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return { url: `http://127.0.0.1:${(server.address() as { port: number }).port}`, asked, server };
-  };
-  const rows = [
-    { deployment: "app", currency: "USD", cost: "0.0000001" },
-    { deployment: "gone", currency: "USD", cost: 2.5 },
-  ];
-
-  test("it stands beside what models cost", async () => {
-    const { api, env } = await spent([{ cost: 1 }]);
-    await using _ = api;
-    const { url, asked, server } = await withSql(api.url, rows);
-    const cost = (...args: string[]) => portside(["cost", "-m", ...args], { env: { ...env, PORTSIDE_URL: url } });
-    expect((await cost()).stdout).toBe("app\t1\t10\t2\t1\t1\t0.0000001\ngone\t0\t0\t0\t0\t0\t2.5\n");
-    expect(JSON.parse((await cost("app", "--json")).stdout).infrastructure).toEqual({
-      currency: "USD",
-      costs: [{ deployment: "app", cost: "0.0000001" }],
-    });
-    expect(asked[0]).toMatch(/FROM billing\s+WHERE usage_end_time > TIMESTAMP '\d{4}-\d\d-01T00:00:00\+00:00'/);
-    server.closeAllConnections();
-    server.close();
+test("what infrastructure costs stands beside what models cost", async () => {
+  const day = new Date().toISOString().slice(0, 10);
+  const charge = (name: string, cost: string, from = day): BillingRow => ({
+    usage_start_time: `${from}T00:00:00Z`,
+    usage_end_time: `${from}T23:59:59Z`,
+    service_description: "Portside",
+    sku_description: "vCPU-seconds",
+    usage_amount: "1",
+    usage_unit: "second",
+    cost,
+    currency: "USD",
+    resource_name: name,
   });
+  const charges = [charge("app", "0.00000004"), charge("app", "0.00000006"), charge("gone", "2.5")];
+  const { api, env, close } = await spent([{ cost: 1 }], [...charges, charge("app", "1000", "2020-01-01")]);
+  await using _ = api;
+  const cost = (...args: string[]) => portside(["cost", "-m", ...args], { env });
+  expect((await cost()).stdout).toBe("app\t1\t10\t2\t1\t1\t0.0000001\ngone\t0\t0\t0\t0\t0\t2.5\n");
+  expect(JSON.parse((await cost("app", "--json")).stdout).infrastructure).toEqual({
+    currency: "USD",
+    costs: [{ deployment: "app", cost: "0.0000001" }],
+  });
+  await close();
 });
 
 describe("a period is complete", () => {

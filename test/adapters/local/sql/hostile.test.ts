@@ -14,7 +14,8 @@ beforeAll(async () => {
   platform = await startLocal();
   const line = (n: number) =>
     ({ owner, service: "app" as never, severity: "INFO", logName: "stdout", text: `x${n}` }) as const;
-  await platform.local.provider.logs.append(Array.from({ length: 2000 }, (_, n) => line(n)));
+  const appended = await platform.local.provider.logs.append(Array.from({ length: 2000 }, (_, n) => line(n)));
+  expect(appended.isOk()).toBe(true);
 });
 afterAll(() => platform[Symbol.asyncDispose]());
 

@@ -1,0 +1,183 @@
+/** The database of SQL is derived: whatever becomes of it, a question has the answer of the log as it stands now. */
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import { createLocalSql } from "../../../../adapters/local/sql/engine.ts";
+import { noBilling } from "../../../../adapters/shared/sql/billing.ts";
+import type { ProcessSqlEngine } from "../../../../adapters/shared/sql/engine.ts";
+import { createSystemClock } from "../../../../adapters/shared/system.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { recorder } from "../../../support/memory-platform.ts";
+
+const owner = "acme" as AccountId;
+const IDLE_MS = 300;
+/** https://duckdb.org/docs/stable/internals/storage: one of the file and two of the database. */
+const HEADERS = 3 * 4096;
+let folder: string;
+let logs: LocalLogs;
+let sql: ProcessSqlEngine;
+
+const open = (idleMillis = 60_000): void => {
+  const { logger } = recorder();
+  logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
+  sql = createLocalSql({ folder: join(folder, "sql"), logs, billing: noBilling, idleMillis });
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "portside-derived-"));
+  open();
+});
+afterEach(async () => {
+  await sql.close();
+  await logs.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const log = async (count: number, service = "app", account = owner): Promise<void> => {
+  const line = (n: number) =>
+    ({
+      owner: account,
+      service: service as DeploymentName,
+      severity: "INFO",
+      logName: "stdout",
+      text: `${n}`,
+    }) as const;
+  expect((await logs.append(Array.from({ length: count }, (_, n) => line(n)))).isOk()).toBe(true);
+};
+
+const rows = async (statement: string, account = owner) => {
+  const run = await sql.run({ owner: account }, statement, { deadline: 60_000, rows: 100, bytes: 100_000 });
+  return run.isErr() ? run.error : Array.fromAsync(run.value.rows);
+};
+const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
+const database = () => join(folder, "sql", logs.digestOf(owner), "logs.duckdb");
+
+test("what retention took from the log is not in the next answer, nor is a service of which nothing is left", async () => {
+  await log(10);
+  await log(5, "bot");
+  expect(await count()).toEqual([[15]]);
+  using file = new DatabaseSync(logs.pathOf(owner), { timeout: 5000 });
+  file.exec("DELETE FROM entries WHERE service = 'app' AND text < '4'");
+  expect(await rows("SELECT MIN(text_payload) AS t, COUNT(*) AS n FROM logs")).toEqual([["0", 11]]);
+  file.exec("DELETE FROM entries WHERE service = 'bot'");
+  expect(await rows("SELECT MIN(text_payload) AS t, COUNT(*) AS n FROM logs")).toEqual([["4", 6]]);
+  await sql.restart();
+  await log(1, "bot");
+  expect(await count()).toEqual([[7]]);
+});
+
+test("a process that begins again reads only what is new, and no entry twice", async () => {
+  await log(100);
+  expect(await count()).toEqual([[100]]);
+  await sql.restart();
+  await log(3);
+  expect(await count()).toEqual([[103]]);
+});
+
+test.each([
+  ["no database at all", (path: string) => writeFileSync(path, "this is no database")],
+  ["an empty one", (path: string) => truncateSync(path, 0)],
+  ["half of one", (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2))],
+])("%s in its place is built anew", async (_name, spoil) => {
+  await log(5000);
+  expect(await count()).toEqual([[5000]]);
+  await sql.restart();
+  rmSync(`${database()}.wal`, { force: true });
+  spoil(database());
+  await log(1);
+  expect(await count()).toEqual([[5001]]);
+});
+
+test("damage that shows only when it is read costs one question, and the next one is answered", async () => {
+  await log(50_000);
+  expect(await count()).toEqual([[50_000]]);
+  await sql.restart();
+  // Everything behind the headers, which are read at the start.
+  const { size } = statSync(database());
+  const file = openSync(database(), "r+");
+  writeSync(file, Buffer.alloc(size - HEADERS, 0xa5), 0, size - HEADERS, HEADERS);
+  closeSync(file);
+  const texts = "SELECT COUNT(DISTINCT text_payload) AS n FROM logs";
+  const first = await rows(texts);
+  if (!Array.isArray(first)) expect(first).toMatchObject({ kind: "unavailable" });
+  expect(await rows(texts)).toEqual([[50_000]]);
+});
+
+test("deleted while nobody asks, it is built again", async () => {
+  await log(5);
+  expect(await count()).toEqual([[5]]);
+  await sql.restart();
+  rmSync(join(folder, "sql"), { recursive: true });
+  expect(await count()).toEqual([[5]]);
+});
+
+test("a process that is killed from outside costs its question at most", async () => {
+  await log(5);
+  await count();
+  const [pid] = await sql.pids();
+  process.kill(pid as number, "SIGKILL");
+  await eventually(async () => expect(await count()).toEqual([[5]]));
+});
+
+test("a process that nobody asks ends, and another one answers the next question", async () => {
+  await sql.close();
+  await logs.close();
+  open(IDLE_MS);
+  await log(2);
+  expect(await count()).toEqual([[2]]);
+  const [pid] = await sql.pids();
+  await eventually(async () => {
+    expect(await sql.pids()).toEqual([]);
+    expect(existsSync(`/proc/${pid}`)).toBe(false);
+  });
+  expect(await count()).toEqual([[2]]);
+});
+
+test("four processes at most: the one that rested longest makes room", async () => {
+  const accounts = ["a", "b", "c", "d", "e"].map((name) => name as AccountId);
+  for (const account of accounts.slice(0, 4)) expect(await count(account)).toEqual([[0]]);
+  const before = await sql.pids();
+  expect(before).toHaveLength(4);
+  expect(await count("a" as AccountId)).toEqual([[0]]);
+  expect(await count("e" as AccountId)).toEqual([[0]]);
+  const after = await sql.pids();
+  expect(after).toHaveLength(4);
+  // `b` was the oldest, since `a` asked again.
+  expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
+});
+
+test("an account asks one question at a time, and others are not kept by it", async () => {
+  await log(2000);
+  await count();
+  const long = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
+  const running = sql.run({ owner }, long, { deadline: 3000, rows: 10, bytes: 1000 });
+  await eventually(async () => expect(await count()).toMatchObject({ kind: "unavailable", retryAfterSeconds: 2 }));
+  expect(await count("other" as AccountId)).toEqual([[0]]);
+  expect((await running).isErr()).toBe(true);
+  expect(await count()).toEqual([[2000]]);
+});
+
+test("what the folder holds is readable by nobody else", async () => {
+  await log(1);
+  await count();
+  const names = readdirSync(join(folder, "sql")).filter((name) => name !== "compiled");
+  expect(names).toEqual([logs.digestOf(owner)]);
+  for (const path of [join(folder, "sql"), join(folder, "sql", logs.digestOf(owner))])
+    expect(statSync(path).mode & 0o077).toBe(0);
+});
