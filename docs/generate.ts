@@ -15,6 +15,7 @@ import {
   logLimits,
   objectPathLimits,
   sourceObjectBytes,
+  sqlLimits,
   trashDays,
 } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
@@ -101,6 +102,12 @@ const limits = (): string => {
     ["characters of a filter", String(logLimits.filterChars)],
     ["scanning for one page, then the page is partial", seconds(logLimits.patience)],
   ];
+  const queries = [
+    ["characters of a statement", String(sqlLimits.chars)],
+    ["time", seconds(sqlLimits.deadline)],
+    ["rows of an answer", String(sqlLimits.rows)],
+    ["bytes of an answer", formatMemory(sqlLimits.bytes)],
+  ];
   const volumes = [
     ["bytes of an object's path", String(objectPathLimits.bytes)],
     ["bytes of a part of it", String(objectPathLimits.partBytes)],
@@ -138,6 +145,10 @@ ${table(["what", "bound"], deploy)}
 ## Reading logs
 
 ${table(["what", "most"], reading)}
+
+## SQL
+
+${table(["an answer", "most"], queries)}
 
 ## Volumes
 

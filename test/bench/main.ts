@@ -11,7 +11,7 @@ import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
 import { filterParse, logFilters, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
-import { sqlCatchUp, sqlFirst, sqlGroupBy } from "./sql.ts";
+import { sqlCatchUp, sqlFirst, sqlGroupBy, sqlIdle } from "./sql.ts";
 import { storageGet, storagePut } from "./storage.ts";
 import { version } from "./version.ts";
 import { volumeList, volumePage } from "./volumes.ts";
@@ -40,6 +40,7 @@ const benches: readonly Bench[] = [
   sqlGroupBy,
   sqlCatchUp,
   sqlFirst,
+  sqlIdle,
 ];
 
 const { values, positionals } = parseArgs({

@@ -1,5 +1,6 @@
 /** SQL on one machine: a question to a warm process, reading a log for the first time, and the first question of all. */
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LocalLogs } from "../../adapters/local/logs/store.ts";
 import { createLocalSql } from "../../adapters/local/sql/engine.ts";
 import { readLogFile } from "../../adapters/local/sql/log-reader.ts";
@@ -11,6 +12,7 @@ import type { AccountId } from "../../core/domain/account.ts";
 import { sqlLimits } from "../../core/domain/limits.ts";
 import type { Bench } from "./bench.ts";
 import { fill, inFolder } from "./logs-store.ts";
+import { residentMegabytes } from "./processes.ts";
 
 const owner = "acme" as AccountId;
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -89,6 +91,26 @@ export const sqlCatchUp: Bench = {
       return (count / millis) * 1000;
     };
     return { subject: { name: "catch-up", measure }, peers: [], [Symbol.asyncDispose]: close };
+  },
+};
+
+const SETTLE_MS = 2000;
+
+export const sqlIdle: Bench = {
+  name: "sql-idle",
+  question: "resident memory of an account's SQL process at rest, after a hundred questions",
+  unit: "MB",
+  goals: [{ at: "most", bound: 300 }],
+  prepare: async ({ small }) => {
+    const { sql, ask, close } = engineOver(SMALL);
+    const measure = async () => {
+      await sql.restart();
+      for (let index = 0; index < (small ? 5 : 100); index++) await ask(`${QUESTION} LIMIT ${index + 1}`);
+      await sleep(small ? 0 : SETTLE_MS);
+      const [pid] = await sql.pids();
+      return residentMegabytes(pid as number);
+    };
+    return { subject: { name: "the local engine", measure }, peers: [], [Symbol.asyncDispose]: close };
   },
 };
 

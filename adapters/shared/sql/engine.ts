@@ -36,6 +36,9 @@ const failedOf = (error: unknown): Failed => {
   return unavailable("The SQL engine does not answer; try again.", 2, error);
 };
 
+/** Billing rows are sent only to a statement that could name them; in GoogleSQL a name may be written with escapes. */
+const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
+
 /** Kills the process where its time is over or nobody waits any more; `over` tells which it was. */
 const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
   let isOver = false;
@@ -118,14 +121,14 @@ export class ProcessSqlEngine implements SqlEngine {
       try {
         await this.#config.beforeRun(owner);
         const fresh = this.#config.fresh?.(owner, child.pid);
-        const billing = await this.#config.billing(owner);
+        const billing = mayReadBilling(statement) ? await this.#config.billing(owner) : undefined;
         const { rows, bytes } = limits;
         const order = {
           kind: "run",
           statement,
           rows,
           bytes,
-          billing,
+          ...(billing === undefined ? {} : { billing }),
           ...(fresh === undefined ? {} : { fresh }),
         } as const;
         const answer = await gather(child.tell(order), told);
