@@ -1,13 +1,15 @@
 /** `portside sql`, against the real HTTP API. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { csvLine } from "../../../hosts/cli/sql-csv.ts";
 import { promptForSql, readPromptLine } from "../../../hosts/cli/sql-prompt.ts";
 import { serveMemory, type TestApi } from "../../support/api.ts";
 import { helloServer, nodeSource } from "../../support/archives.ts";
+import { eventually } from "../../support/eventually.ts";
 import { portside, terminal } from "../../support/terminal.ts";
 
 let api: TestApi;
@@ -95,5 +97,64 @@ describe("the prompt", () => {
     expect(ran).toEqual(["SELECT 1\n AS n", "SELECT 2 AS m"]);
     expect(stdout()).toContain("json_payload");
     expect(stdout()).toContain("usage_start_time");
+  });
+
+  /** A terminal at which keys are pressed one after another; its screen is what was written. */
+  const keyboard = (run: (statement: string, signal: AbortSignal) => Promise<void>) => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const screen: string[] = [];
+    const stdout = Object.assign(
+      new Writable({
+        write: (piece, _encoding, done) => {
+          screen.push(String(piece));
+          done();
+        },
+      }),
+      { isTTY: true, columns: 80 },
+    );
+    const { io } = terminal({ env });
+    const ended = promptForSql({ ...io, stdin: stdin as never, stdout: stdout as never }, run);
+    return { press: (keys: string) => stdin.write(keys), ended, screen: () => screen.join("") };
+  };
+  const UP = "\u001b[A";
+  const CTRL_C = "\u0003";
+  const CTRL_D = "\u0004";
+
+  test("Ctrl-C drops the lines so far, or cancels the statement that runs; the prompt goes on", async () => {
+    const ran: string[] = [];
+    let cancelled = 0;
+    const { press, ended, screen } = keyboard(async (statement, signal) => {
+      ran.push(statement);
+      if (!statement.includes("long")) return;
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      cancelled += 1;
+    });
+    press("SELECT wrong\r");
+    await eventually(() => expect(screen()).toContain("...> "));
+    press(CTRL_C);
+    press("SELECT long;\r");
+    await eventually(() => expect(ran).toEqual(["SELECT long"]));
+    press(CTRL_C);
+    await eventually(() => expect(cancelled).toBe(1));
+    press("SELECT 2 AS m;\r");
+    await eventually(() => expect(ran).toEqual(["SELECT long", "SELECT 2 AS m"]));
+    press(CTRL_D);
+    await ended;
+  });
+
+  test("what was asked is remembered, also by the next prompt", async () => {
+    const first: string[] = [];
+    const one = keyboard(async (statement) => void first.push(statement));
+    one.press("SELECT 41 AS remembered;\r");
+    await eventually(() => expect(first).toHaveLength(1));
+    one.press(CTRL_D);
+    await one.ended;
+    const second: string[] = [];
+    const two = keyboard(async (statement) => void second.push(statement));
+    two.press(`${UP}\r`);
+    await eventually(() => expect(second).toEqual(["SELECT 41 AS remembered"]));
+    two.press(CTRL_D);
+    await two.ended;
+    expect(statSync(join(folder, "portside", "sql-history.json")).mode & 0o077).toBe(0);
   });
 });
