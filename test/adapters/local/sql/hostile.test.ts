@@ -67,7 +67,7 @@ const grown = (times: number) =>
   );
 
 const heavy: Readonly<Record<string, string>> = {
-  "a text of gigabytes": `SELECT LENGTH(${grown(6)}) AS n`,
+  "a text of gigabytes": `SELECT LENGTH(REPLACE(${grown(4)}, 'x', '${"x".repeat(1000)}')) AS n`,
   "the same by doubling": `SELECT LENGTH(${doubled(9)}) AS n FROM logs LIMIT 1`,
   "texts of gigabytes in every row": `SELECT SUM(LENGTH(REPLACE(text_payload, 'x', ${grown(4)}))) AS n FROM logs`,
   "an array of everything squared":
