@@ -46,6 +46,7 @@ run("npm", [
   "@types/node@24",
   "vitest@5.1.1",
   "fast-check@4",
+  "stripe@23",
 ]);
 writeFileSync(
   join(folder, "consumer.ts"),
