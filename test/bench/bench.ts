@@ -20,6 +20,8 @@ export interface Goal {
   readonly at: "most" | "least";
   /** A ratio to the peer, or a value in the benchmark's unit. */
   readonly bound: number;
+  /** Allowed beside the ratio, in the benchmark's unit. */
+  readonly plus?: number;
 }
 
 export interface Bench {
@@ -60,11 +62,10 @@ const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["
   const peer = goal.peer === undefined ? undefined : peers.find(({ name }) => name === goal.peer);
   if (goal.peer !== undefined && peer === undefined) return [];
   // The median of the rounds' own ratios: a round's two measurements met the same machine.
-  const reached =
-    peer === undefined
-      ? median(subject.values)
-      : median(subject.values.map((value, round) => value / (peer.values[round] as number)));
-  return [{ ...goal, reached, met: goal.at === "most" ? reached <= goal.bound : reached >= goal.bound }];
+  const ratio = (less: number) =>
+    median(subject.values.map((value, round) => (value - less) / ((peer?.values[round] as number | undefined) ?? 1)));
+  const judged = ratio(goal.plus ?? 0);
+  return [{ ...goal, reached: ratio(0), met: goal.at === "most" ? judged <= goal.bound : judged >= goal.bound }];
 };
 
 /** Runs a benchmark; `small` is to see that it works, and says nothing about speed. */

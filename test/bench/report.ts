@@ -16,8 +16,8 @@ const spread = ({ values }: Series): string => {
 const ratio = (subject: Series, peer: Series): string =>
   median(subject.values.map((value, round) => value / (peer.values[round] as number))).toFixed(2);
 
-const goalWords = ({ peer, at, bound }: Goal, unit: string): string =>
-  `at ${at} ${bound}${peer === undefined ? ` ${unit}` : ` × ${peer}`}`;
+const goalWords = ({ peer, at, bound, plus }: Goal, unit: string): string =>
+  `at ${at} ${bound}${peer === undefined ? ` ${unit}` : ` × ${peer}`}${plus === undefined ? "" : ` + ${plus} ${unit}`}`;
 
 export const lines = (outcome: Outcome): string[] => {
   const { name, question, unit, subject, peers, goals, missing } = outcome;
