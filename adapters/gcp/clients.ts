@@ -1,0 +1,94 @@
+/**
+ * Google's own client packages, each loaded when it is first used, so that importing this adapter costs nothing.
+ * An embedder may hand in clients of its own.
+ */
+import type { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
+import type { BigQuery } from "@google-cloud/bigquery";
+import type { CloudBuildClient } from "@google-cloud/cloudbuild";
+import type { v2 as logging } from "@google-cloud/logging";
+import type { v2 as run } from "@google-cloud/run";
+import type { CloudSchedulerClient } from "@google-cloud/scheduler";
+import type { Storage } from "@google-cloud/storage";
+import type { AuthClient, GoogleAuth } from "google-auth-library";
+
+/** Every client that the adapter uses. */
+export interface GcpClients {
+  readonly services: run.ServicesClient;
+  readonly revisions: run.RevisionsClient;
+  readonly builds: CloudBuildClient;
+  readonly registry: ArtifactRegistryClient;
+  readonly storage: Storage;
+  readonly logging: InstanceType<typeof logging.LoggingServiceV2Client>;
+  readonly scheduler: CloudSchedulerClient;
+  readonly bigquery: BigQuery;
+  /** For the few calls that have no package of their own (IAM, service usage): `request` with the credentials. */
+  readonly auth: GoogleAuth<AuthClient>;
+}
+
+/** Gives a client, made at its first use; throws where its package is not installed. */
+export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
+
+const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
+  try {
+    return await loaded;
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    throw new Error(`The provider gcp needs the package '${name}': npm install ${name}`, { cause });
+  }
+};
+
+type Makers = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
+
+const makers: Makers = {
+  services: async (projectId) => {
+    const { v2 } = await needs("@google-cloud/run", import("@google-cloud/run"));
+    return new v2.ServicesClient({ projectId });
+  },
+  revisions: async (projectId) => {
+    const { v2 } = await needs("@google-cloud/run", import("@google-cloud/run"));
+    return new v2.RevisionsClient({ projectId });
+  },
+  builds: async (projectId) => {
+    const { CloudBuildClient } = await needs("@google-cloud/cloudbuild", import("@google-cloud/cloudbuild"));
+    return new CloudBuildClient({ projectId });
+  },
+  registry: async (projectId) => {
+    const name = "@google-cloud/artifact-registry";
+    const { ArtifactRegistryClient } = await needs(name, import("@google-cloud/artifact-registry"));
+    return new ArtifactRegistryClient({ projectId });
+  },
+  storage: async (projectId) => {
+    const { Storage } = await needs("@google-cloud/storage", import("@google-cloud/storage"));
+    // Calls are repeated by `providerCall` alone.
+    return new Storage({ projectId, retryOptions: { autoRetry: false } });
+  },
+  logging: async (projectId) => {
+    const { v2 } = await needs("@google-cloud/logging", import("@google-cloud/logging"));
+    return new v2.LoggingServiceV2Client({ projectId });
+  },
+  scheduler: async (projectId) => {
+    const { CloudSchedulerClient } = await needs("@google-cloud/scheduler", import("@google-cloud/scheduler"));
+    return new CloudSchedulerClient({ projectId });
+  },
+  bigquery: async (projectId) => {
+    const { BigQuery } = await needs("@google-cloud/bigquery", import("@google-cloud/bigquery"));
+    return new BigQuery({ projectId, autoRetry: false });
+  },
+  auth: async (projectId) => {
+    const { GoogleAuth } = await needs("google-auth-library", import("google-auth-library"));
+    return new GoogleAuth({ projectId, scopes: "https://www.googleapis.com/auth/cloud-platform" });
+  },
+};
+
+/** @param given clients that are used as they are, in place of such of our own making */
+export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
+  const made = new Map<keyof GcpClients, Promise<unknown>>();
+  return <K extends keyof GcpClients>(name: K): Promise<GcpClients[K]> => {
+    const known = given[name] ?? made.get(name);
+    if (known !== undefined) return Promise.resolve(known as GcpClients[K] | Promise<GcpClients[K]>);
+    const making = makers[name](project);
+    made.set(name, making);
+    return making;
+  };
+};

@@ -1,0 +1,65 @@
+/**
+ * What Google's clients throw, by code: gRPC's (https://grpc.io/docs/guides/status-codes/) and, of the REST clients,
+ * the HTTP status (https://cloud.google.com/apis/design/errors#error_model maps one to the other).
+ */
+import type { CallFault } from "../shared/provider-call.ts";
+
+interface GoogleFailure {
+  readonly code: number | string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const isGoogleFailure = (error: unknown): error is GoogleFailure => {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return typeof code === "number" || typeof code === "string";
+};
+
+const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
+const busy: CallFault = { kind: "busy" };
+const refused: CallFault = { kind: "refused" };
+
+/** gRPC's codes are below 17, HTTP's statuses above 100. */
+const meanings: ReadonlyMap<number, CallFault> = new Map([
+  [1, busy], // CANCELLED, by the other side
+  [3, state("invalid")], // INVALID_ARGUMENT
+  [4, busy], // DEADLINE_EXCEEDED
+  [5, state("not_found")], // NOT_FOUND
+  [6, state("exists")], // ALREADY_EXISTS
+  [7, refused], // PERMISSION_DENIED
+  [8, busy], // RESOURCE_EXHAUSTED
+  [9, state("changed")], // FAILED_PRECONDITION
+  [10, state("changed")], // ABORTED: an etag that is not the newest
+  [13, busy], // INTERNAL
+  [14, busy], // UNAVAILABLE
+  [16, refused], // UNAUTHENTICATED
+  [400, state("invalid")],
+  [401, refused],
+  [403, refused],
+  [404, state("not_found")],
+  [408, busy],
+  [409, state("exists")],
+  [412, state("changed")],
+  [429, busy],
+]);
+
+/** A connection that failed or was cut: https://nodejs.org/api/errors.html#common-system-errors */
+const ofConnections: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ERR_STREAM_PREMATURE_CLOSE",
+]);
+
+/** Undefined: no error of Google's, and so a bug. */
+export const googleFault = (error: unknown): CallFault | undefined => {
+  if (!isGoogleFailure(error)) return undefined;
+  const code = Number(error.code);
+  if (Number.isNaN(code)) return ofConnections.has(String(error.code)) ? busy : undefined;
+  const fault = meanings.get(code) ?? (code >= 500 ? busy : undefined);
+  const seconds = Number(error.headers?.["retry-after"] ?? Number.NaN);
+  return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
+};
