@@ -1,0 +1,151 @@
+/** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
+import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import type { ClientSource } from "./clients.ts";
+import type { GcpConfig } from "./config.ts";
+import { googleFault } from "./errors.ts";
+import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
+
+type Requested = Pick<
+  GcpConfig,
+  "project" | "region" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
+>;
+
+type Get = <T>(url: string, body?: unknown) => Promise<T>;
+
+const requester =
+  (clients: ClientSource): Get =>
+  async <T>(url: string, body?: unknown): Promise<T> => {
+    const auth = await clients("auth");
+    const data = body === undefined ? {} : { method: "POST" as const, data: body };
+    return (await auth.request<T>({ url, ...data })).data;
+  };
+
+const problemOf = (error: unknown): string => {
+  const { code, message } = error as { code?: unknown; message?: string };
+  return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;
+};
+
+/** https://docs.cloud.google.com/docs/authentication/application-default-credentials */
+async function* credentials(clients: ClientSource): AsyncGenerator<Finding> {
+  try {
+    const auth = await clients("auth");
+    await auth.getAccessToken();
+    yield fine("credentials", "found");
+  } catch (error) {
+    yield lacking("credentials", problemOf(error), "gcloud auth application-default login");
+  }
+}
+
+const SERVICE_USAGE = "https://serviceusage.googleapis.com/v1";
+const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
+
+/** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
+async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding> {
+  const { project } = config;
+  const wanted = { ...apis, ...(config.logDataset === undefined ? {} : { [sqlApi]: "SQL is answered there" }) };
+  const query = Object.keys(wanted)
+    .map((name) => `names=projects/${project}/services/${name}`)
+    .join("&");
+  interface Services {
+    readonly services?: readonly { readonly name: string; readonly state: string }[];
+  }
+  let found: Services;
+  try {
+    found = await get<Services>(`${SERVICE_USAGE}/projects/${project}/services:batchGet?${query}`);
+  } catch (error) {
+    yield worrying(
+      "APIs",
+      `they cannot be listed: ${problemOf(error)}`,
+      "gcloud services enable serviceusage.googleapis.com",
+    );
+    return;
+  }
+  const enabled = new Set(
+    (found.services ?? []).filter(({ state }) => state === "ENABLED").map(({ name }) => name.split("/").at(-1)),
+  );
+  for (const [name, why] of Object.entries(wanted))
+    yield enabled.has(name)
+      ? fine(`API ${name}`, "enabled")
+      : lacking(`API ${name}`, `not enabled; ${why}`, `gcloud services enable ${name} --project ${project}`);
+}
+
+/** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
+async function* permissions(config: Requested, get: Get): AsyncGenerator<Finding> {
+  const { project } = config;
+  const wanted = config.logDataset === undefined ? roles : { ...roles, ...sqlRoles };
+  const url = `${RESOURCE_MANAGER}/projects/${project}:testIamPermissions`;
+  let held: ReadonlySet<string>;
+  try {
+    const all = Object.values(wanted).flat();
+    held = new Set((await get<{ permissions?: string[] }>(url, { permissions: all })).permissions ?? []);
+  } catch (error) {
+    yield worrying("permissions", `they cannot be looked up: ${problemOf(error)}`);
+    return;
+  }
+  for (const [role, needed] of Object.entries(wanted)) {
+    const absent = needed.filter((one) => !held.has(one));
+    yield absent.length === 0
+      ? fine(role, "its permissions are there")
+      : lacking(
+          role,
+          `without ${absent.join(", ")}`,
+          `gcloud projects add-iam-policy-binding ${project} --member MEMBER --role ${role}`,
+        );
+  }
+}
+
+/** Whether something is there, by the code of its absence. */
+const exists = async (get: Get, url: string): Promise<boolean | string> => {
+  try {
+    await get(url);
+    return true;
+  } catch (error) {
+    const fault = googleFault(error);
+    return fault?.kind === "state" && fault.code === "not_found" ? false : problemOf(error);
+  }
+};
+
+interface Thing {
+  readonly what: string;
+  readonly url: string;
+  readonly fix: string;
+}
+
+const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }: Requested): readonly Thing[] => [
+  {
+    what: `service account ${buildIdentity}, which builds`,
+    url: `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts/${buildIdentity}`,
+    fix: `gcloud iam service-accounts create ${buildIdentity.split("@")[0]} --project ${project}`,
+  },
+  {
+    what: `Docker repository ${repository}`,
+    url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}`,
+    fix: `gcloud artifacts repositories create ${repository} --repository-format docker --location ${region} --project ${project}`,
+  },
+  {
+    what: `bucket ${stagingBucket}, for sources`,
+    url: `https://storage.googleapis.com/storage/v1/b/${stagingBucket}`,
+    fix: `gcloud storage buckets create gs://${stagingBucket} --location ${region} --uniform-bucket-level-access --project ${project}`,
+  },
+];
+
+async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
+  for (const { what, url, fix } of thingsOf(config)) {
+    const found = await exists(get, url);
+    if (found === true) yield fine(what, "is there");
+    else if (found === false) yield lacking(what, "is not there", fix);
+    else yield worrying(what, `cannot be looked at: ${found}`);
+  }
+}
+
+/** Findings as they are made. Without credentials there is nothing further to find. */
+export async function* diagnoseGcp(config: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+  for await (const finding of credentials(clients)) {
+    yield finding;
+    if (finding.verdict === "missing") return;
+  }
+  const get = requester(clients);
+  yield* enabledApis(config, get);
+  yield* permissions(config, get);
+  yield* things(config, get);
+}

@@ -1,0 +1,76 @@
+/** What a platform needs of its project: APIs, and permissions of the identity that it runs as, each with why. */
+
+/** https://docs.cloud.google.com/service-usage/docs/enabled-service */
+export const apis: Readonly<Record<string, string>> = {
+  "run.googleapis.com": "services run there",
+  "cloudbuild.googleapis.com": "sources are built there",
+  "artifactregistry.googleapis.com": "images are kept there",
+  "storage.googleapis.com": "volumes and sources are kept there",
+  "cloudscheduler.googleapis.com": "schedules fire there",
+  "logging.googleapis.com": "logs are kept there",
+  "iam.googleapis.com": "every account has a service account of its own",
+  "iamcredentials.googleapis.com": "URLs are signed there where there is no key",
+};
+
+/** Where SQL is set up. */
+export const sqlApi = "bigquery.googleapis.com";
+
+/**
+ * Predefined roles, with the permissions of each that are used:
+ * https://docs.cloud.google.com/iam/docs/roles-permissions
+ */
+export const roles: Readonly<Record<string, readonly string[]>> = {
+  "roles/run.admin": [
+    "run.services.create",
+    "run.services.get",
+    "run.services.list",
+    "run.services.update",
+    "run.services.delete",
+    "run.services.setIamPolicy",
+    "run.services.getIamPolicy",
+    "run.revisions.get",
+    "run.revisions.list",
+    "run.operations.get",
+  ],
+  "roles/cloudbuild.builds.editor": [
+    "cloudbuild.builds.create",
+    "cloudbuild.builds.get",
+    "cloudbuild.builds.list",
+    "cloudbuild.builds.update",
+  ],
+  "roles/artifactregistry.reader": ["artifactregistry.repositories.get", "artifactregistry.tags.get"],
+  "roles/storage.admin": [
+    "storage.buckets.create",
+    "storage.buckets.get",
+    "storage.buckets.list",
+    "storage.buckets.update",
+    "storage.buckets.delete",
+    "storage.buckets.restore",
+    "storage.buckets.getIamPolicy",
+    "storage.buckets.setIamPolicy",
+    "storage.objects.create",
+    "storage.objects.get",
+    "storage.objects.list",
+    "storage.objects.delete",
+    "storage.objects.restore",
+  ],
+  "roles/cloudscheduler.admin": [
+    "cloudscheduler.jobs.create",
+    "cloudscheduler.jobs.get",
+    "cloudscheduler.jobs.update",
+    "cloudscheduler.jobs.delete",
+  ],
+  "roles/logging.viewer": ["logging.logEntries.list"],
+  "roles/logging.logWriter": ["logging.logEntries.create"],
+  "roles/iam.serviceAccountAdmin": [
+    "iam.serviceAccounts.create",
+    "iam.serviceAccounts.get",
+    "iam.serviceAccounts.delete",
+  ],
+  "roles/iam.serviceAccountUser": ["iam.serviceAccounts.actAs"],
+};
+
+export const sqlRoles: Readonly<Record<string, readonly string[]>> = {
+  "roles/bigquery.jobUser": ["bigquery.jobs.create"],
+  "roles/bigquery.dataViewer": ["bigquery.tables.getData"],
+};
