@@ -3,30 +3,35 @@ import { z } from "zod";
 import { GiB } from "../../core/domain/limits.ts";
 import type { GcpClients } from "./clients.ts";
 
-const text = (description: string) => z.string().min(1).describe(description);
+const text = z.string().min(1);
 
 /** Identities that Google makes by itself, with more rights than a build should have. */
 const defaultIdentity = /^(?:\d+-compute@developer|\d+@cloudbuild|[^@]+@appspot)\.gserviceaccount\.com$/;
 
 export const gcpConfigSchema = z.strictObject({
-  project: text("The project's id on Google Cloud."),
-  region: text("Where services run, e.g. europe-west1: https://cloud.google.com/run/docs/locations"),
-  dataDir: text("The folder that holds what the platform keeps on its own machine: sources on their way, and keys."),
-  repository: text("The Docker repository of Artifact Registry that holds the images.").default("portside"),
-  stagingBucket: text("The bucket that sources are built from (default: PROJECT-portside-sources).").optional(),
-  buildIdentity: text("The service account that builds (default: portside-build@PROJECT.iam.gserviceaccount.com).")
+  project: text.describe("The project's id on Google Cloud."),
+  region: text.describe("Where services run, e.g. europe-west1: https://cloud.google.com/run/docs/locations"),
+  dataDir: text.describe(
+    "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
+  ),
+  repository: text.default("portside").describe("The Docker repository of Artifact Registry that holds the images."),
+  stagingBucket: text
+    .optional()
+    .describe("The bucket that sources are built from (default: PROJECT-portside-sources)."),
+  buildIdentity: text
     .refine((email) => !defaultIdentity.test(email), "a default identity has more rights than a build should have")
-    .optional(),
+    .optional()
+    .describe("The service account that builds (default: portside-build@PROJECT.iam.gserviceaccount.com)."),
   settleSeconds: z
     .number()
     .min(0)
     .max(300)
     .default(10)
     .describe("How long an entry may take to show in Cloud Logging."),
-  logDataset: text(
-    "The BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; SQL needs it.",
-  ).optional(),
-  billingTable: text("The table of the detailed billing export, as PROJECT.DATASET.TABLE.").optional(),
+  logDataset: text
+    .optional()
+    .describe("The BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; SQL needs it."),
+  billingTable: text.optional().describe("The table of the detailed billing export, as PROJECT.DATASET.TABLE."),
   sqlBytesBilled: z
     .int()
     .min(10_485_760)
@@ -36,7 +41,7 @@ export const gcpConfigSchema = z.strictObject({
     .enum(["required", "any"])
     .default("required")
     .describe(
-      "Whether the project must keep deleted objects for seven days; 'any': deleted volumes may be gone at once.",
+      "'any' starts where the project keeps deleted objects for less than seven days: deleted volumes may be gone.",
     ),
 });
 

@@ -56,6 +56,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "Keep the platform's address and your key.",
     load: async () => (await import("./commands/login.ts")).login,
   },
+  doctor: {
+    summary: "Check what a platform needs, and how to get it.",
+    load: async () => (await import("./commands/doctor.ts")).doctor,
+  },
   version: { summary: "Print the version.", load: async () => (await import("./commands/version.ts")).version },
 };
 

@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { gcpConfigFrom } from "./gcp.ts";
 import { issuersOf } from "./issuers.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
@@ -36,6 +37,11 @@ const local = async (settings: ServeSettings, ambient: Ambient): Promise<Provide
   return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });
 };
 
+const gcp = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createGcpProvider } = await import("../../adapters/gcp/index.ts");
+  return createGcpProvider(gcpConfigFrom(settings), ambient);
+};
+
 const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
   const { createMemoryProvider } = await import("../../adapters/memory/index.ts");
   return createMemoryProvider(ambient);
@@ -52,9 +58,10 @@ const fromModule = async (name: string, settings: ServeSettings): Promise<Provid
 export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
   const { provider } = settings;
   if (provider === "local") return local(settings, ambient);
+  if (provider === "gcp") return gcp(settings, ambient);
   if (provider === "memory") return memory(settings, ambient);
   if (/[./\\]/.test(provider)) return fromModule(provider, settings);
   throw new SettingsError(
-    `There is no provider '${provider}'; choose local, memory, or a module's path such as ./my-provider.js.`,
+    `There is no provider '${provider}'; choose local, gcp, memory, or a module's path such as ./my-provider.js.`,
   );
 };

@@ -39,6 +39,17 @@ const rules: readonly Rule[] = [
     why: "providers know the ports, the domain and what adapters share, never each other",
   })),
   {
+    from: /^adapters\/gcp\//,
+    may: [
+      /^adapters\/(gcp|shared|identity|billing)\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(errors|result)\.ts$/,
+      node,
+      /^(zod|@google-cloud\/[a-z-]+|google-auth-library)$/,
+    ],
+    why: "a cloud's packages are known to its own adapter alone",
+  },
+  {
     from: /^adapters\//,
     may: [
       /^adapters\/(shared|identity|billing)\//,

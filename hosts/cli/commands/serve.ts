@@ -1,28 +1,9 @@
 /** `portside serve` */
-import { flagOf, resolveSettings, type ServeSettings, SettingsError, serveShape } from "../../composition/settings.ts";
 import { paint } from "../colour.ts";
-import { type Command, type Input, jsonOption, type Option } from "../command.ts";
-import { type Io, print, printJson, say, UsageError } from "../io.ts";
+import { type Command, type Input, jsonOption } from "../command.ts";
+import { type Io, print, printJson, say } from "../io.ts";
 import type { Serving } from "../serving.ts";
-
-const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
-
-const optionFor = (key: keyof typeof serveShape): Option => ({
-  type: "string",
-  value: key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE",
-  description: serveShape[key].description ?? "",
-});
-
-/** The settings that a command's flags, variables and file make; throws in words where they do not go together. */
-const settingsFrom = (input: Input, io: Io): ServeSettings => {
-  const flags = Object.fromEntries(settingKeys.map((key) => [key, input.text(flagOf(key))]));
-  try {
-    return resolveSettings(flags, io.env, input.text("config"));
-  } catch (error) {
-    if (error instanceof SettingsError) throw new UsageError(error.message);
-    throw error;
-  }
-};
+import { settingOptions, settingsFrom } from "../settings.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
 
@@ -67,12 +48,7 @@ export const serve: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
-    config: {
-      type: "string",
-      value: "FILE",
-      description: "Settings as JSON (default: DATA_DIR/portside.config.json).",
-    },
-    ...Object.fromEntries(settingKeys.map((key) => [flagOf(key), optionFor(key)])),
+    ...settingOptions,
   },
   positionals: { min: 0, max: 0 },
   notes: [

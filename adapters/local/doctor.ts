@@ -1,0 +1,95 @@
+/** Looks at what the local engine finds on this machine, and says what more would be offered and how to get it. */
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { GiB } from "../../core/domain/limits.ts";
+import { sqlQueries } from "../shared/sql/installed.ts";
+import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
+import { chooseRunner, type RunnerChoice } from "./runner/choose.ts";
+
+export interface Examined {
+  readonly dataDir: string;
+  readonly runner: RunnerChoice;
+}
+
+/** The folder, or the nearest one above it that is there. */
+const existing = (folder: string): string => {
+  try {
+    accessSync(folder);
+    return folder;
+  } catch {
+    return dirname(folder) === folder ? folder : existing(dirname(folder));
+  }
+};
+
+/** Images, logs and volumes grow; a build alone may unpack two of them. */
+const ROOMY = 5 * GiB;
+
+const dataFolder = (dataDir: string): Finding => {
+  const what = `data folder ${dataDir}`;
+  const folder = existing(dataDir);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    return lacking(what, `${folder} cannot be written`, "portside serve --data-dir DIR");
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const words = `${(free / GiB).toFixed(1)} GiB are free`;
+  return free < ROOMY ? worrying(what, `only ${words}`) : fine(what, words);
+};
+
+async function* running(choice: RunnerChoice, folder: string): AsyncGenerator<Finding> {
+  let chosen: Awaited<ReturnType<typeof chooseRunner>>;
+  try {
+    chosen = await chooseRunner(choice, "doctor", folder);
+  } catch (error) {
+    yield lacking("runner", (error as Error).message, "apt-get install bubblewrap");
+    return;
+  }
+  const { runner, limits, reason } = chosen;
+  yield runner.kind === "bubblewrap"
+    ? fine("runner", "bubblewrap: services do not see each other's files and processes")
+    : worrying(
+        "runner",
+        `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
+        reason === undefined ? undefined : "apt-get install bubblewrap",
+      );
+  yield limits === "cgroup"
+    ? fine("limits", "control groups hold memory, CPU and processes")
+    : worrying("limits", "memory is watched every 100 ms and CPUs are shared evenly; control groups need root");
+  await chosen.close();
+}
+
+function* programs({ npm, python }: Toolchain): Generator<Finding> {
+  yield npm === undefined
+    ? worrying("npm", "not found; Node sources with dependencies cannot be built", "apt-get install npm")
+    : fine("npm", npm);
+  yield python === undefined
+    ? worrying("python3", "not found; Python sources cannot be built", "apt-get install python3 python3-venv")
+    : fine("python3", python);
+}
+
+const sql = (): Finding => {
+  const queries = sqlQueries();
+  if (queries.supported) return fine("SQL", queries.note ?? "offered");
+  return worrying("SQL", queries.reason, "npm install @duckdb/node-api @polyglot-sql/sdk");
+};
+
+/** @param environment in which programs are looked up */
+export async function* diagnoseLocal(
+  { dataDir, runner }: Examined,
+  environment: NodeJS.ProcessEnv,
+): AsyncGenerator<Finding> {
+  yield fine("Node", process.version);
+  yield dataFolder(dataDir);
+  const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
+  try {
+    yield* running(runner, join(folder, "sandbox"));
+    yield* programs(findToolchain(join(folder, "tools"), environment));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  yield sql();
+}

@@ -1,0 +1,32 @@
+/** Settings of a platform as a command's flags, shared by those that build one. */
+import { flagOf, resolveSettings, type ServeSettings, SettingsError, serveShape } from "../composition/settings.ts";
+import type { Input, Option } from "./command.ts";
+import { type Io, UsageError } from "./io.ts";
+
+const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
+
+const optionFor = (key: keyof typeof serveShape): Option => ({
+  type: "string",
+  value: key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE",
+  description: serveShape[key].description ?? "",
+});
+
+/** The settings that a command's flags, variables and file make; throws in words where they do not go together. */
+export const settingsFrom = (input: Input, io: Io): ServeSettings => {
+  const flags = Object.fromEntries(settingKeys.map((key) => [key, input.text(flagOf(key))]));
+  try {
+    return resolveSettings(flags, io.env, input.text("config"));
+  } catch (error) {
+    if (error instanceof SettingsError) throw new UsageError(error.message);
+    throw error;
+  }
+};
+
+export const settingOptions: Readonly<Record<string, Option>> = {
+  config: {
+    type: "string",
+    value: "FILE",
+    description: "Settings as JSON (default: DATA_DIR/portside.config.json).",
+  },
+  ...Object.fromEntries(settingKeys.map((key) => [flagOf(key), optionFor(key)])),
+};

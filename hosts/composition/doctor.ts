@@ -1,0 +1,17 @@
+/** What the chosen provider needs, and whether it is there. */
+import type { Finding } from "../../core/domain/finding.ts";
+import { gcpConfigFrom } from "./gcp.ts";
+import { type ServeSettings, SettingsError } from "./settings.ts";
+
+/** Findings as they are made. */
+export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+  const { provider } = settings;
+  if (provider === "local") {
+    const { diagnoseLocal } = await import("../../adapters/local/doctor.ts");
+    yield* diagnoseLocal(settings, env);
+  } else if (provider === "gcp") {
+    const { clientSource, diagnoseGcp, gcpConfigOf } = await import("../../adapters/gcp/index.ts");
+    const config = gcpConfigOf(gcpConfigFrom(settings));
+    yield* diagnoseGcp(config, clientSource(config.project));
+  } else throw new SettingsError(`The doctor knows the providers local and gcp, not '${provider}'.`);
+}
