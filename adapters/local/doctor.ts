@@ -1,5 +1,5 @@
 /** Looks at what the local engine finds on this machine, and says what more would be offered and how to get it. */
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
@@ -23,17 +23,23 @@ const existing = (folder: string): string => {
   }
 };
 
+const isWritable = (folder: string): boolean => {
+  try {
+    accessSync(folder, constants.W_OK);
+    return statSync(folder).isDirectory();
+  } catch {
+    return false;
+  }
+};
+
 /** Images, logs and volumes grow; a build alone may unpack two of them. */
 const ROOMY = 5 * GiB;
 
 const dataFolder = (dataDir: string): Finding => {
   const what = `data folder ${dataDir}`;
   const folder = existing(dataDir);
-  try {
-    accessSync(folder, constants.W_OK);
-  } catch {
-    return lacking(what, `${folder} cannot be written`, "portside serve --data-dir DIR");
-  }
+  if (!isWritable(folder))
+    return lacking(what, `${folder} is no folder that can be written`, "portside serve --data-dir DIR");
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const words = `${(free / GiB).toFixed(1)} GiB are free`;

@@ -4,7 +4,7 @@ import type { Finding } from "../../../core/domain/finding.ts";
 import { diagnose } from "../../composition/doctor.ts";
 import { paint } from "../colour.ts";
 import { type Command, jsonOption } from "../command.ts";
-import { type Io, print, printJson } from "../io.ts";
+import { CommandError, type Io, print, printJson } from "../io.ts";
 import { safeText } from "../safe-text.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 
@@ -23,10 +23,14 @@ export const doctor: Command = {
   run: async (input, io) => {
     const settings = settingsFrom(input, io);
     let isMissing = false;
-    for await (const finding of diagnose(settings, io.env)) {
-      isMissing ||= finding.verdict === "missing";
-      if (input.flag("json")) printJson(io, finding);
-      else tell(io, finding);
+    try {
+      for await (const finding of diagnose(settings, io.env)) {
+        isMissing ||= finding.verdict === "missing";
+        if (input.flag("json")) printJson(io, finding);
+        else tell(io, finding);
+      }
+    } catch (error) {
+      throw new CommandError((error as Error).message, { cause: error });
     }
     return isMissing ? 1 : 0;
   },

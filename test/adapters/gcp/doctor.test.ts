@@ -1,0 +1,108 @@
+/** The doctor of a project names exactly what is missing, with the command that mends it. */
+import { expect, test } from "vitest";
+import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
+import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
+import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
+import { type FakeProject, fakeProject } from "../../fakes/gcp/project.ts";
+
+const basis = { project: "p", region: "europe-west1", dataDir: "/nowhere" };
+const BUILDER = "https://iam.googleapis.com/v1/projects/p/serviceAccounts/portside-build@p.iam.gserviceaccount.com";
+const IMAGES = "https://artifactregistry.googleapis.com/v1/projects/p/locations/europe-west1/repositories/portside";
+const SOURCES = "https://storage.googleapis.com/storage/v1/b/p-portside-sources";
+
+const whole = (): FakeProject => {
+  const project = fakeProject();
+  for (const name of Object.keys(apis)) project.apis.add(name);
+  for (const one of Object.values(roles).flat()) project.permissions.add(one);
+  for (const url of [BUILDER, IMAGES, SOURCES]) project.resources.add(url);
+  return project;
+};
+
+const look = async ({ auth }: FakeProject, more: object = {}): Promise<Finding[]> =>
+  Array.fromAsync(diagnoseGcp(gcpConfigOf({ ...basis, ...more }), clientSource("p", { auth })));
+const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
+
+test("a project that has everything lacks nothing", async () => {
+  const findings = await look(whole());
+  expect(missing(findings)).toEqual([]);
+  expect(refusalToStart(findings)).toBeUndefined();
+  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 3);
+});
+
+test.each(Object.keys(apis))(
+  "without the API %s it alone is missing, with the command that enables it",
+  async (name) => {
+    const project = whole();
+    project.apis.delete(name);
+    expect(missing(await look(project))).toEqual([
+      expect.objectContaining({
+        what: `API ${name}`,
+        verdict: "missing",
+        fix: `gcloud services enable ${name} --project p`,
+      }),
+    ]);
+  },
+);
+
+test.each(Object.entries(roles))(
+  "without a permission of %s that role is named, and the permission",
+  async (role, all) => {
+    const project = whole();
+    const last = all.at(-1) as string;
+    project.permissions.delete(last);
+    const [finding, ...more] = missing(await look(project));
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({
+      what: role,
+      words: `without ${last}`,
+      fix: expect.stringContaining(`--role ${role}`),
+    });
+  },
+);
+
+test.each([
+  [BUILDER, "gcloud iam service-accounts create portside-build --project p"],
+  [
+    IMAGES,
+    "gcloud artifacts repositories create portside --repository-format docker --location europe-west1 --project p",
+  ],
+  [
+    SOURCES,
+    "gcloud storage buckets create gs://p-portside-sources --location europe-west1 --uniform-bucket-level-access --project p",
+  ],
+])("%s is asked for, and made by a command", async (url, fix) => {
+  const project = whole();
+  project.resources.delete(url);
+  expect(missing(await look(project))).toEqual([expect.objectContaining({ verdict: "missing", fix })]);
+});
+
+test("SQL needs more, where it is set up", async () => {
+  const found = missing(await look(whole(), { logDataset: "p.logs" }));
+  expect(found.map(({ what }) => what)).toEqual([`API ${sqlApi}`, ...Object.keys(sqlRoles)]);
+});
+
+test("without credentials nothing further is asked", async () => {
+  const project = whole();
+  project.credentials = false;
+  const findings = await look(project);
+  expect(findings).toEqual([expect.objectContaining({ what: "credentials", verdict: "missing" })]);
+  expect(project.requests).toEqual([]);
+  expect(refusalToStart(findings)).toContain("gcloud auth application-default login");
+});
+
+test("what may not be looked at is a warning, and keeps nothing from starting", async () => {
+  const project = whole();
+  for (const host of ["serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "iam.googleapis.com"])
+    project.forbidden.add(host);
+  const findings = missing(await look(project));
+  expect(findings.map(({ verdict }) => verdict)).toEqual(["warning", "warning", "warning"]);
+  expect(refusalToStart(findings)).toBeUndefined();
+});
+
+test.each([
+  ["123-compute@developer.gserviceaccount.com"],
+  ["123@cloudbuild.gserviceaccount.com"],
+  ["p@appspot.gserviceaccount.com"],
+])("the default identity %s may not build", (buildIdentity) => {
+  expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow("a default identity has more rights");
+});

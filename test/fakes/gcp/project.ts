@@ -1,0 +1,61 @@
+/**
+ * The parts of a project that a doctor looks at, as a `GoogleAuth` whose requests are answered here: which APIs are
+ * enabled, which permissions are held, which resources are there.
+ * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet
+ * https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions
+ */
+import type { AuthClient, GoogleAuth } from "google-auth-library";
+
+export interface FakeProject {
+  readonly apis: Set<string>;
+  readonly permissions: Set<string>;
+  /** URLs of resources that are there. */
+  readonly resources: Set<string>;
+  /** No credentials are found. */
+  credentials: boolean;
+  /** Hosts that answer 403. */
+  readonly forbidden: Set<string>;
+  readonly requests: string[];
+  readonly auth: GoogleAuth<AuthClient>;
+}
+
+const failure = (code: number, message: string): Error => Object.assign(new Error(message), { code });
+
+interface Request {
+  readonly url: string;
+  readonly data?: { readonly permissions?: readonly string[] };
+}
+
+export const fakeProject = (): FakeProject => {
+  const [apis, permissions, resources, forbidden] = [0, 1, 2, 3].map(() => new Set<string>()) as [
+    Set<string>,
+    Set<string>,
+    Set<string>,
+    Set<string>,
+  ];
+  const requests: string[] = [];
+  const state = { credentials: true };
+  const answer = ({ url, data }: Request): unknown => {
+    const { host, pathname, searchParams } = new URL(url);
+    requests.push(`${data === undefined ? "GET" : "POST"} ${host}${pathname}`);
+    if (forbidden.has(host)) throw failure(403, "the caller does not have permission");
+    if (pathname.endsWith("/services:batchGet"))
+      return {
+        services: searchParams
+          .getAll("names")
+          .map((name) => ({ name, state: apis.has(name.split("/").at(-1) ?? "") ? "ENABLED" : "DISABLED" })),
+      };
+    if (pathname.endsWith(":testIamPermissions"))
+      return { permissions: (data?.permissions ?? []).filter((one) => permissions.has(one)) };
+    if (resources.has(url)) return {};
+    throw failure(404, "not found");
+  };
+  const auth = {
+    getAccessToken: async () => {
+      if (state.credentials) return "token";
+      throw new Error("Could not load the default credentials.");
+    },
+    request: async (request: Request) => ({ data: answer(request) }),
+  } as unknown as GoogleAuth<AuthClient>;
+  return Object.assign(state, { apis, permissions, resources, forbidden, requests, auth });
+};
