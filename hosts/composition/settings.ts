@@ -109,7 +109,8 @@ const readFile = (path: string, mustExist: boolean): Record<string, unknown> => 
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
-    if (!mustExist && (error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    const { code } = error as NodeJS.ErrnoException;
+    if (!mustExist && (code === "ENOENT" || code === "ENOTDIR")) return {};
     throw new SettingsError(`The configuration file ${path} cannot be read: ${(error as Error).message}`);
   }
   try {
