@@ -73,6 +73,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
         : missing("plain processes of one user can write what that user can"),
     flatNamespace: false,
     casePreserving: process.platform === "linux",
+    conditional_uploads: offered(),
     visible_seconds: 0,
   },
   source_object: offered(),

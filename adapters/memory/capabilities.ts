@@ -38,6 +38,7 @@ export const memoryCapabilities: Capabilities = {
     read_only: offered(),
     flatNamespace: true,
     casePreserving: true,
+    conditional_uploads: offered(),
     visible_seconds: 0,
   },
   source_object: offered(),

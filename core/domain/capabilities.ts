@@ -56,6 +56,9 @@ export const capabilitiesSchema = z
       casePreserving: z.boolean().meta({
         description: "Names that differ only in case or normal form are different objects.",
       }),
+      conditional_uploads: feature.meta({
+        description: "An upload's If-Match and If-None-Match are held to; else they may count for nothing.",
+      }),
       visible_seconds: z.number().meta({
         description: "How long what is put by URL may take to show in a mount, and the reverse.",
       }),

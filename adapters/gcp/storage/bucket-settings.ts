@@ -1,0 +1,68 @@
+/** How the platform's buckets are made: closed to the public, one set of rights for a bucket, deleted ones kept for a week. */
+import type { BucketMetadata } from "@google-cloud/storage";
+import { trashDays } from "../../../core/domain/limits.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, errAsync, ok, okAsync, ResultAsync } from "../../../core/result.ts";
+import type { GcpConfig } from "../config.ts";
+import type { Answer, StorageApi } from "./api.ts";
+import { claimsBucket } from "./names.ts";
+
+export const trashSeconds = trashDays * 86_400;
+
+/**
+ * https://cloud.google.com/storage/docs/uniform-bucket-level-access, .../public-access-prevention, .../soft-delete
+ */
+export const bucketSettings = ({ region, acceptShortSoftDelete }: GcpConfig): BucketMetadata => ({
+  location: region,
+  iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
+  // Told to accept less, the platform leaves it to what the project or its organisation prescribes.
+  ...(acceptShortSoftDelete === true ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
+});
+
+export const forbidden = (): Unavailable =>
+  unavailable(
+    "Google Cloud refuses a bucket of these settings: look at the organisation's policies on locations and soft delete.",
+    60,
+  );
+
+/** Makes the bucket of the claims; one that is there is left as it is. */
+export const makeClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
+  const made = await api.insertBucket({ name: claimsBucket(config.project), ...bucketSettings(config) }, options);
+  if (made.isErr()) return err(made.error);
+  return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
+};
+
+const shortWords = (bucket: string, seconds: number): string =>
+  `The bucket '${bucket}' keeps what is deleted for ${seconds / 86_400} days, not ${trashDays}, so deleted volumes ` +
+  `could not be restored as long as the platform promises. Run 'gcloud storage buckets update gs://${bucket} ` +
+  `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
+  `or start with acceptShortSoftDelete.`;
+
+/**
+ * Why deleted volumes would be gone too soon in this project, in words for whoever starts the platform; undefined where
+ * they stay for as long as the contract says, or where that was accepted. Looks at the bucket of the claims, which it
+ * makes where there is none.
+ */
+export const softDeleteProblem = (
+  api: StorageApi,
+  config: GcpConfig,
+  options: CallOptions = {},
+): ResultAsync<string | undefined, Unavailable> => {
+  if (config.acceptShortSoftDelete === true) return okAsync(undefined);
+  const bucket = claimsBucket(config.project);
+  const look = async (): Answer<string | undefined> => {
+    const settings = { name: bucket, ...bucketSettings(config) };
+    const made = await api.insertBucket(settings, options);
+    if (made.isErr()) return err(made.error);
+    if (made.value === "changed" || made.value === "invalid") return ok(forbidden().message);
+    const found = made.value === "exists" ? await api.bucket(bucket, options) : ok(made.value);
+    if (found.isErr()) return err(found.error);
+    if (found.value === "not_found") return err(unavailable(`The bucket '${bucket}' is not there any more.`));
+    const seconds = Number(found.value.softDeletePolicy?.retentionDurationSeconds ?? 0);
+    return ok(seconds < trashSeconds ? shortWords(bucket, seconds) : undefined);
+  };
+  return ResultAsync.fromSafePromise(look()).andThen((result) =>
+    result.isOk() ? okAsync(result.value) : errAsync(result.error),
+  );
+};

@@ -1,0 +1,78 @@
+/**
+ * Into the trash: a hidden bucket is marked, and from then on it is in the trash, whatever comes; then it is emptied and
+ * deleted, so that nothing leads to its objects any more. Cloud Storage keeps both for a week
+ * (https://cloud.google.com/storage/docs/soft-delete). What is cut on the way is finished by whoever lists the volumes.
+ */
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { Timestamp } from "../../../core/domain/instant.ts";
+import { type Conflict, conflict, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import type { Answer } from "./api.ts";
+import { trashLabels, type VolumeBucket } from "./bucket.ts";
+import { emptyBucket, restoreObjects } from "./bulk.ts";
+import type { Parts } from "./parts.ts";
+
+/** Objects may be put while a bucket is emptied; it is emptied so many times. */
+const ROUNDS = 5;
+
+/** Frees the name, unless something else has it already. */
+const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
+  const claim = await claims.read(owner, name, options);
+  if (claim.isErr()) return err(claim.error);
+  return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
+};
+
+/** Empties and deletes a bucket that is in the trash; `taken back` where it was brought back meanwhile. */
+export const finishDiscard = async (
+  parts: Parts,
+  owner: AccountId,
+  marked: VolumeBucket,
+  options: CallOptions,
+): Answer<"gone" | "taken back"> => {
+  const { api, buckets } = parts;
+  const unclaimed = await unclaim(parts, owner, marked, options);
+  if (unclaimed.isErr()) return err(unclaimed.error);
+  const stays = async (): Answer<boolean> =>
+    (await buckets.get(owner, marked.id, options)).map((found) => found?.metageneration === marked.metageneration);
+  for (let round = 0; round < ROUNDS; round++) {
+    const emptied = await emptyBucket(api, marked.id, stays, options);
+    if (emptied.isErr()) return err(emptied.error);
+    if (emptied.value === "not_found") return ok("gone");
+    const deleted =
+      emptied.value === "empty" ? await api.deleteBucket(marked.id, marked.metageneration, options) : ok("changed");
+    if (deleted.isErr()) return err(deleted.error);
+    if (deleted.value === "changed") return takenBack(parts, marked, options);
+    if (deleted.value !== "exists") return ok("gone");
+  }
+  return err(unavailable("Objects are put into a volume that is being deleted; try again."));
+};
+
+/** Brings back what this call may have deleted after the other had looked. */
+const takenBack = async ({ api }: Parts, { id, since }: VolumeBucket, options: CallOptions): Answer<"taken back"> =>
+  (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
+
+export const discardVolume = async (
+  parts: Parts,
+  { owner, id, name }: StoredVolume,
+  deletedAt: Timestamp,
+  options: CallOptions,
+): Promise<Result<void, Conflict | Unavailable>> => {
+  const stays = conflict(`'${name}' is not being deleted any more.`);
+  const marked = await parts.buckets.change(
+    owner,
+    id,
+    (bucket) =>
+      bucket?.state === "hidden"
+        ? // What is deleted from the moment on when it was hidden goes with it, and comes back with it.
+          { to: "deleting", labels: trashLabels(bucket.updated, deletedAt) }
+        : { stop: undefined },
+    options,
+  );
+  if (marked.isErr()) return err(marked.error);
+  if ("stop" in marked.value) return err(stays);
+  const finished = await finishDiscard(parts, owner, marked.value.bucket, options);
+  if (finished.isErr()) return err(finished.error);
+  return finished.value === "gone" ? ok(undefined) : err(stays);
+};

@@ -1,0 +1,69 @@
+/** The volume store over a Cloud Storage that is a fake, within a provider that is otherwise the memory's. */
+import { Storage } from "@google-cloud/storage";
+import { clientSource } from "../../../../adapters/gcp/clients.ts";
+import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
+import { createGcpVolumes, type GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
+import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
+import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
+import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
+import { freshNames, type ProviderSubject, type Started } from "../../../contracts/index.ts";
+import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
+import { nodeContractSources } from "../../../support/contract-sources.ts";
+
+export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export const serviceAccountOf = (owner: AccountId): string =>
+  `ps-${accountDigest(owner).slice(0, 20)}@portside-test.iam.gserviceaccount.com`;
+
+export const storageConfig: GcpConfig = {
+  project: "portside-test",
+  region: "europe-west1",
+  dataDir: "/nonexistent",
+  buildIdentity: "builds@portside-test.iam.gserviceaccount.com",
+};
+
+/** What Cloud Storage declares about volumes. */
+export const storageCapabilities: Capabilities = {
+  ...memoryCapabilities,
+  volumes: {
+    ...memoryCapabilities.volumes,
+    conditional_uploads: missing(
+      "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
+    ),
+  },
+};
+
+export interface VolumesOptions {
+  readonly config?: Partial<GcpConfig>;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly logger?: Logger;
+  readonly storage?: Storage;
+}
+
+export const volumesOver = (
+  fake: Pick<FakeStorage, "storageClientOptions">,
+  options: VolumesOptions = {},
+): GcpVolumes => {
+  const { clock = createSystemClock(), ids = randomIds, logger = silent } = options;
+  const storage = options.storage ?? new Storage(fake.storageClientOptions);
+  const config = { ...storageConfig, ...options.config };
+  return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger }, serviceAccountOf);
+};
+
+export const startSubject = async (): Promise<Started<ProviderSubject>> => {
+  const fake = await startFakeStorage();
+  const { provider } = createMemoryProvider();
+  return {
+    subject: {
+      provider: { ...provider, volumes: volumesOver(fake), capabilities: storageCapabilities },
+      sources: nodeContractSources,
+      ...freshNames("gcs"),
+    },
+    close: () => fake.close(),
+  };
+};

@@ -1,0 +1,186 @@
+/**
+ * A Cloud Storage on a loopback port, for the official client and for whoever has a signed URL: the JSON API, the XML
+ * API behind V4 signatures, and IAM's signBlob. Written from the documentation alone; what it leaves open is in the
+ * record of assumptions.
+ */
+import { generateKeyPairSync, sign } from "node:crypto";
+import { mkdtempSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import type { StorageOptions } from "@google-cloud/storage";
+import { millisOf } from "../../../../core/domain/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { Faults } from "../faults.ts";
+import { failure, injected, jsonFailure, jsonReply, type Reply, StorageFailure } from "./failure.ts";
+import { answerJson, jsonMethod } from "./json-api.ts";
+import { MountedFolders } from "./mounted-folders.ts";
+import { checkSignature } from "./signature.ts";
+import { Uploads } from "./upload.ts";
+import { StorageWorld } from "./world.ts";
+import { answerXml, xmlFailure, xmlMethod } from "./xml-api.ts";
+
+export interface FakeStorageOptions {
+  /** The storage's own clock; the machine's where none is given. */
+  readonly clock?: Pick<Clock, "now">;
+  readonly faults?: Faults;
+}
+
+export interface FakeStorage {
+  readonly url: string;
+  readonly project: string;
+  /** For `new Storage(...)`; its key signs URLs. */
+  readonly storageClientOptions: StorageOptions;
+  /** The service account of the key. */
+  readonly email: string;
+  readonly world: StorageWorld;
+  readonly faults: Faults;
+  /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
+  folderOf(bucket: string): string;
+  close(): Promise<void>;
+}
+
+const PROJECT = "portside-test";
+const EMAIL = `platform@${PROJECT}.iam.gserviceaccount.com`;
+
+/** One for all fakes of a process: making it takes a while. */
+let keys: ReturnType<typeof generateKeyPairSync> | undefined;
+const keyPair = () => {
+  keys ??= generateKeyPairSync("rsa", { modulusLength: 2048 });
+  return keys;
+};
+
+interface Call {
+  readonly method: string;
+  readonly failed: (error: StorageFailure) => Reply;
+  readonly act: (body: Buffer) => Reply;
+}
+
+const decoded = (path: string): string[] => path.split("/").map(decodeURIComponent);
+
+const headersOf = ({ headers }: IncomingMessage): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value].flat().join(",")]));
+
+/** https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/signBlob */
+const signBlob = (path: string, body: Buffer): Reply => {
+  if (path !== `/v1/projects/-/serviceAccounts/${EMAIL}:signBlob`) throw failure(404, "notFound", "Unknown account");
+  const { payload } = JSON.parse(body.toString()) as { payload: string };
+  const signature = sign("RSA-SHA256", Buffer.from(payload, "base64"), keyPair().privateKey);
+  return jsonReply({ keyId: "1", signedBlob: signature.toString("base64") });
+};
+
+const jsonCall = (world: StorageWorld, verb: string, path: string, query: URLSearchParams): Call => {
+  const parts = decoded(path.slice("/storage/v1/b".length)).filter((_, index) => index > 0);
+  const method = jsonMethod(verb, parts);
+  const act = (body: Buffer): Reply => {
+    if (method === undefined) throw failure(404, "notFound", "Not Found");
+    const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
+    return answerJson(world, { method, parts, query, body: json });
+  };
+  return { method: method ?? "storage.unknown", failed: jsonFailure, act };
+};
+
+const xmlCall = (world: StorageWorld, req: IncomingMessage, path: string, query: URLSearchParams): Call => {
+  const verb = req.method ?? "GET";
+  const headers = headersOf(req);
+  const act = (body: Buffer): Reply => {
+    const [, bucket = "", ...rest] = decoded(path);
+    const object = rest.join("/");
+    const keyOf = (email: string) => (email === EMAIL ? keyPair().publicKey : undefined);
+    checkSignature({ verb, path: `/${bucket}/${object}`, query, headers }, world.now(), keyOf);
+    return answerXml(world, { verb, bucket, object, query, headers, body });
+  };
+  return { method: xmlMethod(verb), failed: xmlFailure, act };
+};
+
+export const startFakeStorage = async (options: FakeStorageOptions = {}): Promise<FakeStorage> => {
+  const { clock, faults = new Faults() } = options;
+  const world = new StorageWorld(clock === undefined ? Date.now : () => millisOf(clock.now()));
+  const uploads = new Uploads(world);
+  const folders = new MountedFolders(world, mkdtempSync(join(tmpdir(), "portside-gcs-")));
+  let url = "";
+
+  const callOf = (req: IncomingMessage): Call => {
+    const verb = req.method ?? "GET";
+    const target = new URL(req.url ?? "/", url);
+    const { pathname: path, searchParams: query } = target;
+    if (path.startsWith("/upload/storage/v1/b/")) {
+      const id = query.get("upload_id");
+      const [bucket = ""] = decoded(path.slice("/upload/storage/v1/b/".length));
+      const headers = headersOf(req);
+      return {
+        method: id === null ? "storage.objects.insert" : "storage.objects.insert.chunk",
+        failed: jsonFailure,
+        act: (body) =>
+          id === null
+            ? uploads.start({ bucket, query, headers, body, url: target.href })
+            : uploads.goOn(id, headers["content-range"], body),
+      };
+    }
+    if (path.startsWith("/storage/v1/b")) return jsonCall(world, verb, path, query);
+    if (path.endsWith(":signBlob") && verb === "POST")
+      return {
+        method: "iam.signBlob",
+        failed: jsonFailure,
+        act: (body) => signBlob(decodeURIComponent(path), body),
+      };
+    return xmlCall(world, req, path, query);
+  };
+
+  const run = ({ act, failed }: Call, body: Buffer): Reply => {
+    try {
+      folders.pull();
+      const reply = act(body);
+      folders.push();
+      return reply;
+    } catch (error) {
+      if (error instanceof StorageFailure) return failed(error);
+      throw error;
+    }
+  };
+
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const call = callOf(req);
+    const fault = faults.enter(call.method);
+    const body = await buffer(req);
+    const refused = injected(fault);
+    const reply = refused === undefined ? run(call, body) : call.failed(refused);
+    if (fault === "reply_lost") return void res.destroy();
+    const bytes = reply.body ?? "";
+    res.writeHead(reply.status, { "content-length": Buffer.byteLength(bytes), ...reply.headers });
+    res.end(req.method === "HEAD" ? undefined : bytes);
+  };
+
+  const server = createServer((req, res) => {
+    serve(req, res).catch((error: unknown) => {
+      // A request that was cut is nobody's business; anything else is a mistake of the fake's, and has to show.
+      if (!req.complete) return void res.destroy();
+      const { status, headers, body } = jsonFailure(failure(400, "fake", `The fake failed: ${String(error)}`));
+      res.writeHead(status, { ...headers }).end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const privateKey = keyPair().privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  return {
+    url,
+    project: PROJECT,
+    email: EMAIL,
+    storageClientOptions: {
+      apiEndpoint: url,
+      projectId: PROJECT,
+      credentials: { client_email: EMAIL, private_key: privateKey },
+      retryOptions: { autoRetry: false },
+    },
+    world,
+    faults,
+    folderOf: (bucket) => folders.folderOf(bucket),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+      folders.close();
+    },
+  };
+};

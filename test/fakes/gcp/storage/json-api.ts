@@ -1,0 +1,195 @@
+/** The fake's JSON API: https://cloud.google.com/storage/docs/json_api/v1, method by method. */
+import { failure, jsonReply, type Reply } from "./failure.ts";
+import { byBytes, type FakeBucket, md5, type ObjectVersion, type StorageWorld } from "./world.ts";
+
+export interface JsonCall {
+  readonly method: string;
+  /** Decoded parts of the path behind `/storage/v1/b`. */
+  readonly parts: readonly string[];
+  readonly query: URLSearchParams;
+  readonly body: () => Record<string, unknown>;
+}
+
+const time = (millis: number | undefined): string | undefined =>
+  millis === undefined ? undefined : new Date(millis).toISOString();
+
+export const bucketResource = (one: FakeBucket): Record<string, unknown> => ({
+  kind: "storage#bucket",
+  id: one.name,
+  name: one.name,
+  ...one.settings,
+  labels: one.labels,
+  generation: String(one.generation),
+  metageneration: String(one.metageneration),
+  timeCreated: time(one.created),
+  updated: time(one.updated),
+  softDeleteTime: time(one.softDeleted),
+  hardDeleteTime: time(one.hardDeleted),
+});
+
+export const objectResource = (bucket: string, one: ObjectVersion): Record<string, unknown> => ({
+  kind: "storage#object",
+  id: `${bucket}/${one.name}/${one.generation}`,
+  bucket,
+  name: one.name,
+  generation: String(one.generation),
+  metageneration: "1",
+  contentType: one.contentType,
+  contentEncoding: one.contentEncoding,
+  size: String(one.bytes.length),
+  md5Hash: md5(one.bytes, "base64"),
+  etag: Buffer.from(String(one.generation)).toString("base64"),
+  metadata: Object.keys(one.metadata).length === 0 ? undefined : one.metadata,
+  timeCreated: time(one.created),
+  updated: time(one.created),
+  softDeleteTime: time(one.softDeleted),
+  hardDeleteTime: time(one.hardDeleted),
+});
+
+/** https://cloud.google.com/storage/docs/json_api#partial-response: the form `items(a,b),nextPageToken` */
+const masked = (list: { items?: Record<string, unknown>[] | undefined }, fields: string | null): unknown => {
+  const inner = /items\(([^)]*)\)/.exec(fields ?? "")?.[1]?.split(",");
+  if (inner === undefined || list.items === undefined) return list;
+  const items = list.items.map((one) => Object.fromEntries(inner.map((field) => [field, one[field]])));
+  return { ...list, items };
+};
+
+const PAGE_MAX = 1000;
+
+/** A page behind the token, which is the place of the last one; the fake's own form. */
+const pageOf = <T>(all: readonly T[], placeOf: (one: T) => string, query: URLSearchParams) => {
+  const wanted = Number(query.get("maxResults") ?? PAGE_MAX);
+  if (!(wanted >= 1)) throw failure(400, "invalid", "maxResults");
+  const token = query.get("pageToken");
+  const behind = token === null ? undefined : Buffer.from(token, "base64url").toString();
+  const rest = behind === undefined ? all : all.filter((one) => byBytes(placeOf(one), behind) > 0);
+  const page = rest.slice(0, Math.min(wanted, PAGE_MAX));
+  const last = page.at(-1);
+  const more = last !== undefined && rest.length > page.length;
+  return { page, nextPageToken: more ? Buffer.from(placeOf(last)).toString("base64url") : undefined };
+};
+
+const listBuckets = (world: StorageWorld, query: URLSearchParams): Reply => {
+  if (query.get("project") === null) throw failure(400, "required", "Required parameter: project");
+  world.purge();
+  const prefix = query.get("prefix") ?? "";
+  const source = query.get("softDeleted") === "true" ? world.deleted : [...world.live.values()];
+  const place = (one: FakeBucket) => `${one.name}#${one.generation}`;
+  const all = source.filter((one) => one.name.startsWith(prefix)).sort((a, b) => byBytes(place(a), place(b)));
+  const { page, nextPageToken } = pageOf(all, place, query);
+  const items = page.length === 0 ? undefined : page.map(bucketResource);
+  return jsonReply(masked({ ...{ kind: "storage#buckets", nextPageToken }, items }, query.get("fields")));
+};
+
+const listObjects = (world: StorageWorld, bucket: FakeBucket, query: URLSearchParams): Reply => {
+  world.purge();
+  const [prefix, from] = [query.get("prefix") ?? "", query.get("startOffset")];
+  const source = query.get("softDeleted") === "true" ? bucket.deleted : [...bucket.objects.values()];
+  // The first has the greatest possible digits behind it, so that a page may end between two of one name.
+  const place = (one: ObjectVersion) => `${one.name}\n${String(one.generation).padStart(20, "0")}`;
+  const all = source
+    .filter(({ name }) => name.startsWith(prefix) && (from === null || byBytes(name, from) >= 0))
+    .sort((a, b) => byBytes(a.name, b.name) || (a.generation < b.generation ? -1 : 1));
+  const { page, nextPageToken } = pageOf(all, place, query);
+  const items = page.length === 0 ? undefined : page.map((one) => objectResource(bucket.name, one));
+  return jsonReply(masked({ ...{ kind: "storage#objects", nextPageToken }, items }, query.get("fields")));
+};
+
+const condition = (query: URLSearchParams, name: string, present: string): void => {
+  const wanted = query.get(name);
+  if (wanted !== null && wanted !== present)
+    throw failure(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.");
+};
+
+/** 0 stands for no object that lives: https://cloud.google.com/storage/docs/request-preconditions */
+export const generationHolds = (bucket: FakeBucket, name: string, query: URLSearchParams): void =>
+  condition(query, "ifGenerationMatch", String(bucket.objects.get(name)?.generation ?? 0));
+
+const onBucket = (world: StorageWorld, name: string, { method, query, body }: JsonCall): Reply => {
+  const metageneration = () => condition(query, "ifMetagenerationMatch", String(world.bucket(name).metageneration));
+  switch (method) {
+    case "storage.buckets.get":
+      return jsonReply(bucketResource(world.bucket(name)));
+    case "storage.buckets.patch":
+      metageneration();
+      return jsonReply(bucketResource(world.patchBucket(name, body())));
+    case "storage.buckets.delete":
+      metageneration();
+      world.deleteBucket(name);
+      return { status: 204 };
+    case "storage.buckets.restore":
+      return jsonReply(bucketResource(world.restoreBucket(name, query.get("generation") ?? "")));
+    case "storage.buckets.getIamPolicy":
+      return jsonReply({ kind: "storage#policy", ...world.bucket(name).policy });
+    default:
+      return jsonReply({ kind: "storage#policy", ...world.setPolicy(world.bucket(name), body()) });
+  }
+};
+
+const objectOf = (bucket: FakeBucket, name: string, query: URLSearchParams): ObjectVersion => {
+  const found = bucket.objects.get(name);
+  const wanted = query.get("generation");
+  if (found === undefined || (wanted !== null && wanted !== String(found.generation)))
+    throw failure(404, "notFound", `No such object: ${bucket.name}/${name}`);
+  return found;
+};
+
+const media = ({ bytes, contentType, generation }: ObjectVersion): Reply => ({
+  status: 200,
+  headers: { "content-type": contentType, "content-length": bytes.length, "x-goog-generation": String(generation) },
+  body: bytes,
+});
+
+const onObject = (world: StorageWorld, bucket: FakeBucket, name: string, { method, query }: JsonCall): Reply => {
+  switch (method) {
+    case "storage.objects.get": {
+      const found = objectOf(bucket, name, query);
+      return query.get("alt") === "media" ? media(found) : jsonReply(objectResource(bucket.name, found));
+    }
+    case "storage.objects.delete":
+      objectOf(bucket, name, query);
+      generationHolds(bucket, name, query);
+      world.removeObject(bucket, name);
+      return { status: 204 };
+    default: {
+      generationHolds(bucket, name, query);
+      const restored = world.restoreObject(bucket, name, query.get("generation") ?? "");
+      return jsonReply(objectResource(bucket.name, restored));
+    }
+  }
+};
+
+const methods: ReadonlyMap<string, string> = new Map([
+  ["GET ", "buckets.list"],
+  ["POST ", "buckets.insert"],
+  ["GET b", "buckets.get"],
+  ["PATCH b", "buckets.patch"],
+  ["DELETE b", "buckets.delete"],
+  ["POST b/restore", "buckets.restore"],
+  ["GET b/iam", "buckets.getIamPolicy"],
+  ["PUT b/iam", "buckets.setIamPolicy"],
+  ["GET b/o", "objects.list"],
+  ["GET b/o/o", "objects.get"],
+  ["DELETE b/o/o", "objects.delete"],
+  ["POST b/o/o/restore", "objects.restore"],
+]);
+
+/** The method's name, as in the documentation's reference; undefined where the path and verb are none. */
+export const jsonMethod = (verb: string, parts: readonly string[]): string | undefined => {
+  // The names of buckets and objects stand at the first and the third place.
+  const shape = parts.map((part, index) => (index === 0 ? "b" : index === 2 ? "o" : part)).join("/");
+  const method = methods.get(`${verb} ${shape}`);
+  return method === undefined ? undefined : `storage.${method}`;
+};
+
+export const answerJson = (world: StorageWorld, call: JsonCall): Reply => {
+  const [name, , object] = call.parts;
+  if (call.method === "storage.buckets.list") return listBuckets(world, call.query);
+  if (name === undefined) {
+    if (call.query.get("project") === null) throw failure(400, "required", "Required parameter: project");
+    return jsonReply(bucketResource(world.insertBucket(call.body())));
+  }
+  if (call.method.startsWith("storage.buckets.")) return onBucket(world, name, call);
+  const bucket = world.bucket(name);
+  return object === undefined ? listObjects(world, bucket, call.query) : onObject(world, bucket, object, call);
+};

@@ -1,0 +1,100 @@
+/**
+ * Buckets as folders of this machine, for services that a fake runs: what is in the one shows in the other. A bucket has
+ * a folder from when it is first asked for. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { FakeBucket, StorageWorld } from "./world.ts";
+
+interface Mirror {
+  readonly folder: string;
+  /** Which generation stands in which file, and how the file looked then. */
+  readonly files: Map<string, { readonly generation: bigint; readonly look: string }>;
+}
+
+/** Undefined where a file of the name cannot be: those objects do not show in the folder. */
+const writeFile = (path: string, bytes: Uint8Array): string | undefined => {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, bytes);
+    return lookOf(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const lookOf = (path: string): string => {
+  const { ino, mtimeMs, size } = statSync(path);
+  return `${ino}-${mtimeMs}-${size}`;
+};
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => join(one.parentPath, one.name).slice(folder.length + 1));
+
+export class MountedFolders {
+  readonly #world: StorageWorld;
+  readonly #root: string;
+  readonly #mirrors = new Map<FakeBucket, Mirror>();
+
+  constructor(world: StorageWorld, root: string) {
+    this.#world = world;
+    this.#root = root;
+  }
+
+  /** The bucket's folder, with its objects in it; throws where there is no such bucket. */
+  folderOf(name: string): string {
+    const bucket = this.#world.bucket(name);
+    const known = this.#mirrors.get(bucket);
+    if (known !== undefined) {
+      this.pull();
+      return known.folder;
+    }
+    const folder = join(this.#root, `${name}-${bucket.generation}`);
+    mkdirSync(folder, { recursive: true });
+    this.#mirrors.set(bucket, { folder, files: new Map() });
+    this.push();
+    return folder;
+  }
+
+  /** What services have written and removed becomes objects; before each call. */
+  pull(): void {
+    for (const [bucket, { folder, files }] of this.#mirrors) {
+      if (this.#world.live.get(bucket.name) !== bucket) continue;
+      const present = new Set(filesIn(folder));
+      for (const name of files.keys())
+        if (!present.has(name)) {
+          files.delete(name);
+          this.#world.removeObject(bucket, name);
+        }
+      for (const name of present) {
+        const path = join(folder, name);
+        const look = lookOf(path);
+        if (files.get(name)?.look === look) continue;
+        const made = this.#world.putObject(bucket, { name, bytes: readFileSync(path) });
+        files.set(name, { generation: made.generation, look });
+      }
+    }
+  }
+
+  /** What calls have put and deleted becomes files; after each call. */
+  push(): void {
+    for (const [bucket, { folder, files }] of this.#mirrors) {
+      for (const name of files.keys())
+        if (!bucket.objects.has(name)) {
+          files.delete(name);
+          unlinkSync(join(folder, name));
+        }
+      for (const [name, { generation, bytes }] of bucket.objects) {
+        if (files.get(name)?.generation === generation) continue;
+        const look = writeFile(join(folder, name), bytes);
+        if (look !== undefined) files.set(name, { generation, look });
+      }
+    }
+  }
+
+  close(): void {
+    rmSync(this.#root, { recursive: true, force: true });
+  }
+}

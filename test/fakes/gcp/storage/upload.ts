@@ -1,0 +1,107 @@
+/** The fake's uploads: https://cloud.google.com/storage/docs/uploads-downloads (media, multipart, resumable). */
+import { randomBytes } from "node:crypto";
+import { failure, jsonReply, type Reply } from "./failure.ts";
+import { generationHolds, objectResource } from "./json-api.ts";
+import type { NewObject, StorageWorld } from "./world.ts";
+
+export interface UploadCall {
+  readonly bucket: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+  /** Of the request, for the address that a resumable upload goes on at. */
+  readonly url: string;
+}
+
+interface Session {
+  readonly bucket: string;
+  readonly query: URLSearchParams;
+  readonly metadata: Partial<NewObject>;
+  bytes: Buffer;
+}
+
+interface ObjectBody {
+  readonly name?: string;
+  readonly contentType?: string;
+  readonly contentEncoding?: string;
+  readonly metadata?: Record<string, string>;
+}
+
+const described = ({ name, contentType, contentEncoding, metadata }: ObjectBody): Partial<NewObject> => ({
+  ...(name === undefined ? {} : { name }),
+  ...(contentType === undefined ? {} : { contentType }),
+  ...(contentEncoding === undefined ? {} : { contentEncoding }),
+  ...(metadata === undefined ? {} : { metadata }),
+});
+
+/** https://www.rfc-editor.org/rfc/rfc2387: the metadata first, then the bytes */
+const splitRelated = (body: Buffer, contentType: string): { readonly json: ObjectBody; readonly bytes: Buffer } => {
+  const boundary = /boundary="?([^";]+)"?/.exec(contentType)?.[1];
+  const mark = Buffer.from(`--${boundary}`);
+  const first = body.indexOf(mark);
+  const second = body.indexOf(mark, first + mark.length);
+  const last = body.lastIndexOf(mark);
+  if (boundary === undefined || first < 0 || second < 0 || last <= second)
+    throw failure(400, "badContent", "A multipart upload has two parts.");
+  const content = (from: number, to: number) => {
+    const part = body.subarray(from + mark.length + 2, to - 2);
+    return part.subarray(part.indexOf("\r\n\r\n") + 4);
+  };
+  return { json: JSON.parse(content(first, second).toString()) as ObjectBody, bytes: content(second, last) };
+};
+
+export class Uploads {
+  readonly #world: StorageWorld;
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(world: StorageWorld) {
+    this.#world = world;
+  }
+
+  start({ bucket, query, headers, body, url }: UploadCall): Reply {
+    this.#world.bucket(bucket);
+    const type = headers["content-type"] ?? "";
+    const named = query.get("name") === null ? {} : { name: query.get("name") as string };
+    switch (query.get("uploadType")) {
+      case "media":
+        return this.#store(bucket, query, { ...named, ...(type === "" ? {} : { contentType: type }) }, body);
+      case "multipart": {
+        const { json, bytes } = splitRelated(body, type);
+        return this.#store(bucket, query, { ...described(json), ...named }, bytes);
+      }
+      case "resumable": {
+        const id = randomBytes(12).toString("hex");
+        const given = body.length === 0 ? {} : (JSON.parse(body.toString()) as ObjectBody);
+        const sent = headers["x-upload-content-type"];
+        const metadata = { ...(sent === undefined ? {} : { contentType: sent }), ...described(given), ...named };
+        this.#sessions.set(id, { bucket, query, metadata, bytes: Buffer.alloc(0) });
+        return { status: 200, headers: { location: `${url}&upload_id=${id}`, "x-guploader-uploadid": id } };
+      }
+      default:
+        throw failure(400, "invalid", "uploadType");
+    }
+  }
+
+  /** https://cloud.google.com/storage/docs/performing-resumable-uploads: 308 until the last byte is there */
+  goOn(id: string, range: string | undefined, body: Buffer): Reply {
+    const session = this.#sessions.get(id);
+    if (session === undefined) throw failure(404, "notFound", "There is no such upload.");
+    const [, start, total] = /^bytes (?:(\d+)-(?:\d+|\*)|\*)\/(\d+|\*)$/.exec(range ?? "bytes 0-*/*") ?? [];
+    if (start !== undefined) session.bytes = Buffer.concat([session.bytes.subarray(0, Number(start)), body]);
+    const isWhole = total === undefined || Number(total) === session.bytes.length || (total === "*" && body.length > 0);
+    if (!isWhole) {
+      const { length } = session.bytes;
+      return { status: 308, headers: length === 0 ? {} : { range: `bytes=0-${length - 1}` } };
+    }
+    this.#sessions.delete(id);
+    return this.#store(session.bucket, session.query, session.metadata, session.bytes);
+  }
+
+  #store(name: string, query: URLSearchParams, object: Partial<NewObject>, bytes: Buffer): Reply {
+    if (object.name === undefined) throw failure(400, "required", "Required parameter: name");
+    const bucket = this.#world.bucket(name);
+    generationHolds(bucket, object.name, query);
+    const made = this.#world.putObject(bucket, { ...object, name: object.name, bytes: Buffer.from(bytes) });
+    return jsonReply(objectResource(name, made));
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * The fake's XML API, as signed URLs use it: https://cloud.google.com/storage/docs/xml-api/get-object-download and
+ * .../put-object-upload.
+ */
+import parseRange from "range-parser";
+import { failure, type Reply, type StorageFailure } from "./failure.ts";
+import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
+
+export interface XmlCall {
+  readonly verb: string;
+  readonly bucket: string;
+  readonly object: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: Buffer;
+}
+
+/** https://cloud.google.com/storage/docs/xml-api/reference-status */
+export const xmlFailure = ({ status, reason, message }: StorageFailure): Reply => ({
+  status,
+  headers: { "content-type": "application/xml; charset=UTF-8" },
+  body: `<?xml version='1.0' encoding='UTF-8'?><Error><Code>${reason}</Code><Message>${message}</Message></Error>`,
+});
+
+/** .../docs/hashes-etags: the MD5 of the bytes, for objects that were put whole */
+const etagOf = ({ bytes }: Pick<ObjectVersion, "bytes">): string => `"${md5(bytes, "hex")}"`;
+
+const names = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && (header === "*" || header.split(",").some((one) => one.trim() === etag));
+
+/** .../docs/request-preconditions: both apply to requests that retrieve data. */
+const notAsAsked = (headers: XmlCall["headers"], etag: string): Reply | undefined => {
+  const { "if-match": only, "if-none-match": other } = headers;
+  if (only !== undefined && !names(only, etag)) throw failure(412, "PreconditionFailed", "If-Match does not hold.");
+  return names(other, etag) ? { status: 304, headers: { etag } } : undefined;
+};
+
+const download = (call: XmlCall, object: ObjectVersion): Reply => {
+  const etag = etagOf(object);
+  const { bytes, contentType, created, generation } = object;
+  const same = notAsAsked(call.headers, etag);
+  if (same !== undefined) return same;
+  const headers = {
+    etag,
+    // .../docs/xml-api/reference-headers#responsecontenttype
+    "content-type": call.query.get("response-content-type") ?? contentType,
+    "last-modified": new Date(created).toUTCString(),
+    "accept-ranges": "bytes",
+    "x-goog-generation": String(generation),
+    "x-goog-hash": `md5=${md5(bytes, "base64")}`,
+  };
+  const { range } = call.headers;
+  const ranges = range === undefined ? undefined : parseRange(bytes.length, range);
+  if (ranges === -1) throw failure(416, "InvalidRange", "The requested range cannot be satisfied.");
+  const one = typeof ranges === "object" ? ranges[0] : undefined;
+  if (one === undefined) return { status: 200, headers: { ...headers, "content-length": bytes.length }, body: bytes };
+  const body = bytes.subarray(one.start, one.end + 1);
+  const part = { "content-range": `bytes ${one.start}-${one.end}/${bytes.length}`, "content-length": body.length };
+  return { status: 206, headers: { ...headers, ...part }, body };
+};
+
+const upload = (world: StorageWorld, { bucket: name, object, headers, body }: XmlCall): Reply => {
+  const bucket = world.bucket(name);
+  const range = headers["x-goog-content-length-range"]?.split(",").map(Number);
+  if (range !== undefined && (body.length < (range[0] ?? 0) || body.length > (range[1] ?? Infinity)))
+    throw failure(400, "EntityTooLarge", "The upload is out of x-goog-content-length-range.");
+  const wanted = headers["x-goog-if-generation-match"];
+  if (wanted !== undefined && wanted !== String(bucket.objects.get(object)?.generation ?? 0))
+    throw failure(412, "PreconditionFailed", "x-goog-if-generation-match does not hold.");
+  const contentType = headers["content-type"];
+  const made = world.putObject(bucket, {
+    name: object,
+    bytes: body,
+    ...(contentType === undefined ? {} : { contentType }),
+  });
+  return { status: 200, headers: { etag: etagOf(made), "x-goog-generation": String(made.generation) } };
+};
+
+/** The call's name for counts and faults. */
+export const xmlMethod = (verb: string): string =>
+  ({ GET: "storage.xml.get", HEAD: "storage.xml.get", PUT: "storage.xml.put" })[verb] ?? "storage.xml.other";
+
+export const answerXml = (world: StorageWorld, call: XmlCall): Reply => {
+  if (call.verb === "PUT") return upload(world, call);
+  if (call.verb !== "GET" && call.verb !== "HEAD") throw failure(405, "MethodNotAllowed", "Use GET, HEAD or PUT.");
+  const found = world.bucket(call.bucket).objects.get(call.object);
+  if (found === undefined) throw failure(404, "NoSuchKey", "The specified key does not exist.");
+  return download(call, found);
+};
