@@ -30,13 +30,11 @@ const spanOf = (now: number, until: number): { accessibleAt: number; expires: nu
 /** A download says what its name says that it is, whatever it was put as. */
 const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
-/** The client keeps the message of what went wrong with a signature, and no code. */
+/** The client keeps the message of what went wrong with a signature, and no code; it has repeated what may pass. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
   logger.error("A URL could not be signed: look at the credentials' right iam.serviceAccounts.signBlob", { error });
   return unavailable("Google Cloud does not sign URLs for this platform now.", 30, error);
 };
-
-const isSigningError = (error: unknown): boolean => error instanceof Error && error.name === "SigningError";
 
 export const signedGrant = async (
   api: StorageApi,
@@ -60,7 +58,6 @@ export const signedGrant = async (
     const [url] = await file.getSignedUrl(config);
     return ok({ url, expiresAt: instantOfMillis(span.expires) });
   } catch (error) {
-    if (isSigningError(error)) return err(refusedSignature(logger, error));
-    throw error;
+    return err(refusedSignature(logger, error));
   }
 };

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { StorageOptions } from "@google-cloud/storage";
+import { GoogleAuth } from "google-auth-library";
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
@@ -164,6 +165,9 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const privateKey = keyPair().privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  // The client warns of credentials that are handed in as such.
+  const auth = new GoogleAuth({ projectId: PROJECT });
+  auth.jsonContent = { type: "service_account", client_email: EMAIL, private_key: privateKey };
   return {
     url,
     project: PROJECT,
@@ -171,7 +175,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     storageClientOptions: {
       apiEndpoint: url,
       projectId: PROJECT,
-      credentials: { client_email: EMAIL, private_key: privateKey },
+      authClient: auth,
       retryOptions: { autoRetry: false },
     },
     world,

@@ -1,4 +1,5 @@
 /** The fake's JSON API: https://cloud.google.com/storage/docs/json_api/v1, method by method. */
+import { crc32c } from "./crc32c.ts";
 import { failure, jsonReply, type Reply } from "./failure.ts";
 import { byBytes, type FakeBucket, md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
@@ -38,6 +39,7 @@ export const objectResource = (bucket: string, one: ObjectVersion): Record<strin
   contentEncoding: one.contentEncoding,
   size: String(one.bytes.length),
   md5Hash: md5(one.bytes, "base64"),
+  crc32c: crc32c(one.bytes),
   etag: Buffer.from(String(one.generation)).toString("base64"),
   metadata: Object.keys(one.metadata).length === 0 ? undefined : one.metadata,
   timeCreated: time(one.created),
@@ -136,7 +138,12 @@ const objectOf = (bucket: FakeBucket, name: string, query: URLSearchParams): Obj
 
 const media = ({ bytes, contentType, generation }: ObjectVersion): Reply => ({
   status: 200,
-  headers: { "content-type": contentType, "content-length": bytes.length, "x-goog-generation": String(generation) },
+  headers: {
+    "content-type": contentType,
+    "content-length": bytes.length,
+    "x-goog-generation": String(generation),
+    "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
+  },
   body: bytes,
 });
 

@@ -3,6 +3,7 @@
  * .../put-object-upload.
  */
 import parseRange from "range-parser";
+import { crc32c } from "./crc32c.ts";
 import { failure, type Reply, type StorageFailure } from "./failure.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
@@ -47,7 +48,7 @@ const download = (call: XmlCall, object: ObjectVersion): Reply => {
     "last-modified": new Date(created).toUTCString(),
     "accept-ranges": "bytes",
     "x-goog-generation": String(generation),
-    "x-goog-hash": `md5=${md5(bytes, "base64")}`,
+    "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
   };
   const { range } = call.headers;
   const ranges = range === undefined ? undefined : parseRange(bytes.length, range);
