@@ -4,6 +4,7 @@
  */
 import { Storage } from "@google-cloud/storage";
 import { describe, expect, test } from "vitest";
+import type { GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/index.ts";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
 import type { AccountId, Principal } from "../../../../core/domain/account.ts";
@@ -17,6 +18,7 @@ import { serviceAccountOf, volumesOver } from "./subject.ts";
 interface Stage {
   readonly fake: FakeStorage;
   readonly clock: ManualClock;
+  readonly volumes: GcpVolumes;
   readonly controlPlane: ControlPlane;
   readonly acme: Principal;
 }
@@ -35,7 +37,7 @@ const setStage = async (): Promise<Stage & AsyncDisposable> => {
     await whileTicking(clock, volumes.idle());
     await Promise.all([fake.close(), memory.close()]);
   };
-  return { fake, clock, controlPlane, acme: principal(), [Symbol.asyncDispose]: close };
+  return { fake, clock, volumes, controlPlane, acme: principal(), [Symbol.asyncDispose]: close };
 };
 
 const run = (stage: Stage, command: Command) => whileTicking(stage.clock, command(stage));
@@ -92,19 +94,19 @@ const isInTrash = async (stage: Stage): Promise<void> => {
 
 const scenes: readonly {
   readonly what: string;
-  readonly before: (stage: Stage) => Promise<void>;
+  readonly prepare: (stage: Stage) => Promise<void>;
   readonly command: Command;
-  readonly after: (stage: Stage) => Promise<void>;
+  readonly check: (stage: Stage) => Promise<void>;
 }[] = [
-  { what: "making", before: async () => undefined, command: create, after: (stage) => livesWith(stage, []) },
-  { what: "deletion", before: filled, command: remove, after: isInTrash },
-  { what: "restore", before: trashed, command: restore, after: (stage) => livesWith(stage, objects) },
+  { what: "making", prepare: async () => undefined, command: create, check: (stage) => livesWith(stage, []) },
+  { what: "deletion", prepare: filled, command: remove, check: isInTrash },
+  { what: "restore", prepare: trashed, command: restore, check: (stage) => livesWith(stage, objects) },
 ];
 
 /** How many calls the command takes where nothing fails. */
-const callsOf = async (before: (stage: Stage) => Promise<void>, command: Command): Promise<number> => {
+const callsOf = async (prepare: (stage: Stage) => Promise<void>, command: Command): Promise<number> => {
   await using stage = await setStage();
-  await before(stage);
+  await prepare(stage);
   stage.fake.faults.clear();
   (await run(stage, command))._unsafeUnwrap();
   return stage.fake.faults.log.length;
@@ -112,15 +114,15 @@ const callsOf = async (before: (stage: Stage) => Promise<void>, command: Command
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 
-for (const { what, before, command, after } of scenes)
+for (const { what, prepare, command, check } of scenes)
   describe(`a fault in a volume's ${what}`, () => {
     for (const kind of kinds)
       test(`${kind} at any call`, { timeout: 60_000 }, async () => {
         let failures = 0;
-        const calls = await callsOf(before, command);
+        const calls = await callsOf(prepare, command);
         for (let nth = 1; nth <= calls; nth++) {
           await using stage = await setStage();
-          await before(stage);
+          await prepare(stage);
           stage.fake.faults.clear();
           stage.fake.faults.inject({ nth, kind });
           const first = await run(stage, command);
@@ -131,11 +133,34 @@ for (const { what, before, command, after } of scenes)
             const second = await run(stage, command);
             expect(second.isOk() ? "ok" : second.error, where).toBe("ok");
           }
-          await after(stage);
+          await check(stage);
         }
         expect(calls).toBeGreaterThan(5);
         // The platform's own rights are for somebody to look at; everything else passes by itself.
         if (kind === "permission_denied") expect(failures).toBeGreaterThan(5);
         else expect(failures).toBe(0);
       });
+
+    test("a stop at any call", { timeout: 60_000 }, async () => {
+      const calls = await callsOf(prepare, command);
+      for (let nth = 1; nth <= calls; nth++) {
+        await using stage = await setStage();
+        await prepare(stage);
+        const { faults } = stage.fake;
+        faults.clear();
+        for (let later = nth; later < nth + 300; later++) faults.inject({ nth: later, kind: "unavailable" });
+        expect((await run(stage, command)).isErr()).toBe(true);
+        const where = `a stop at call ${nth}, ${faults.log[nth - 1]}`;
+        faults.clear();
+        // Long enough for what is given up by then.
+        await stage.clock.advance(180_000);
+        await shown(stage);
+        await whileTicking(stage.clock, stage.volumes.idle());
+        const again = await run(stage, command);
+        // What was deleted and is on its way into the trash is not there any more.
+        if (!(command === remove && again.isErr() && again.error.kind === "not_found"))
+          expect(again.isOk() ? "ok" : again.error, where).toBe("ok");
+        await check(stage);
+      }
+    });
   });

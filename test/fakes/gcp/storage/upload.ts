@@ -86,9 +86,10 @@ export class Uploads {
   goOn(id: string, range: string | undefined, body: Buffer): Reply {
     const session = this.#sessions.get(id);
     if (session === undefined) throw failure(404, "notFound", "There is no such upload.");
-    const [, start, total] = /^bytes (?:(\d+)-(?:\d+|\*)|\*)\/(\d+|\*)$/.exec(range ?? "bytes 0-*/*") ?? [];
+    const [, start, end, total] = /^bytes (?:(\d+)-(\d+|\*)|\*)\/(\d+|\*)$/.exec(range ?? "bytes 0-*/*") ?? [];
     if (start !== undefined) session.bytes = Buffer.concat([session.bytes.subarray(0, Number(start)), body]);
-    const isWhole = total === undefined || Number(total) === session.bytes.length || (total === "*" && body.length > 0);
+    // `0-*` ends with its body; a piece whose end is known, and no total, is not the last one.
+    const isWhole = end === "*" || Number(total) === session.bytes.length;
     if (!isWhole) {
       const { length } = session.bytes;
       return { status: 308, headers: length === 0 ? {} : { range: `bytes=0-${length - 1}` } };
