@@ -1,6 +1,7 @@
 /** Volumes on Cloud Storage agree with the model through any life; what mounts them is the memory's. */
 import fc from "fast-check";
 import { test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { ok } from "../../../../core/result.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { storageAccounts, storageLife } from "../../../models/storage-life.ts";
@@ -11,8 +12,9 @@ import { volumesOver } from "./subject.ts";
 
 const startSystem = async (): Promise<StorageSystem & { close(): Promise<void> }> => {
   const fake = await startFakeStorage();
-  // Volumes have the machine's clock, as the storage has: the signatures of URLs are looked at by it.
-  const platform = startMemory({ around: () => ({ volumes: volumesOver(fake) }) });
+  // The storage looks at signatures by the machine's clock; the platform's begins there, and then goes its own way.
+  const begun = createManualClock(new Date().toISOString());
+  const platform = startMemory({ clock: begun, around: () => ({ volumes: volumesOver(fake) }) });
   const { controlPlane, clock, principal, submit } = platform;
   return {
     controlPlane,
