@@ -16,6 +16,9 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
   HOME: "/dev/null",
 });
 
+/** The program, by the environment or the path. */
+export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
+
 const checks = {
   bubblewrap: {
     here: () =>
@@ -50,6 +53,10 @@ const checks = {
   "stripe-mock": {
     here: () => works("stripe-mock", ["-version"]),
     why: "stripe-mock is not installed (go install github.com/stripe/stripe-mock@latest)",
+  },
+  "fake-gcs-server": {
+    here: () => works(fakeGcsServer, ["-h"]),
+    why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {

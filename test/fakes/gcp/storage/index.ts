@@ -3,7 +3,7 @@
  * API behind V4 signatures, and IAM's signBlob. Written from the documentation alone; what it leaves open is in the
  * record of assumptions.
  */
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -36,6 +36,7 @@ export interface FakeStorage {
   readonly storageClientOptions: StorageOptions;
   /** The service account of the key. */
   readonly email: string;
+  readonly publicKey: KeyObject;
   readonly world: StorageWorld;
   readonly faults: Faults;
   /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
@@ -172,6 +173,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     url,
     project: PROJECT,
     email: EMAIL,
+    publicKey: keyPair().publicKey,
     storageClientOptions: {
       apiEndpoint: url,
       projectId: PROJECT,

@@ -1,0 +1,109 @@
+/**
+ * fake-gcs-server (https://github.com/fsouza/fake-gcs-server), which others have written, as the place of the objects:
+ * listings, uploads, downloads, generations and their conditions are its own. What it has nothing of stands in front of
+ * it: the labels, metagenerations and policies of buckets, and the check of signatures.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createServer as createProbe } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
+import type { StorageOptions } from "@google-cloud/storage";
+import { StorageFailure } from "./failure.ts";
+import { type FakeStorage, startFakeStorage } from "./index.ts";
+import { checkSignature } from "./signature.ts";
+import { xmlFailure } from "./xml-api.ts";
+
+const freePort = async (): Promise<number> => {
+  const probe = createProbe().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((resolve) => probe.close(resolve));
+  return port;
+};
+
+const answers = async (url: string, child: ChildProcess): Promise<void> => {
+  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
+    const up = await fetch(`${url}/storage/v1/b?project=p`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (up) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("fake-gcs-server did not start");
+};
+
+/** Sends the request on as it is, and its answer back. */
+const passOn = async (req: IncomingMessage, res: ServerResponse, to: string, body?: Buffer): Promise<void> => {
+  const { hostname, port, host } = new URL(to);
+  const sent = request({ hostname, port, method: req.method, path: req.url, headers: { ...req.headers, host } });
+  const answered = once(sent, "response") as Promise<[IncomingMessage]>;
+  if (body === undefined) await pipeline(req, sent);
+  else sent.end(body);
+  const [answer] = await answered;
+  res.writeHead(answer.statusCode ?? 500, answer.headers);
+  await pipeline(answer, res);
+};
+
+const isObjects = (path: string): boolean => /^\/(upload\/)?storage\/v1\/b\/[^/]+\/o(\/|$)/.test(path);
+
+/** Writes the failure where the signature does not allow the request. */
+const isAllowed = (fake: FakeStorage, req: IncomingMessage, res: ServerResponse): boolean => {
+  const { pathname, searchParams: query } = new URL(req.url ?? "/", fake.url);
+  const headers = Object.fromEntries(Object.entries(req.headers).map(([name, value]) => [name, String(value)]));
+  const path = pathname.split("/").map(decodeURIComponent).join("/");
+  try {
+    checkSignature({ verb: req.method ?? "GET", path, query, headers }, Date.now(), () => fake.publicKey);
+    return true;
+  } catch (error) {
+    if (!(error instanceof StorageFailure)) throw error;
+    const { status, headers: refusal, body } = xmlFailure(error);
+    req.resume();
+    res.writeHead(status, { ...refusal }).end(body);
+    return false;
+  }
+};
+
+export interface IndependentStorage {
+  readonly storageClientOptions: StorageOptions;
+  close(): Promise<void>;
+}
+
+/** @param program fake-gcs-server */
+export const startIndependentStorage = async (program: string): Promise<IndependentStorage> => {
+  const port = await freePort();
+  const objects = `http://127.0.0.1:${port}`;
+  const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
+  const child = spawn(program, [...place, "-backend", "memory", "-log-level", "error"], { stdio: "ignore" });
+  await answers(objects, child);
+  const fake = await startFakeStorage();
+
+  const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    const path = req.url?.split("?")[0] ?? "/";
+    if (isObjects(path)) return passOn(req, res, objects);
+    if (!path.startsWith("/storage/v1/b")) return isAllowed(fake, req, res) ? passOn(req, res, objects) : undefined;
+    if (req.method !== "POST" || path !== "/storage/v1/b") return passOn(req, res, fake.url);
+    // A bucket is made on both sides.
+    const body = await buffer(req);
+    const { name } = JSON.parse(body.toString()) as { name: string };
+    await fetch(`${objects}${req.url}`, { method: "POST", body: JSON.stringify({ name }) });
+    return passOn(req, res, fake.url, body);
+  };
+
+  const server = createServer((req, res) => void serve(req, res).catch(() => res.destroy()));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const apiEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    storageClientOptions: { ...fake.storageClientOptions, apiEndpoint },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      child.kill("SIGKILL");
+      await fake.close();
+    },
+  };
+};
