@@ -45,8 +45,8 @@ export interface LogStore {
    * The caller guarantees that `json` can be written as JSON, and read again. An entry that cannot be is lost, and no
    * other with it.
    *
-   * When the result is ok, a search that begins afterwards sees them. `unavailable`: none of them
-   * may be counted on, and calling again may double some.
+   * When the result is ok, a search that begins `capabilities.logs.settle_seconds` afterwards sees them. `unavailable`:
+   * none of them may be counted on, and calling again may double some.
    */
   append(entries: readonly NewLogEntry[], options?: CallOptions): ResultAsync<void, Unavailable>;
 

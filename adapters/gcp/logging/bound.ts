@@ -1,0 +1,20 @@
+/** Conditions for a search elsewhere, with the two that decide by themselves: true for every entry, or for none. */
+import { joined, type LogFilter } from "../../../core/domain/log-filter/tree.ts";
+
+export type Bound = LogFilter | boolean;
+
+const filters = (bounds: readonly Bound[]): LogFilter[] => bounds.filter((bound) => typeof bound !== "boolean");
+
+export const all = (bounds: readonly Bound[]): Bound => {
+  if (bounds.includes(false)) return false;
+  const left = filters(bounds);
+  return left.length === 0 ? true : joined("and", left);
+};
+
+export const any = (bounds: readonly Bound[]): Bound => {
+  if (bounds.includes(true)) return true;
+  const left = filters(bounds);
+  return left.length === 0 ? false : joined("or", left);
+};
+
+export const not = (bound: Bound): Bound => (typeof bound === "boolean" ? !bound : { kind: "not", term: bound });

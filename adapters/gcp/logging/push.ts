@@ -1,0 +1,26 @@
+/** The part of a filter that Cloud Logging can look for: no match is lost, and what is found too much is left out here. */
+import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
+import { all, any, type Bound, not } from "./bound.ts";
+import { type Bounds, boundsOfLeaf, type Dialect } from "./leaf.ts";
+
+const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
+  switch (filter.kind) {
+    case "and": {
+      const terms = filter.terms.map((term) => boundsOf(term, dialect));
+      return { atLeast: all(terms.map((term) => term.atLeast)), atMost: all(terms.map((term) => term.atMost)) };
+    }
+    case "or": {
+      const terms = filter.terms.map((term) => boundsOf(term, dialect));
+      return { atLeast: any(terms.map((term) => term.atLeast)), atMost: any(terms.map((term) => term.atMost)) };
+    }
+    case "not": {
+      const { atLeast, atMost } = boundsOf(filter.term, dialect);
+      return { atLeast: not(atMost), atMost: not(atLeast) };
+    }
+    default:
+      return boundsOfLeaf(filter, dialect);
+  }
+};
+
+/** A condition that holds for every match, and perhaps for more; false where nothing can match. */
+export const pushedOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

@@ -1,0 +1,116 @@
+/**
+ * What Cloud Run makes of a line of a service: https://cloud.google.com/run/docs/logging#writing_structured_logs. A JSON
+ * object becomes `jsonPayload`, whose special fields go to their places in the entry; anything else is `textPayload`.
+ */
+import { structOf } from "../../../../adapters/gcp/logging/struct.ts";
+import { severities } from "../../../../core/domain/log-entry.ts";
+import type { Message } from "../grpc.ts";
+
+/** A line that a service wrote. */
+export interface ServiceLine {
+  readonly service: string;
+  readonly revision: string;
+  readonly instance: string;
+  readonly stream: "stdout" | "stderr";
+  readonly line: string;
+  /** The labels of the revision's template, which Cloud Run puts on every line. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** A request that Cloud Run served: https://cloud.google.com/run/docs/logging#log-types */
+export interface ServedRequest {
+  readonly service: string;
+  readonly revision: string;
+  readonly instance: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly method: string;
+  readonly url: string;
+  readonly status: number;
+  readonly latencySeconds: number;
+}
+
+interface Origin {
+  readonly project: string;
+  readonly region: string;
+}
+
+const originOf = ({ project, region }: Origin, from: ServiceLine | ServedRequest) => ({
+  resource: {
+    type: "cloud_run_revision",
+    labels: {
+      project_id: project,
+      location: region,
+      service_name: from.service,
+      configuration_name: from.service,
+      revision_name: from.revision,
+    },
+  },
+  labels: { ...from.labels, instanceId: from.instance },
+  timestamp: null,
+  insertId: "",
+  trace: "",
+  httpRequest: null,
+});
+
+const objectOf = (line: string): Record<string, unknown> | undefined => {
+  try {
+    const json: unknown = JSON.parse(line);
+    return typeof json === "object" && json !== null && !Array.isArray(json)
+      ? (json as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Values of a Struct as they arrive at a client: with the name of the member that is there. */
+const received = (struct: Message): Message => ({
+  fields: Object.fromEntries(Object.entries(struct.fields ?? {}).map(([key, one]) => [key, receivedValue(one)])),
+});
+const receivedValue = (value: Message): Message => {
+  const [kind = "nullValue"] = Object.keys(value);
+  if (kind === "structValue") return { structValue: received(value.structValue), kind };
+  if (kind === "listValue") return { listValue: { values: value.listValue.values.map(receivedValue) }, kind };
+  return { ...value, kind };
+};
+
+const payloadOf = (line: string): Message => {
+  const json = objectOf(line);
+  if (json === undefined) return { severity: "DEFAULT", payload: "textPayload", textPayload: line };
+  const { severity, ...rest } = json;
+  const word = String(severity ?? "").toUpperCase();
+  const isKnown = Object.hasOwn(severities, word);
+  return {
+    severity: isKnown ? word : "DEFAULT",
+    payload: "jsonPayload",
+    jsonPayload: received(structOf(isKnown ? rest : json)),
+  };
+};
+
+export const messageOfLine = (origin: Origin, line: ServiceLine): Message => ({
+  ...originOf(origin, line),
+  logName: `projects/${origin.project}/logs/run.googleapis.com%2F${line.stream}`,
+  ...payloadOf(line.line),
+});
+
+export const messageOfRequest = (origin: Origin, served: ServedRequest): Message => ({
+  ...originOf(origin, served),
+  logName: `projects/${origin.project}/logs/run.googleapis.com%2Frequests`,
+  severity: served.status >= 500 ? "ERROR" : served.status >= 400 ? "WARNING" : "INFO",
+  httpRequest: {
+    requestMethod: served.method,
+    requestUrl: served.url,
+    requestSize: "0",
+    status: served.status,
+    responseSize: "0",
+    userAgent: "",
+    remoteIp: "",
+    serverIp: "",
+    referer: "",
+    protocol: "HTTP/1.1",
+    latency: {
+      seconds: String(Math.floor(served.latencySeconds)),
+      nanos: Math.round((served.latencySeconds % 1) * 1e9),
+    },
+  },
+});

@@ -1,0 +1,157 @@
+/** Cloud Logging over gRPC, in memory: google/logging/v2/logging.proto. */
+import type { Clock } from "../../../../core/ports/system.ts";
+import { Faults } from "../faults.ts";
+import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
+import { compareEntries, type KeptEntry, keptOf } from "./entries.ts";
+import { filterOf } from "./filter.ts";
+import { messageOfLine, messageOfRequest, type ServedRequest, type ServiceLine } from "./ingest.ts";
+
+export interface FakeLoggingOptions {
+  readonly clock: Clock;
+  readonly project?: string;
+  readonly region?: string;
+  /** Milliseconds until an entry shows in listings. */
+  readonly visibleAfter?: number;
+  /** Entries of one timestamp in a descending listing: of their ids "in order", which the proto leaves open. */
+  readonly ties?: "ascending" | "as listed";
+  /** Entries that one call looks at before it answers with what it has and a token. */
+  readonly looksAt?: number;
+}
+
+/** Requests and answers are bounded; how much an answer may have is not documented: assumed, 10 MB as a request. */
+const ANSWER_BYTES = 10_000_000;
+const DEFAULT_PAGE = 50;
+const MOST = 1000;
+
+const same = (a: KeptEntry, b: KeptEntry): boolean => a.nanos === b.nanos && a.insertId === b.insertId;
+
+export const startFakeLogging = async (options: FakeLoggingOptions) => {
+  const { clock, project = "test-project", region = "europe-west1" } = options;
+  const { visibleAfter = 0, ties = "as listed", looksAt = Number.POSITIVE_INFINITY } = options;
+  const faults = new Faults();
+  const entries: KeptEntry[] = [];
+  let ids = 0;
+  const nextId = () => `${String(++ids).padStart(10, "0")}f`;
+
+  const keep = (messages: readonly Message[]): void => {
+    const delay = BigInt(visibleAfter) * 1_000_000n;
+    // Those earlier in a list sort before those later in it, where they have no time of their own (`entries`).
+    let now: bigint = clock.now();
+    const kept = messages.map((message) => keptOf(message, now++, delay, nextId));
+    entries.push(...kept.filter((one) => one !== undefined));
+    listings = undefined;
+  };
+
+  const write = ({ entries: given, logName, resource, labels, partialSuccess, dryRun }: Message): object => {
+    const completed = given.map((entry: Message) => ({
+      ...entry,
+      logName: entry.logName || logName,
+      resource: entry.resource ?? resource,
+      labels: { ...labels, ...entry.labels },
+    }));
+    let failure: unknown;
+    for (const one of partialSuccess ? completed.map((entry: Message) => [entry]) : [completed])
+      try {
+        if (!dryRun) keep(one);
+      } catch (error) {
+        failure ??= error;
+      }
+    if (failure !== undefined) throw failure;
+    return {};
+  };
+
+  /** "Duplicates ... are removed in a single query result" (log_entry.proto, `insert_id`). */
+  const sorted = (): readonly KeptEntry[] => {
+    const all = entries.toSorted(compareEntries);
+    return all.filter((one, index) => index === 0 || !same(one, all[index - 1] as KeptEntry));
+  };
+  let listings: { readonly asc: readonly KeptEntry[]; readonly desc: readonly KeptEntry[] } | undefined;
+  const listing = (isDescending: boolean): readonly KeptEntry[] => {
+    if (listings === undefined) {
+      const asc = sorted();
+      const byId = (a: KeptEntry, b: KeptEntry) => (a.nanos === b.nanos ? compareEntries(a, b) : compareEntries(b, a));
+      listings = { asc, desc: ties === "as listed" ? asc.toReversed() : asc.toSorted(byId) };
+    }
+    return isDescending ? listings.desc : listings.asc;
+  };
+
+  const orders = new Map([
+    ["", false],
+    ["timestamp asc", false],
+    ["timestamp desc", true],
+  ]);
+
+  /** Checks what a request says; gives the key under which its page tokens are good. */
+  const queryOf = ({ resourceNames, filter, orderBy, pageSize }: Message): string => {
+    if (!orders.has(orderBy)) throw new GrpcError("INVALID_ARGUMENT", `cannot order by '${orderBy}'`);
+    if (pageSize < 0 || pageSize > MOST) throw new GrpcError("INVALID_ARGUMENT", "page_size must be in 0-1000");
+    if (resourceNames.length === 0) throw new GrpcError("INVALID_ARGUMENT", "resource_names are required");
+    return JSON.stringify([resourceNames, filter, orderBy]);
+  };
+
+  const pageFrom = (all: readonly KeptEntry[], from: number, size: number, passes: (one: KeptEntry) => boolean) => {
+    const page: Message[] = [];
+    let bytes = 0;
+    for (let index = from; index < all.length; index++) {
+      const one = all[index] as KeptEntry;
+      if (passes(one)) {
+        page.push(one.message);
+        bytes += one.size;
+      }
+      const isEnd = page.length === size || bytes > ANSWER_BYTES || index - from + 1 >= looksAt;
+      if (isEnd && index < all.length - 1) return { page, last: `${one.nanos} ${one.insertId}` };
+    }
+    return { page };
+  };
+
+  const list = (request: Message): object => {
+    const query = queryOf(request);
+    const passes = filterOf(request.filter);
+    const [before, asked] = request.pageToken === "" ? [undefined, query] : JSON.parse(request.pageToken);
+    if (asked !== query) throw new GrpcError("INVALID_ARGUMENT", "the page token is another query's");
+    if (!request.resourceNames.includes(`projects/${project}`)) return { entries: [], nextPageToken: "" };
+    const all = listing(orders.get(request.orderBy) as boolean);
+    const from = before === undefined ? 0 : all.findIndex((one) => `${one.nanos} ${one.insertId}` === before) + 1;
+    const now = clock.now();
+    const { page, last } = pageFrom(
+      all,
+      from,
+      request.pageSize || DEFAULT_PAGE,
+      ({ visibleAt, json }) => visibleAt <= now && passes(json),
+    );
+    return { entries: page, nextPageToken: last === undefined ? "" : JSON.stringify([last, query]) };
+  };
+
+  const protos = loadProtos("@google-cloud/logging-api");
+  const running = await startGrpc([
+    {
+      definition: protos["google.logging.v2.LoggingServiceV2"] as never,
+      handlers: {
+        writeLogEntries: unary(faults, "logging.entries.write", write),
+        listLogEntries: unary(faults, "logging.entries.list", list),
+      },
+    },
+  ]);
+  const { v2 } = await import("@google-cloud/logging");
+  const clientSettings = clientOptions(running.port, project);
+  const client = new v2.LoggingServiceV2Client(clientSettings);
+  return {
+    project,
+    region,
+    faults,
+    client,
+    clientSettings,
+    /** What was kept, in the order of the log. */
+    entries: (): readonly KeptEntry[] => listing(false),
+    ingest: (line: ServiceLine) => keep([messageOfLine({ project, region }, line)]),
+    ingestRequest: (served: ServedRequest) => keep([messageOfRequest({ project, region }, served)]),
+    /** Entries as an agent of Google's writes them, with places of their own. */
+    ingestEntries: (messages: readonly Message[]) => keep(messages),
+    close: async () => {
+      await client.close();
+      await running.close();
+    },
+  };
+};
+
+export type FakeLogging = Awaited<ReturnType<typeof startFakeLogging>>;
