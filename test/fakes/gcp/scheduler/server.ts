@@ -1,0 +1,146 @@
+/** Cloud Scheduler over gRPC, which fires for real: google/cloud/scheduler/v1/cloudscheduler.proto. */
+import { nextFire } from "../../../../core/domain/fire-times.ts";
+import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { Faults } from "../faults.ts";
+import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
+import { execute } from "./execution.ts";
+import { checkedJob } from "./rules.ts";
+
+interface Kept {
+  job: Message;
+  /** Aborts when the job changes or is deleted: its next fires are others then. */
+  stop: AbortController;
+}
+
+/** A clock that is moved is looked at this often. */
+const NAP_MS = 15_000;
+const MOST = 500;
+
+export const startFakeScheduler = async ({
+  clock,
+  project = "test-project",
+}: {
+  readonly clock: Clock;
+  readonly project?: string;
+}) => {
+  const faults = new Faults();
+  const jobs = new Map<string, Kept>();
+  const closed = new AbortController();
+  const running = new Set<Promise<unknown>>();
+
+  const run = (job: Message, scheduled: Instant, next: Instant | undefined): Promise<boolean> => {
+    const done = execute(clock, job, scheduled, next, closed.signal);
+    running.add(done);
+    void done.finally(() => running.delete(done));
+    return done;
+  };
+
+  /** "Never two simultaneously outstanding executions": one that is due meanwhile starts when the former ends. */
+  const follow = async ({ job }: Kept, { signal: stop }: AbortController): Promise<void> => {
+    const schedule = { cron: job.schedule, timezone: job.timeZone };
+    for (let due = nextFire(schedule, clock.now()); due !== undefined; due = nextFire(schedule, due)) {
+      while (!stop.aborted && clock.now() < due)
+        await clock.sleep(Math.min(millisOf(due) - millisOf(clock.now()), NAP_MS), stop);
+      if (stop.aborted || closed.signal.aborted) return;
+      await run(job, due, nextFire(schedule, due));
+    }
+  };
+
+  const keep = (job: Message): Message => {
+    jobs.get(job.name)?.stop.abort();
+    const kept = { job, stop: new AbortController() };
+    jobs.set(job.name, kept);
+    if (job.state === "ENABLED") void follow(kept, kept.stop);
+    return job;
+  };
+
+  const known = (name: string): Message => {
+    const kept = jobs.get(name);
+    if (kept === undefined) throw new GrpcError("NOT_FOUND", "Job not found.");
+    return kept.job;
+  };
+
+  const create = ({ parent, job }: Message): Message => {
+    const name = job.name || `${parent}/jobs/${jobs.size + 1}`;
+    if (!name.startsWith(`${parent}/jobs/`)) throw new GrpcError("INVALID_ARGUMENT", "the name is another parent's");
+    if (jobs.has(name)) throw new GrpcError("ALREADY_EXISTS", "Job already exists.");
+    return keep({ ...checkedJob({ ...job, name }), state: "ENABLED" });
+  };
+
+  const camel = (path: string): string => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+  const update = ({ job, updateMask }: Message): Message => {
+    const before = known(job.name);
+    const paths: string[] = updateMask?.paths ?? [];
+    const changed = Object.fromEntries(paths.map((path) => [camel(path), job[camel(path)]]));
+    // Without a mask everything is meant; "output only fields ... will be ignored".
+    const after = paths.length === 0 ? { ...before, ...job } : { ...before, ...changed };
+    return keep({ ...checkedJob(after), state: before.state });
+  };
+
+  const list = ({ parent, pageSize, pageToken }: Message): object => {
+    const all = [...jobs.keys()].filter((name) => name.startsWith(`${parent}/jobs/`)).sort();
+    const size = Math.min(pageSize || MOST, MOST);
+    const from = Number(pageToken || 0);
+    const next = from + size < all.length ? String(from + size) : "";
+    return { jobs: all.slice(from, from + size).map(known), nextPageToken: next };
+  };
+
+  const setState = (name: string, from: string, state: string): Message => {
+    const job = known(name);
+    if (job.state !== from) throw new GrpcError("FAILED_PRECONDITION", `the job is ${job.state}, not ${from}`);
+    return keep({ ...job, state });
+  };
+
+  const remove = ({ name }: Message): object => {
+    known(name);
+    jobs.get(name)?.stop.abort();
+    jobs.delete(name);
+    return {};
+  };
+
+  const runNow = ({ name }: Message): Message => {
+    const job = known(name);
+    const now = clock.now();
+    void run(job, now, nextFire({ cron: job.schedule, timezone: job.timeZone }, now));
+    return job;
+  };
+
+  const protos = loadProtos("@google-cloud/scheduler");
+  const server = await startGrpc([
+    {
+      definition: protos["google.cloud.scheduler.v1.CloudScheduler"] as never,
+      handlers: {
+        createJob: unary(faults, "scheduler.jobs.create", create),
+        updateJob: unary(faults, "scheduler.jobs.patch", update),
+        getJob: unary(faults, "scheduler.jobs.get", ({ name }) => known(name)),
+        deleteJob: unary(faults, "scheduler.jobs.delete", remove),
+        listJobs: unary(faults, "scheduler.jobs.list", list),
+        pauseJob: unary(faults, "scheduler.jobs.pause", ({ name }) => setState(name, "ENABLED", "PAUSED")),
+        resumeJob: unary(faults, "scheduler.jobs.resume", ({ name }) => setState(name, "PAUSED", "ENABLED")),
+        runJob: unary(faults, "scheduler.jobs.run", runNow),
+      },
+    },
+  ]);
+  const { CloudSchedulerClient } = await import("@google-cloud/scheduler");
+  const clientSettings = clientOptions(server.port, project);
+  const client = new CloudSchedulerClient(clientSettings);
+  return {
+    project,
+    faults,
+    client,
+    clientSettings,
+    jobs: (): readonly Message[] => [...jobs.values()].map(({ job }) => job),
+    /** Resolves when every execution that has begun has ended. */
+    settled: async () => void (await Promise.all(running)),
+    close: async () => {
+      closed.abort();
+      for (const { stop } of jobs.values()) stop.abort();
+      await client.close();
+      await server.close();
+    },
+  };
+};
+
+export type FakeScheduler = Awaited<ReturnType<typeof startFakeScheduler>>;
