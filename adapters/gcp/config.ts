@@ -32,6 +32,9 @@ export const gcpConfigSchema = z.strictObject({
     .optional()
     .describe("The BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; SQL needs it."),
   billingTable: text.optional().describe("The table of the detailed billing export, as PROJECT.DATASET.TABLE."),
+  sqlLocation: text
+    .optional()
+    .describe("Where the linked dataset and the billing export are, e.g. EU (default: where BigQuery finds them)."),
   sqlBytesBilled: z
     .int()
     .min(10_485_760)

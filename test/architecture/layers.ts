@@ -27,7 +27,7 @@ const rules: readonly Rule[] = [
     why: "ports mention the domain only",
   },
   { from: /^core\//, may: [core, /^zod$/], why: "core imports zod and itself, and neverthrow through core/result.ts" },
-  ...["memory", "local"].map((provider) => ({
+  ...["memory", "local", "gcp"].map((provider) => ({
     from: new RegExp(`^adapters/${provider}/`),
     may: [
       new RegExp(`^adapters/(${provider}|shared|identity|billing)/`),
@@ -35,6 +35,7 @@ const rules: readonly Rule[] = [
       /^core\/(errors|result)\.ts$/,
       node,
       /^(zod|tar|undici|semver|jose|tinypool)$/,
+      ...(provider === "gcp" ? [/^(@google-cloud\/[a-z-]+|google-auth-library)$/] : []),
     ],
     why: "providers know the ports, the domain and what adapters share, never each other",
   })),

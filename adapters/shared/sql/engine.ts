@@ -23,14 +23,14 @@ export interface SqlEngineConfig extends PoolConfig {
 type Failed = SqlFailure | Unavailable;
 
 /** Parsing is quick; what takes longer was made to. */
-const DESCRIBE_MS = 10_000;
+export const DESCRIBE_MS = 10_000;
 
 const outOfMemory: SqlFailure = {
   kind: "failed",
   message: "the query needs more memory than it may have; look at less, or sum up earlier",
 };
 
-const failedOf = (error: unknown): Failed => {
+export const failedOf = (error: unknown): Failed => {
   if (error instanceof Busy) return unavailable("The SQL engine is busy; try again.", 2, error);
   if (error instanceof ProcessEnded && error.memory) return outOfMemory;
   return unavailable("The SQL engine does not answer; try again.", 2, error);
@@ -40,7 +40,7 @@ const failedOf = (error: unknown): Failed => {
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
 
 /** Kills the process where its time is over or nobody waits any more; `over` tells which it was. */
-const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
+export const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
   let isOver = false;
   const timer = setTimeout(() => {
     isOver = true;

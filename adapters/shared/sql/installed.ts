@@ -3,7 +3,7 @@ import { type Feature, missing, offered } from "../../../core/domain/capabilitie
 
 const packages = ["@duckdb/node-api", "@polyglot-sql/sdk"] as const;
 
-const isInstalled = (name: string): boolean => {
+export const isInstalled = (name: string): boolean => {
   try {
     import.meta.resolve(name);
     return true;

@@ -7,6 +7,8 @@ import type { EntryRow } from "./entries.ts";
 
 export type SqlOrder =
   | { readonly kind: "describe"; readonly statement: string }
+  /** The statement with these tables put before it, each the text of a query. */
+  | { readonly kind: "compose"; readonly statement: string; readonly tables: Readonly<Record<string, string>> }
   | {
       readonly kind: "run";
       readonly statement: string;
@@ -21,6 +23,7 @@ export type SqlOrder =
 export type SqlNews =
   | { readonly kind: "ready" }
   | { readonly kind: "summary"; readonly summary: StatementSummary }
+  | { readonly kind: "composed"; readonly statement: string }
   /** The log is read up to now; what takes time from here on is the statement's own. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }

@@ -2,15 +2,13 @@
  * The process that runs one account's statements: an order at a time, told by messages of its parent, without which it
  * ends. Nothing in it is worth stealing and nobody else waits for it, so its parent may kill it at any moment.
  */
-import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
-import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
+import { aboutText } from "./about-text.ts";
 import { addEntries, ReadSoFar } from "./catch-up.ts";
 import { openDatabase, removeDatabase } from "./database.ts";
 import type { LogReader } from "./entries.ts";
 import type { SqlNews, SqlOrder } from "./protocol.ts";
 import { runStatement } from "./query.ts";
 import { setBilling } from "./set-billing.ts";
-import { describeStatement } from "./translate.ts";
 
 export interface SqlProcess {
   /** Where the database is; absent: in memory. */
@@ -20,16 +18,6 @@ export interface SqlProcess {
 }
 
 const tell = (news: SqlNews): void => void process.send?.(news);
-
-const describe = (statement: string): SqlNews => {
-  try {
-    const summary: StatementSummary = describeStatement(statement);
-    return { kind: "summary", summary };
-  } catch (error) {
-    const failure: SqlFailure = { kind: "invalid_statement", message: (error as Error).message };
-    return { kind: "failure", failure };
-  }
-};
 
 type RunOrder = Extract<SqlOrder, { kind: "run" }>;
 
@@ -63,8 +51,8 @@ export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void>
     process.send?.({ kind: "broken", message: String(error) } satisfies SqlNews, () => process.exit(1));
   };
   process.on("message", (order: SqlOrder) => {
-    if (order.kind === "describe") tell(describe(order.statement));
-    else void run(order).then(tell, broken);
+    if (order.kind === "run") void run(order).then(tell, broken);
+    else tell(aboutText(order));
   });
   process.on("disconnect", () => process.exit(0));
   tell({ kind: "ready" });

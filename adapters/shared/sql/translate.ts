@@ -3,7 +3,7 @@ import { generate, parse, tokenize, transpile } from "@polyglot-sql/sdk";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import { NotOffered, rewrite } from "./rewrite.ts";
 import { summarise, type Token } from "./summary.ts";
-import type { Json } from "./tree.ts";
+import { isObject, type Json, listOf, nameOf, nodeOf } from "./tree.ts";
 
 /** Why a statement is none, for its author. */
 export class NotAStatement extends Error {}
@@ -27,6 +27,24 @@ const sqlOf = ({ success, sql, error }: { success: boolean; sql?: readonly strin
   const [one, ...more] = sql ?? [];
   if (!success || one === undefined || more.length > 0) throw new NotAStatement(error ?? "it does not parse");
   return one;
+};
+
+/** How a statement begins. */
+export interface Head {
+  /** Where the first token begins, and where it ends. */
+  readonly start: number;
+  readonly end: number;
+  /** The names of its WITH clause, in lower case; undefined where it does not begin with one. */
+  readonly names: readonly string[] | undefined;
+}
+
+export const headOf = (text: string): Head => {
+  const [first] = tokensOf(text);
+  const clause = nodeOf(parsed(text)[0])?.body["with"];
+  if (first === undefined || first.text.toUpperCase() !== "WITH" || !isObject(clause))
+    return { start: first?.start ?? 0, end: first?.start ?? 0, names: undefined };
+  const names = listOf(clause["ctes"]).map((one) => (isObject(one) ? nameOf(one["alias"]).toLowerCase() : ""));
+  return { start: first.start, end: first.start + first.text.length, names };
 };
 
 export const translateStatement = (text: string): string => {

@@ -1,0 +1,128 @@
+/** The calls of BigQuery's REST interface that a statement needs: https://cloud.google.com/bigquery/docs/reference/rest */
+import type { BigQuery } from "@google-cloud/bigquery";
+import type { Field, Row } from "./values.ts";
+
+export interface JobReference {
+  readonly projectId?: string;
+  readonly jobId?: string;
+  readonly location?: string;
+}
+
+/** https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query#response-body */
+export interface QueryAnswer {
+  readonly jobComplete?: boolean;
+  readonly jobReference?: JobReference;
+  readonly schema?: { readonly fields?: readonly Field[] };
+  readonly rows?: readonly Row[];
+  readonly totalRows?: string;
+  readonly pageToken?: string;
+}
+
+export interface TableReference {
+  readonly projectId?: string;
+  readonly datasetId?: string;
+  readonly tableId?: string;
+}
+
+/** https://cloud.google.com/bigquery/docs/reference/rest/v2/Job#JobStatistics2 */
+export interface DryRun {
+  readonly statistics?: {
+    readonly totalBytesProcessed?: string;
+    readonly query?: {
+      readonly statementType?: string;
+      readonly referencedTables?: readonly TableReference[];
+      readonly totalBytesProcessed?: string;
+    };
+  };
+}
+
+interface Request {
+  readonly method: "GET" | "POST";
+  readonly uri: string;
+  readonly json?: object;
+  readonly qs?: object;
+}
+
+const send = <T>(client: BigQuery, request: Request): Promise<T> =>
+  new Promise((resolve, reject) => {
+    client.request(request as never, (error: unknown, body: unknown) =>
+      error === null || error === undefined ? resolve(body as T) : reject(error as Error),
+    );
+  });
+
+/** Timestamps as whole microseconds: as numbers they would lose some. */
+const formatOptions = { useInt64Timestamp: true } as const;
+
+export interface Query {
+  readonly query: string;
+  readonly location: string | undefined;
+}
+
+/** What a statement would read, without running it. */
+export const dryRun = (client: BigQuery, { query, location }: Query): Promise<DryRun> =>
+  send(client, {
+    method: "POST",
+    uri: "/jobs",
+    json: {
+      jobReference: { projectId: client.projectId, ...(location === undefined ? {} : { location }) },
+      configuration: { dryRun: true, query: { query, useLegacySql: false } },
+    },
+  });
+
+export interface QueryLimits {
+  readonly maximumBytesBilled: number;
+  /** Milliseconds after which BigQuery stops the job. */
+  readonly jobTimeout: number;
+  /** Milliseconds after which it answers without the rows, while the job goes on. */
+  readonly answerWithin: number;
+  readonly rowsPerPage: number;
+}
+
+/** @param requestId a query that is sent again with the same one is not run again */
+export const startQuery = (
+  client: BigQuery,
+  { query, location }: Query,
+  limits: QueryLimits,
+  requestId: string,
+): Promise<QueryAnswer> =>
+  send(client, {
+    method: "POST",
+    uri: "/queries",
+    json: {
+      query,
+      requestId,
+      formatOptions,
+      useLegacySql: false,
+      ...(location === undefined ? {} : { location }),
+      maximumBytesBilled: String(limits.maximumBytesBilled),
+      jobTimeoutMs: String(limits.jobTimeout),
+      timeoutMs: limits.answerWithin,
+      maxResults: limits.rowsPerPage,
+      labels: { "portside-part": "sql" },
+    },
+  });
+
+export const moreOf = (
+  client: BigQuery,
+  { jobId, location }: JobReference,
+  limits: Pick<QueryLimits, "answerWithin" | "rowsPerPage">,
+  pageToken: string | undefined,
+): Promise<QueryAnswer> =>
+  send(client, {
+    method: "GET",
+    uri: `/queries/${jobId}`,
+    qs: {
+      timeoutMs: limits.answerWithin,
+      maxResults: limits.rowsPerPage,
+      "formatOptions.useInt64Timestamp": true,
+      ...(location === undefined ? {} : { location }),
+      ...(pageToken === undefined ? {} : { pageToken }),
+    },
+  });
+
+export const cancel = (client: BigQuery, { jobId, location }: JobReference): Promise<unknown> =>
+  send(client, {
+    method: "POST",
+    uri: `/jobs/${jobId}/cancel`,
+    ...(location === undefined ? {} : { qs: { location } }),
+  });

@@ -1,0 +1,44 @@
+/** SQL on Google Cloud: offered where the platform was told of the log bucket's linked dataset. */
+import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import { isInstalled } from "../../shared/sql/installed.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { GcpSql } from "./engine.ts";
+
+const packages = ["@google-cloud/bigquery", "@polyglot-sql/sdk"] as const;
+
+const howToLink =
+  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; name it in `logDataset`: " +
+  "https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
+
+const bare = (name: string): string => name.replaceAll("`", "");
+
+/** @param has tells whether a package is there; tests hand in another one */
+export const gcpSqlQueries = (
+  { logDataset, billingTable }: GcpConfig,
+  has: (name: string) => boolean = isInstalled,
+): Feature => {
+  if (logDataset === undefined) return missing(howToLink);
+  const lacking = packages.filter((name) => !has(name));
+  if (lacking.length > 0) return missing(`not installed: npm install ${lacking.join(" ")}`);
+  return offered(
+    billingTable === undefined
+      ? "by BigQuery over the log bucket's linked dataset; billing is not set up: name the detailed export in `billingTable`"
+      : "by BigQuery over the log bucket's linked dataset and the detailed billing export",
+  );
+};
+
+/** Whoever has no linked dataset is told by the capability, and no statement gets here. */
+export const createGcpSql = (
+  config: GcpConfig,
+  clients: ClientSource,
+  ambient: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger },
+): GcpSql => {
+  const { logDataset, billingTable } = config;
+  const sources = {
+    dataset: bare(logDataset ?? `${config.project}.not_linked`),
+    billing: billingTable === undefined ? undefined : bare(billingTable),
+  };
+  return new GcpSql(config, sources, clients, ambient);
+};

@@ -1,0 +1,90 @@
+/**
+ * Answers of BigQuery's REST interface in the contract's values (section 7):
+ * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults and .../v2/tables#TableFieldSchema
+ */
+import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
+import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+
+export interface Field {
+  readonly name?: string;
+  readonly type?: string;
+  readonly mode?: string;
+  readonly fields?: readonly Field[];
+}
+
+/** `v` is text, a list of cells, or `{f}` of a record. */
+export interface Cell {
+  readonly v?: unknown;
+}
+
+export interface Row {
+  readonly f?: readonly Cell[];
+}
+
+/** The names of the legacy dialect, which schemas still have. */
+const names: Readonly<Record<string, string>> = {
+  INTEGER: "INT64",
+  FLOAT: "FLOAT64",
+  BOOLEAN: "BOOL",
+  BIGNUMERIC: "NUMERIC",
+};
+
+const bareType = ({ type = "STRING", fields = [] }: Field): string =>
+  type === "RECORD" || type === "STRUCT"
+    ? `STRUCT<${fields.map((field) => `${field.name} ${typeOf(field)}`).join(", ")}>`
+    : (names[type] ?? type);
+
+const typeOf = (field: Field): string => (field.mode === "REPEATED" ? `ARRAY<${bareType(field)}>` : bareType(field));
+
+export const columnsOf = (fields: readonly Field[]): readonly SqlColumn[] =>
+  fields.map((field) => ({ name: field.name ?? "", type: typeOf(field) }));
+
+const integerOf = (text: string): SqlValue => {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : text;
+};
+
+const floatOf = (text: string): SqlValue => {
+  const value = Number(text);
+  return Number.isFinite(value) ? value : text;
+};
+
+const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+/** Whole microseconds (`formatOptions.useInt64Timestamp`). */
+const momentOf = (text: string): string => timestampOf((BigInt(text) * 1000n) as Instant);
+
+const scalarOf = (type: string, text: string): SqlValue => {
+  switch (type) {
+    case "INT64":
+      return integerOf(text);
+    case "FLOAT64":
+      return floatOf(text);
+    case "NUMERIC":
+      return decimalOf(text);
+    case "BOOL":
+      return text === "true";
+    case "TIMESTAMP":
+      return momentOf(text);
+    case "JSON":
+      return JSON.parse(text) as SqlValue;
+    default:
+      return text;
+  }
+};
+
+const valueOfCell = (field: Field, { v }: Cell): SqlValue => {
+  if (v === null || v === undefined) return field.mode === "REPEATED" ? [] : null;
+  if (field.mode === "REPEATED") {
+    const { mode: _mode, ...element } = field;
+    return (v as readonly Cell[]).map((cell) => valueOfCell(element, cell));
+  }
+  if (field.fields !== undefined && field.fields.length > 0) return recordOf(field.fields, v as Row);
+  return scalarOf(bareType(field), String(v));
+};
+
+const recordOf = (fields: readonly Field[], { f = [] }: Row): SqlValue =>
+  Object.fromEntries(fields.map((field, n) => [field.name ?? "", valueOfCell(field, f[n] ?? {})]));
+
+export const valuesOf = (fields: readonly Field[], { f = [] }: Row): readonly SqlValue[] =>
+  fields.map((field, n) => valueOfCell(field, f[n] ?? {}));

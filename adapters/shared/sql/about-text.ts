@@ -1,0 +1,14 @@
+/** What a process answers about a statement's text, of which nothing runs. */
+import { composeStatement } from "./compose.ts";
+import type { SqlNews, SqlOrder } from "./protocol.ts";
+import { describeStatement } from "./translate.ts";
+
+export const aboutText = (order: Exclude<SqlOrder, { kind: "run" }>): SqlNews => {
+  try {
+    return order.kind === "describe"
+      ? { kind: "summary", summary: describeStatement(order.statement) }
+      : { kind: "composed", statement: composeStatement(order.statement, order.tables) };
+  } catch (error) {
+    return { kind: "failure", failure: { kind: "invalid_statement", message: (error as Error).message } };
+  }
+};

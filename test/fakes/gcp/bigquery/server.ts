@@ -1,0 +1,189 @@
+/** BigQuery's REST interface over HTTP: https://cloud.google.com/bigquery/docs/reference/rest. It really answers. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { PassThroughClient } from "google-auth-library";
+import { type FaultKind, Faults } from "../faults.ts";
+import type { Message } from "../grpc.ts";
+import type { KeptEntry } from "../logging/entries.ts";
+import { lookAt, RestError, type Result, runStatement } from "./statements.ts";
+import { type ExportedCost, Tables } from "./tables.ts";
+
+export interface FakeBigQueryOptions {
+  readonly project?: string;
+  /** The log whose entries the linked dataset shows. */
+  readonly entries: () => readonly KeptEntry[];
+  /** Rows of one answer; the real one's bound is 10 MB. */
+  readonly pageRows?: number;
+}
+
+interface Job {
+  readonly result: Promise<Result | RestError>;
+  settled: Result | RestError | undefined;
+}
+
+const BYTES_OF_ROW = 100;
+/** "By default, this limit is 10 seconds" (v2/jobs/query, `timeoutMs`). */
+const ANSWER_MS = 10_000;
+
+const faulty: Readonly<Record<Exclude<FaultKind, "reply_lost">, RestError>> = {
+  unavailable: new RestError(
+    503,
+    "backendError",
+    "Error encountered during execution. Retrying may solve the problem.",
+  ),
+  permission_denied: new RestError(403, "accessDenied", "Access Denied: the caller has no permission"),
+  resource_exhausted: new RestError(403, "rateLimitExceeded", "Exceeded rate limits"),
+};
+
+const bodyOf = async (request: IncomingMessage): Promise<Message> => {
+  const text = Buffer.concat(await Array.fromAsync(request)).toString();
+  return text === "" ? {} : JSON.parse(text);
+};
+
+const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
+
+export const startFakeBigQuery = async ({
+  project = "test-project",
+  entries,
+  pageRows = 1000,
+}: FakeBigQueryOptions) => {
+  const faults = new Faults();
+  const logDataset = `${project}.linked_logs`;
+  const billingTable = `${project}.costs.gcp_billing_export_resource_v1_010101_ABCDEF_010101`;
+  const tables = await Tables.create(`${logDataset}._AllLogs`, billingTable);
+  const costs: ExportedCost[] = [];
+  const jobs = new Map<string, Job>();
+  const requests = new Map<string, string>();
+  let count = 0;
+  let slowness = 0;
+
+  const start = async (body: Message): Promise<string> => {
+    if (body.useLegacySql !== false) throw new RestError(400, "invalidQuery", "legacy SQL is not spoken here");
+    // "A request is considered duplicate of another only if they have the same request_id" (`requestId`).
+    const known = requests.get(body.requestId);
+    if (known !== undefined) return known;
+    const looked = await lookAt(body.query, tables, BYTES_OF_ROW);
+    const bytes = Number(looked.totalBytesProcessed);
+    if (body.maximumBytesBilled !== undefined && bytes > Number(body.maximumBytesBilled))
+      throw new RestError(400, "bytesBilledLimitExceeded", `Query exceeded limit for bytes billed: ${bytes}`);
+    const id = `job_${++count}`;
+    if (body.requestId !== undefined) requests.set(body.requestId, id);
+    const inMicros = body.formatOptions?.useInt64Timestamp === true;
+    const isLate = body.jobTimeoutMs !== undefined && slowness > Number(body.jobTimeoutMs);
+    const work = async (): Promise<Result | RestError> => {
+      await pause(isLate ? Number(body.jobTimeoutMs) : slowness);
+      if (isLate) return new RestError(400, "timeout", "Job timed out");
+      return runStatement(body.query, tables, inMicros).catch((error: RestError) => error);
+    };
+    const job: Job = { result: work(), settled: undefined };
+    void job.result.then((settled) => {
+      job.settled ??= settled;
+    });
+    jobs.set(id, job);
+    return id;
+  };
+
+  const results = async (id: string, within: number, size: number, pageToken: string | undefined): Promise<object> => {
+    const job = jobs.get(id);
+    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${project}:${id}`);
+    await Promise.race([job.result, pause(within)]);
+    const jobReference = { projectId: project, jobId: id, location: "EU" };
+    if (job.settled === undefined) return { jobComplete: false, jobReference };
+    if (job.settled instanceof RestError) throw job.settled;
+    const { fields, rows } = job.settled;
+    const from = Number(pageToken ?? 0);
+    const to = from + Math.min(size, pageRows);
+    return {
+      jobComplete: true,
+      jobReference,
+      schema: { fields },
+      totalRows: String(rows.length),
+      rows: rows.slice(from, to),
+      ...(to < rows.length ? { pageToken: String(to) } : {}),
+    };
+  };
+
+  const insert = async ({ configuration }: Message): Promise<object> => {
+    if (configuration.dryRun !== true) throw new RestError(400, "invalid", "only dry runs are inserted here");
+    const query = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
+    return { status: { state: "DONE" }, statistics: { totalBytesProcessed: query.totalBytesProcessed, query } };
+  };
+
+  const stop = (id: string): object => {
+    const job = jobs.get(id);
+    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${project}:${id}`);
+    // "stopped: ... the job is canceled" (error-messages).
+    job.settled ??= new RestError(400, "stopped", "Job execution was cancelled: User requested cancellation");
+    return { job: { status: { state: "DONE" } } };
+  };
+
+  type Act = () => Promise<object> | object;
+  /** The method of the API by the request's path, and what it does. */
+  const methodOf = (verb: string | undefined, url: URL, body: Message): readonly [string, Act] | undefined => {
+    const path = url.pathname.replace(`/bigquery/v2/projects/${project}`, "");
+    const [, part, id, action] = path.split("/");
+    if (verb === "POST" && path === "/jobs") return ["bigquery.jobs.insert", () => insert(body)];
+    if (verb === "POST" && path === "/queries")
+      return [
+        "bigquery.jobs.query",
+        async () => results(await start(body), body.timeoutMs ?? ANSWER_MS, body.maxResults ?? pageRows, undefined),
+      ];
+    if (verb === "POST" && part === "jobs" && action === "cancel")
+      return ["bigquery.jobs.cancel", () => stop(id ?? "")];
+    if (verb !== "GET" || part !== "queries") return undefined;
+    const { searchParams: asked } = url;
+    const [within, size] = [Number(asked.get("timeoutMs") ?? ANSWER_MS), Number(asked.get("maxResults") ?? pageRows)];
+    const token = asked.get("pageToken") ?? undefined;
+    return ["bigquery.jobs.getQueryResults", () => results(id ?? "", within, size, token)];
+  };
+
+  const answer = (response: ServerResponse, status: number, body: object): void => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? "/", "http://fake");
+    const body = await bodyOf(request);
+    const method = methodOf(request.method, url, body);
+    try {
+      if (method === undefined) throw new RestError(404, "notFound", `no method at ${url.pathname}`);
+      const [name, act] = method;
+      const fault = faults.enter(name);
+      if (fault !== undefined && fault !== "reply_lost") throw faulty[fault];
+      await tables.catchUp(entries(), costs);
+      const done = await act();
+      if (fault === "reply_lost") response.destroy();
+      else answer(response, 200, done);
+    } catch (error) {
+      const { status, reason, message } =
+        error instanceof RestError ? error : new RestError(500, "internalError", String(error));
+      answer(response, status, { error: { code: status, message, errors: [{ reason, message, domain: "global" }] } });
+    }
+  };
+
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const apiEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clientSettings = { projectId: project, apiEndpoint, autoRetry: false, authClient: new PassThroughClient() };
+  const { BigQuery } = await import("@google-cloud/bigquery");
+  return {
+    project,
+    logDataset,
+    billingTable,
+    faults,
+    client: new BigQuery(clientSettings as never),
+    clientSettings,
+    /** Adds a line to the billing export. */
+    charge: (cost: ExportedCost) => void costs.push(cost),
+    /** Milliseconds that each query takes from now on. */
+    slowDown: (millis: number) => {
+      slowness = millis;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+};
+
+export type FakeBigQuery = Awaited<ReturnType<typeof startFakeBigQuery>>;

@@ -1,0 +1,78 @@
+/** Runs GoogleSQL on the fake's tables, by the translation of the local engine, and says what BigQuery says of it. */
+import type { DuckDBType } from "@duckdb/node-api";
+import { failureOf } from "../../../../adapters/shared/sql/errors.ts";
+import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
+import { cellOf, fieldOf } from "./cells.ts";
+import type { Tables } from "./tables.ts";
+
+/** An error as BigQuery's REST interface writes one: https://cloud.google.com/bigquery/docs/error-messages */
+export class RestError extends Error {
+  readonly status: number;
+  readonly reason: string;
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+export interface Result {
+  readonly fields: readonly object[];
+  readonly rows: readonly object[];
+}
+
+const invalid = (message: string): RestError => new RestError(400, "invalidQuery", message);
+
+const tablesOf = (statement: string, tables: Tables): readonly string[] => {
+  const { tables: named } = describeStatement(statement);
+  const names = [...new Set(named.map(({ name }) => name.replaceAll("`", "")))];
+  for (const name of names) {
+    if (!name.includes(".")) throw invalid(`Table "${name}" must be qualified with a dataset (e.g. dataset.table).`);
+    if (name !== tables.logs && name !== tables.costs)
+      throw new RestError(404, "notFound", `Not found: Table ${name.replace(".", ":")} was not found`);
+  }
+  return names;
+};
+
+const wordsOf = (error: unknown): string => {
+  const failure = failureOf(error instanceof Error ? error.message : String(error));
+  return "message" in failure ? failure.message : String(error);
+};
+
+/** What `statistics.query` of a dry run has (v2/Job#JobStatistics2). */
+export const lookAt = async (statement: string, tables: Tables, bytesOfRow: number) => {
+  try {
+    const names = tablesOf(statement, tables);
+    const { root, statements } = describeStatement(statement);
+    await tables.connection.prepare(translateStatement(statement));
+    const counts = await Promise.all(
+      names.map(async (name) => (await tables.connection.runAndReadAll(`SELECT count(*) FROM "${name}"`)).getRows()),
+    );
+    const rows = counts.reduce((sum, [row]) => sum + Number(row?.[0] ?? 0), 0);
+    return {
+      statementType: statements === 1 ? root : "SCRIPT",
+      totalBytesProcessed: String(rows * bytesOfRow),
+      referencedTables: names.map((name) => {
+        const [projectId, datasetId, tableId] = name.split(".");
+        return { projectId, datasetId, tableId };
+      }),
+    };
+  } catch (error) {
+    throw error instanceof RestError ? error : invalid(wordsOf(error));
+  }
+};
+
+export const runStatement = async (statement: string, tables: Tables, inMicros: boolean): Promise<Result> => {
+  try {
+    const read = await tables.connection.runAndReadAll(translateStatement(statement));
+    const types = read.columnTypes() as readonly DuckDBType[];
+    return {
+      fields: read.columnNames().map((name, n) => fieldOf(name, types[n] as DuckDBType)),
+      rows: read
+        .getRows()
+        .map((row) => ({ f: row.map((value, n) => cellOf(value, types[n] as DuckDBType, inMicros)) })),
+    };
+  } catch (error) {
+    throw invalid(wordsOf(error));
+  }
+};
