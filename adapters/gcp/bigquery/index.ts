@@ -14,6 +14,9 @@ const howToLink =
 
 const bare = (name: string): string => name.replaceAll("`", "");
 
+/** Of an entry that Cloud Logging has, until the linked dataset shows it; not promised anywhere. */
+export const sqlLagSeconds = 60;
+
 /** @param has tells whether a package is there; tests hand in another one */
 export const gcpSqlQueries = (
   { logDataset, billingTable }: GcpConfig,
