@@ -70,7 +70,7 @@ const invalid = (message: string): GrpcError => new GrpcError("INVALID_ARGUMENT"
 const LOG_NAME = /^projects\/[a-z0-9-]+\/logs\/([A-Za-z0-9/_.-]|%2F){1,511}$/;
 
 /** One entry as it is kept; undefined for one that lies outside the times that are ingested (log_entry.proto). */
-export const keptOf = (entry: Message, now: bigint, delay: bigint, nextId: () => string): KeptEntry | undefined => {
+export const keptOf = (entry: Message, now: bigint, visibleAt: bigint, nextId: () => string): KeptEntry | undefined => {
   if (!LOG_NAME.test(entry.logName)) throw invalid(`'${entry.logName}' is no name of a log`);
   if (!entry.resource?.type) throw invalid("an entry needs a resource");
   if (Object.keys(entry.labels ?? {}).length > LABELS) throw invalid("an entry may have 64 labels");
@@ -83,7 +83,7 @@ export const keptOf = (entry: Message, now: bigint, delay: bigint, nextId: () =>
   const size = Buffer.byteLength(JSON.stringify(json));
   if (size > ENTRY_BYTES) throw invalid("Log entry is too large: 256 KB at most");
   if (nanos < now - RETENTION_DAYS * DAY_NANOS || nanos > now + DAY_NANOS) return undefined;
-  return { message, json, nanos, insertId, size, visibleAt: now + delay };
+  return { message, json, nanos, insertId, size, visibleAt };
 };
 
 export const compareEntries = (a: KeptEntry, b: KeptEntry): number =>

@@ -34,10 +34,10 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
   const nextId = () => `${String(++ids).padStart(10, "0")}f`;
 
   const keep = (messages: readonly Message[]): void => {
-    const delay = BigInt(visibleAfter) * 1_000_000n;
+    const visibleAt = clock.now() + BigInt(visibleAfter) * 1_000_000n;
     // Those earlier in a list sort before those later in it, where they have no time of their own (`entries`).
     let now: bigint = clock.now();
-    const kept = messages.map((message) => keptOf(message, now++, delay, nextId));
+    const kept = messages.map((message) => keptOf(message, now++, visibleAt, nextId));
     entries.push(...kept.filter((one) => one !== undefined));
     listings = undefined;
   };
