@@ -13,11 +13,11 @@ export const trashSeconds = trashDays * 86_400;
 /**
  * https://cloud.google.com/storage/docs/uniform-bucket-level-access, .../public-access-prevention, .../soft-delete
  */
-export const bucketSettings = ({ region, acceptShortSoftDelete }: GcpConfig): BucketMetadata => ({
+export const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
   location: region,
   iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
   // Told to accept less, the platform leaves it to what the project or its organisation prescribes.
-  ...(acceptShortSoftDelete === true ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
+  ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
 });
 
 export const forbidden = (): Unavailable =>
@@ -37,7 +37,7 @@ const shortWords = (bucket: string, seconds: number): string =>
   `The bucket '${bucket}' keeps what is deleted for ${seconds / 86_400} days, not ${trashDays}, so deleted volumes ` +
   `could not be restored as long as the platform promises. Run 'gcloud storage buckets update gs://${bucket} ` +
   `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
-  `or start with acceptShortSoftDelete.`;
+  `or start with --gcp-soft-delete any.`;
 
 /**
  * Why deleted volumes would be gone too soon in this project, in words for whoever starts the platform; undefined where
@@ -49,7 +49,7 @@ export const softDeleteProblem = (
   config: GcpConfig,
   options: CallOptions = {},
 ): ResultAsync<string | undefined, Unavailable> => {
-  if (config.acceptShortSoftDelete === true) return okAsync(undefined);
+  if (config.softDelete === "any") return okAsync(undefined);
   const bucket = claimsBucket(config.project);
   const look = async (): Answer<string | undefined> => {
     const settings = { name: bucket, ...bucketSettings(config) };

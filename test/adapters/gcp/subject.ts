@@ -1,7 +1,7 @@
 /** A memory provider, of which a test puts the ports of this provider in place of its own. */
 
 import type { GcpClients } from "../../../adapters/gcp/clients.ts";
-import type { GcpConfig } from "../../../adapters/gcp/config.ts";
+import { type GcpConfig, gcpConfigOf } from "../../../adapters/gcp/config.ts";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../../adapters/shared/system.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
@@ -14,12 +14,12 @@ export const silent: Logger = { debug: quiet, info: quiet, warn: quiet, error: q
 
 export const ambientOf = () => ({ clock: createSystemClock(), ids: randomIds, logger: silent });
 
-export const gcpConfig: GcpConfig = {
+export const gcpConfig: GcpConfig = gcpConfigOf({
   project: "test-project",
   region: "europe-west1",
   dataDir: "/nowhere",
   buildIdentity: "builder@test-project.iam.gserviceaccount.com",
-};
+});
 
 export const providerWith = (ports: Partial<Provider>): ProviderSubject => ({
   provider: { ...createMemoryProvider().provider, ...ports },

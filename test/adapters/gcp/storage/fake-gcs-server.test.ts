@@ -3,7 +3,7 @@
  *
  * It has no soft delete, so that hiding, deletion and restore are our own fake's alone (`contract.test.ts`).
  */
-import { afterAll, beforeAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { freshNames } from "../../../contracts/harness.ts";
 import { type ProviderSubject, type Started, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";

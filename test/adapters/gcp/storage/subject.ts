@@ -1,7 +1,7 @@
 /** The volume store over a Cloud Storage that is a fake, within a provider that is otherwise the memory's. */
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
-import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
+import { type GcpConfig, gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import { createGcpVolumes, type GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
@@ -19,12 +19,12 @@ export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {},
 export const serviceAccountOf = (owner: AccountId): string =>
   `ps-${accountDigest(owner).slice(0, 20)}@portside-test.iam.gserviceaccount.com`;
 
-export const storageConfig: GcpConfig = {
+export const storageConfig: GcpConfig = gcpConfigOf({
   project: "portside-test",
   region: "europe-west1",
   dataDir: "/nonexistent",
   buildIdentity: "builds@portside-test.iam.gserviceaccount.com",
-};
+});
 
 /** What Cloud Storage declares about volumes. */
 export const storageCapabilities: Capabilities = {

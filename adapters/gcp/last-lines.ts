@@ -1,0 +1,27 @@
+/** The last lines of a revision's log, for a rollout that has to say why it failed. */
+import type { LogFilter } from "../../core/domain/log-filter/tree.ts";
+import type { LogStore } from "../../core/ports/log-store.ts";
+import type { RevisionLine } from "./run/conditions.ts";
+import type { LastLines } from "./run/rollout.ts";
+
+const LINES = 100;
+const PATIENCE_MS = 5000;
+
+const ofRevision = (revision: string): LogFilter => ({
+  kind: "compare",
+  path: ["resource", "labels", "revision_name"],
+  op: "=",
+  literal: { text: revision },
+});
+
+export const lastLinesOf =
+  (logs: LogStore): LastLines =>
+  async ({ owner, service, revision }, signal) => {
+    const query = { filter: ofRevision(revision), limit: LINES, patience: PATIENCE_MS };
+    const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });
+    // A failure is told without its lines rather than not at all.
+    if (found.isErr()) return [];
+    return found.value.entries.flatMap(({ logName, text, json }): RevisionLine[] =>
+      logName === "requests" ? [] : [{ system: logName === "platform", text: text ?? JSON.stringify(json ?? {}) }],
+    );
+  };

@@ -1,0 +1,74 @@
+/** The provider as a whole: every port over one project and one region. */
+import { join } from "node:path";
+import { refusalToStart } from "../../core/domain/finding.ts";
+import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { createDiskSpool } from "../shared/disk-spool.ts";
+import { createGcpSql, gcpSqlQueries, SQL_LAG_SECONDS } from "./bigquery/index.ts";
+import { createCloudBuilder } from "./build/builder.ts";
+import { gcpCapabilities } from "./capabilities.ts";
+import { clientSource } from "./clients.ts";
+import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
+import { diagnoseGcp } from "./doctor.ts";
+import { createIdentities, runtimeIdentityOf } from "./identities.ts";
+import { lastLinesOf } from "./last-lines.ts";
+import { createGcpLogs, RETENTION_DAYS } from "./logging/store.ts";
+import { createRunPlatform } from "./run/platform.ts";
+import { createGcpScheduler } from "./scheduler/scheduler.ts";
+import { createGcpVolumes } from "./storage/volume-store.ts";
+
+export interface GcpDeps {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export interface GcpProvider {
+  readonly provider: Provider;
+  close(): Promise<void>;
+}
+
+/** Throws in words, with the commands that mend it, where the project lacks what the platform cannot work without. */
+export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): Promise<GcpProvider> => {
+  const config = gcpConfigOf(input);
+  const { project } = config;
+  const clients = clientSource(project, input.clients);
+  const findings = await Array.fromAsync(diagnoseGcp(config, clients));
+  const refusal = refusalToStart(findings);
+  if (refusal !== undefined) throw new Error(refusal);
+  for (const { what, words, verdict } of findings)
+    if (verdict === "warning") deps.logger.warn("the project could not be looked at as a whole", { what, words });
+
+  const logs = createGcpLogs(config, clients, deps);
+  const identities = createIdentities(project, clients, deps);
+  const volumes = createGcpVolumes(config, clients, deps, (owner) => runtimeIdentityOf(project, owner));
+  const shortLife = await volumes.softDeleteProblem();
+  if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
+  if (shortLife.value !== undefined) throw new Error(shortLife.value);
+  const sql = createGcpSql(config, clients, deps);
+  const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs), identities });
+  const provider: Provider = {
+    contractVersion: CONTRACT_VERSION,
+    capabilities: gcpCapabilities(config, {
+      sql: gcpSqlQueries(config),
+      sqlLagSeconds: SQL_LAG_SECONDS,
+      settleSeconds: config.settleSeconds,
+      retentionDays: RETENTION_DAYS,
+    }),
+    services,
+    builder: createCloudBuilder(config, clients, deps),
+    volumes,
+    scheduler: createGcpScheduler(config, clients, deps),
+    logs,
+    sql,
+    spool: createDiskSpool(join(config.dataDir, "spool"), deps.ids),
+    check: (options) => volumes.softDeleteProblem(options).map(() => undefined),
+  };
+  return {
+    provider,
+    close: async () => {
+      await volumes.idle();
+      await sql.close();
+    },
+  };
+};
