@@ -1,0 +1,70 @@
+/** What this provider can do, in words: Cloud Run's sizes and limits, and what the other services of Google Cloud add. */
+import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
+import { GiB, MiB } from "../../core/domain/limits.ts";
+import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+import type { GcpConfig } from "./config.ts";
+
+/**
+ * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits; less than a CPU is not offered,
+ * and 3, 5 and 7 are not sold.
+ */
+export const cloudRunSizes: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
+  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
+  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
+  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
+  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
+];
+
+/** What depends on how the provider is configured, said by the parts that know. */
+export interface GcpFeatures {
+  readonly sql: Feature;
+  readonly sqlLagSeconds: number;
+  readonly settleSeconds: number;
+  readonly retentionDays: number;
+}
+
+export const gcpCapabilities = (config: Pick<GcpConfig, "region">, features: GcpFeatures): Capabilities => ({
+  provider: "gcp",
+  region: config.region,
+  runs: offered(),
+  isolation: "full",
+  runner: "Cloud Run",
+  resources: [...cloudRunSizes],
+  instances: { preset: 100, max: 1000 },
+  scale_to_zero: offered("when Cloud Run finds an instance idle, within 15 minutes"),
+  concurrency_cap: offered(),
+  request_timeout: offered("the client gets 504; the instance goes on with the request"),
+  session_affinity: offered("by cookie, best effort; an instance that is full or gone is replaced by another"),
+  http2: offered(),
+  memory_limit: offered("a service with mounts gets at least 512Mi"),
+  cpu_limit: offered(),
+  builders: {
+    node: offered("Google's buildpacks"),
+    python: offered("Google's buildpacks"),
+    procfile: offered("Google's buildpacks; for the languages that they know"),
+    dockerfile: offered(),
+  },
+  names: { remembers_freed: missing("Cloud Run forgets the name of a service that is deleted") },
+  volumes: {
+    mounts: offered("Cloud Storage FUSE: no file locks, and the last writer of a file wins"),
+    store: offered(),
+    read_only: offered(),
+    flatNamespace: true,
+    casePreserving: true,
+    // The time to live of gcsfuse's stat cache on Run: .../configuring/services/cloud-storage-volume-mounts
+    visible_seconds: 60,
+  },
+  source_object: offered(),
+  // A fire lasts as long as Scheduler waits: attempt_deadline of google/cloud/scheduler/v1/job.proto.
+  cron: { schedules: offered(), max_seconds: 1800 },
+  logs: {
+    newest: offered(),
+    since: offered(),
+    query: offered(),
+    settle_seconds: features.settleSeconds,
+    retention_days: features.retentionDays,
+  },
+  sql: { queries: features.sql, lag_seconds: features.sqlLagSeconds },
+  subscription: offered(),
+});

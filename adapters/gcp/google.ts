@@ -1,0 +1,34 @@
+/** What every part of the adapter calls Google's clients with: one policy of repeats, and none of theirs. */
+import type { Clock, Logger } from "../../core/ports/system.ts";
+import { type ProviderCall, providerCall } from "../shared/provider-call.ts";
+import { googleFault } from "./errors.ts";
+
+export interface GoogleAmbient {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Of the pauses between repeats; a test gives its own. */
+  readonly random?: () => number;
+}
+
+export const googleCalls = (ambient: GoogleAmbient): ProviderCall =>
+  providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
+
+/**
+ * Options of a generated client's call. Its own repeats are off (`retry` of google-gax's CallOptions): they would hide
+ * from the deadline of whoever calls, and some clients go on for ten minutes.
+ */
+export const callOptions = (signal?: AbortSignal): { retry: null; signal?: AbortSignal } =>
+  signal === undefined ? { retry: null } : { retry: null, signal };
+
+/** gRPC's code of an error; undefined where it has none. https://grpc.io/docs/guides/status-codes/ */
+export const codeOf = (error: unknown): number | undefined => {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "number" ? code : undefined;
+};
+
+export const grpcCodes = {
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  UNAUTHENTICATED: 16,
+} as const;

@@ -1,0 +1,141 @@
+/**
+ * Who services run as: one service account for each account of ours, with rights on its own buckets and nothing else.
+ * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
+ */
+import type { AccountId } from "../../core/domain/account.ts";
+import { type Unavailable, unavailable } from "../../core/errors.ts";
+import type { CallOptions } from "../../core/ports/system.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import { accountDigest } from "../shared/account-digest.ts";
+import { isCallState } from "../shared/provider-call.ts";
+import type { ClientSource } from "./clients.ts";
+import { type GoogleAmbient, googleCalls } from "./google.ts";
+
+/** Google's own identities, which many other things of a project share: nothing of ours runs or builds as one. */
+const defaults: readonly (readonly [RegExp, string])[] = [
+  [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
+  [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
+  [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
+];
+
+/** Why a service account may not be used; undefined where it may. */
+export const identityProblem = (email: string): string | undefined => {
+  const found = defaults.find(([pattern]) => pattern.test(email));
+  if (found !== undefined)
+    return `'${email}' is ${found[1]}, which has rights on more than it needs; make one of its own`;
+  return /^[a-z][a-z0-9-]{4,28}[a-z0-9]@[a-z0-9.:-]+\.iam\.gserviceaccount\.com$/.test(email)
+    ? undefined
+    : `'${email}' is not a service account's address: NAME@PROJECT.iam.gserviceaccount.com`;
+};
+
+/** An id has 6 to 30 characters, and starts with a letter. */
+const ID_DIGITS = 21;
+
+export const runtimeIdentityOf = (project: string, owner: AccountId): string => {
+  // A project of a domain is DOMAIN:NAME, and NAME.DOMAIN in addresses.
+  const [name, domain] = project.split(":").reverse();
+  const host = domain === undefined ? project : `${name}.${domain}`;
+  return `portside-${accountDigest(owner).slice(0, ID_DIGITS)}@${host}.iam.gserviceaccount.com`;
+};
+
+/** Read, write and list objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
+const BUCKET_ROLE = "roles/storage.objectUser";
+
+export interface Identities {
+  /** The account's runtime identity, made where there is none: its e-mail. */
+  ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
+  /** Gives an identity its rights on a bucket of its account. `false`: there is no such bucket. */
+  allow(bucket: string, email: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
+}
+
+/** "You might need to wait for 60 seconds or more": https://cloud.google.com/iam/docs/service-accounts-create */
+const NEW_MS = 90_000;
+const LOOK_MS = 2000;
+const WRITES = 8;
+
+export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleAmbient): Identities => {
+  const call = googleCalls(ambient);
+  const { clock } = ambient;
+  const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
+
+  const look = (email: string, signal?: AbortSignal) =>
+    call({ what: "iam.serviceAccounts.get", signal }, async () => {
+      const auth = await clients("auth");
+      return auth.request({ url: `${accounts}/${email}`, method: "GET", retry: false, ...(signal && { signal }) });
+    });
+
+  const make = (owner: AccountId, email: string, signal?: AbortSignal) =>
+    call({ what: "iam.serviceAccounts.create", signal }, async () => {
+      const auth = await clients("auth");
+      const data = {
+        accountId: email.slice(0, email.indexOf("@")),
+        serviceAccount: {
+          displayName: "Portside runtime identity",
+          description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
+        },
+      };
+      return auth.request({ url: accounts, method: "POST", data, retry: false, ...(signal && { signal }) });
+    });
+
+  /** Ok when it is there; a new one shows late. */
+  const appear = async (email: string, millis: number, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
+    for (let waited = 0; ; waited += LOOK_MS) {
+      const seen = await look(email, signal);
+      if (seen.isOk()) return ok(true);
+      if (!isCallState(seen.error)) return err(seen.error);
+      if (waited >= millis || signal?.aborted === true) return ok(false);
+      await clock.sleep(LOOK_MS, signal);
+    }
+  };
+
+  const late = (error?: unknown) => unavailable("Google Cloud is slow to show a new service account.", 60, error);
+
+  const grant = async (bucket: string, email: string, signal?: AbortSignal) => {
+    const client = (await clients("storage")).bucket(bucket);
+    const member = `serviceAccount:${email}`;
+    const read = await call({ what: "storage.buckets.getIamPolicy", signal }, () =>
+      client.iam.getPolicy({ requestedPolicyVersion: 3 }),
+    );
+    if (read.isErr()) return err(read.error);
+    const [policy] = read.value;
+    const bindings = policy.bindings ?? [];
+    const has = bindings.some(({ role, members, condition }) => {
+      return role === BUCKET_ROLE && condition === undefined && members.includes(member);
+    });
+    if (has) return ok(undefined);
+    // With the policy's etag: a change of somebody else's in between is not undone.
+    const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
+    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () => client.iam.setPolicy(next));
+    return written.map(() => undefined);
+  };
+
+  return {
+    ensure: async (owner, { signal } = {}) => {
+      const email = runtimeIdentityOf(project, owner);
+      const there = await appear(email, 0, signal);
+      if (there.isErr()) return err(there.error);
+      if (there.value) return ok(email);
+      const made = await make(owner, email, signal);
+      if (made.isErr() && !(isCallState(made.error) && made.error.code === "exists"))
+        return err(
+          isCallState(made.error) ? unavailable("IAM refuses the service account.", 60, made.error.error) : made.error,
+        );
+      const shows = await appear(email, NEW_MS, signal);
+      if (shows.isErr()) return err(shows.error);
+      return shows.value ? ok(email) : err(late());
+    },
+
+    allow: async (bucket, email, { signal } = {}) => {
+      for (let writes = 1; ; writes++) {
+        const granted = await grant(bucket, email, signal);
+        if (granted.isOk()) return ok(true);
+        if (!isCallState(granted.error)) return err(granted.error);
+        const { code, error } = granted.error;
+        if (code === "not_found") return ok(false);
+        if (writes === WRITES || signal?.aborted === true) return err(late(error));
+        // Changed meanwhile, or the identity is so new that the policy does not know it.
+        await clock.sleep(code === "invalid" ? NEW_MS / WRITES : 0, signal);
+      }
+    },
+  };
+};

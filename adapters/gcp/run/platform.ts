@@ -1,0 +1,93 @@
+import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { Ids } from "../../../core/ports/system.ts";
+import { type Result, ResultAsync } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/account-digest.ts";
+import { narrate } from "../../shared/channel.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import type { GoogleAmbient } from "../google.ts";
+import { createIdentities, type Identities } from "../identities.ts";
+import { noteDeploy } from "./note.ts";
+import { parseOwn } from "./parse.ts";
+import { openToAll } from "./public.ts";
+import { reaches } from "./reach.ts";
+import { ACCOUNT_LABEL } from "./record.ts";
+import { removeService } from "./remove.ts";
+import { INTERRUPTED, type LastLines, Rollout, type RolloutDeps } from "./rollout.ts";
+import { runServices } from "./services.ts";
+import { NOBODY, type Standing, standing } from "./writes.ts";
+
+const DEFAULT_SETTLE_S = 10;
+
+export interface RunAmbient extends GoogleAmbient {
+  readonly ids: Ids;
+}
+
+export interface RunNeeds {
+  readonly lastLines: LastLines;
+  /** Absent: IAM's, through the same clients. */
+  readonly identities?: Identities;
+}
+
+const stateOf = ({ run, own }: Standing): NameState => {
+  if (run === null) return { kind: "free" };
+  // A service that somebody else made: the name is taken, and there is nothing to show.
+  if (own === undefined) return { kind: "reserved", owner: NOBODY };
+  return { kind: "held", owner: own.service.owner, service: own.service };
+};
+
+const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+
+export const createRunPlatform = (
+  config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
+  clients: ClientSource,
+  ambient: RunAmbient,
+  needs: RunNeeds,
+): ServicePlatform => {
+  const { clock, ids, logger } = ambient;
+  const { project, region } = config;
+  const services = runServices({ project, region }, clients, ambient);
+  const deps: RolloutDeps = {
+    services,
+    region,
+    clock,
+    ids,
+    logger,
+    identities: needs.identities ?? createIdentities(project, clients, ambient),
+    lastLines: needs.lastLines,
+    settleMillis: (config.settleSeconds ?? DEFAULT_SETTLE_S) * 1000,
+    open: openToAll({ project, region }, clients, ambient),
+    reaches,
+  };
+
+  return {
+    find: (name, { signal } = {}) => promised(standing(deps, name, { signal })).map(stateOf),
+
+    list: (owner, { signal } = {}) =>
+      promised(services.list({ signal })).map((all) => {
+        // Run does not filter its list (ListServicesRequest); the label keeps most documents from being read.
+        const digest = accountDigest(owner);
+        const own = all
+          .filter(({ labels }) => labels?.[ACCOUNT_LABEL] === digest)
+          .flatMap((run) => parseOwn(run, { region, now: clock.now() })?.service ?? []);
+        return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
+      }),
+
+    rollout: (request, { signal = new AbortController().signal } = {}) =>
+      narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+        if (signal.aborted) return { kind: "failed", failure: INTERRUPTED };
+        try {
+          return await new Rollout(deps, request, signal).run((message) => emit({ kind: "progress", message }));
+        } catch (cause) {
+          logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
+          const message = "The platform could not roll out the revision.";
+          return { kind: "failed", failure: { reason: "internal", message } };
+        }
+      }),
+
+    remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
+
+    noteDeploy: ({ name, owner }, outcome, options = {}) =>
+      promised(noteDeploy(deps, { name, owner }, outcome, options)),
+  };
+};

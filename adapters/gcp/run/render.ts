@@ -1,0 +1,133 @@
+/**
+ * A template as Cloud Run's revision template, over what stands there: what a template does not speak of stays as it
+ * was, whoever set it. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ */
+import type { protos } from "@google-cloud/run";
+import { MiB } from "../../../core/domain/limits.ts";
+import type { BoundMount } from "../../../core/domain/mounts.ts";
+import { formatMemory } from "../../../core/domain/resources.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import { labelsOf } from "./record.ts";
+
+type Run = typeof protos.google.cloud.run.v2;
+export type RunService = Parameters<Run["Service"]["create"]>[0] & object;
+export type RunTemplate = NonNullable<RunService["template"]>;
+type Container = NonNullable<RunTemplate["containers"]>[number];
+type Volume = NonNullable<RunTemplate["volumes"]>[number];
+type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
+
+/** Volumes with this name are ours; all others were put there by hand. */
+const VOLUME_PREFIX = "portside-";
+const CRON_TOKEN = "CRON_TOKEN";
+
+/** https://docs.cloud.google.com/run/docs/configuring/services/memory-limits: the second generation's least. */
+export const GEN2_MEMORY = 512 * MiB;
+
+/** A startup probe's longest: https://docs.cloud.google.com/run/docs/configuring/healthchecks */
+const PROBE_SECONDS = { min: 1, max: 240 };
+
+export interface RevisionNeeds {
+  /** E-mail of the account's runtime identity. */
+  readonly identity: string;
+  readonly revision: string;
+  /** How long it may take until it listens, in milliseconds. */
+  readonly listenDeadline: number;
+}
+
+/** Bytes that Run gives it: a service that mounts buckets runs in the second generation, which has a least. */
+export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
+  mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
+
+/** One volume for each way in which a bucket is mounted: `read_only` and the folder are the volume's (GCSVolumeSource). */
+const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMounts: VolumeMount[] } => {
+  const names = new Map<string, string>();
+  const volumes: Volume[] = [];
+  const volumeMounts = mounts.map(({ path, bucket, readOnly, subPath }) => {
+    const key = JSON.stringify([bucket, readOnly, subPath]);
+    const known = names.get(key);
+    if (known !== undefined) return { name: known, mountPath: path };
+    const name = `${VOLUME_PREFIX}${volumes.length + 1}`;
+    names.set(key, name);
+    // gcsfuse's flags. Folders that only objects' names imply are shown; any user of the container may write.
+    const mountOptions = ["implicit-dirs", "file-mode=666", "dir-mode=777"];
+    if (subPath !== undefined) mountOptions.push(`only-dir=${subPath}`);
+    volumes.push({ name, gcs: { bucket, readOnly, mountOptions } });
+    return { name, mountPath: path };
+  });
+  return { volumes, volumeMounts };
+};
+
+const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
+
+/** Variables that neither the former nor the new declaration names were set by hand. */
+const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
+  const env = [...Object.entries(template.env), [CRON_TOKEN, template.cronToken]] as const;
+  const declared = new Set([...env.map(([name]) => name), ...Object.keys(former?.env ?? {})]);
+  const byHand = (present?.env ?? []).filter(({ name }) => !declared.has(name ?? ""));
+  return [...env.map(([name = "", value = ""]) => ({ name, value })), ...byHand];
+};
+
+const seconds = (millis: number): number =>
+  Math.min(Math.max(Math.ceil(millis / 1000), PROBE_SECONDS.min), PROBE_SECONDS.max);
+
+const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironment"] | undefined => {
+  if (template.mounts.length > 0) return "EXECUTION_ENVIRONMENT_GEN2";
+  // "If you use less than 512 MiB of memory, you should use the first generation execution environment."
+  return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
+};
+
+/**
+ * @param present the revision template that stands there
+ * @param former the declaration that it was rendered from
+ */
+export const renderTemplate = (
+  template: ServiceTemplate,
+  { identity, revision, listenDeadline }: RevisionNeeds,
+  present: RunTemplate = {},
+  former?: ServiceTemplate,
+): RunTemplate => {
+  const [container, ...sidecars] = present.containers ?? [];
+  const { volumes, volumeMounts } = volumesOf(template.mounts);
+  const probe = seconds(listenDeadline);
+  const generation = generationOf(template);
+  return {
+    ...present,
+    revision,
+    labels: { ...present.labels, ...labelsOf(template.owner) },
+    serviceAccount: identity,
+    timeout: { seconds: template.timeout },
+    maxInstanceRequestConcurrency: template.concurrency,
+    sessionAffinity: template.sessionAffinity,
+    // 0 is Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
+    scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
+    ...(generation === undefined ? {} : { executionEnvironment: generation }),
+    containers: [
+      {
+        ...container,
+        image: template.image,
+        env: environmentOf(template, container, former),
+        resources: {
+          ...container?.resources,
+          limits: {
+            ...container?.resources?.limits,
+            cpu: String(template.cpu),
+            memory: formatMemory(memoryOf(template)),
+          },
+          // "If ResourceRequirements is set, the caller must explicitly set this field to true to preserve the default."
+          cpuIdle: true,
+        },
+        ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
+        // One long try, as Run's own default probe: a port that is refused is tried again until the time is over.
+        startupProbe: {
+          tcpSocket: { port: template.port },
+          timeoutSeconds: probe,
+          periodSeconds: probe,
+          failureThreshold: 1,
+        },
+        volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
+      },
+      ...sidecars,
+    ],
+    volumes: [...volumes, ...(present.volumes ?? []).filter((one) => !isOurs(one))],
+  };
+};

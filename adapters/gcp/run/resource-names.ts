@@ -1,0 +1,26 @@
+/** Names of Cloud Run's resources, of and from Portside's. */
+import type { DeploymentName } from "../../../core/domain/names.ts";
+
+export interface Place {
+  readonly project: string;
+  readonly region: string;
+}
+
+export const parentOf = ({ project, region }: Place): string => `projects/${project}/locations/${region}`;
+
+/** A deployment's name is a service's id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
+export const serviceNameOf = (place: Place, name: DeploymentName): string => `${parentOf(place)}/services/${name}`;
+
+export const revisionNameOf = (place: Place, name: DeploymentName, revision: string): string =>
+  `${serviceNameOf(place, name)}/revisions/${revision}`;
+
+/** The last part of a resource's full name. */
+export const idOf = (resource: string | null | undefined): string => (resource ?? "").split("/").at(-1) ?? "";
+
+const SUFFIX_CHARS = 12;
+
+/**
+ * The name of the revision that a write makes: the service's, and a part of the write's own id. It must begin with the
+ * service's name (https://github.com/knative/serving/pull/3562) and have less than 64 characters.
+ */
+export const revisionIdOf = (name: DeploymentName, write: string): string => `${name}-${write.slice(-SUFFIX_CHARS)}`;

@@ -1,0 +1,340 @@
+/**
+ * One rollout in two writes: the first makes the revision and leaves the traffic where it is, the second moves all of it
+ * once the revision is ready and may serve. A first deployment has no traffic to hold: nobody but the platform may call
+ * it until the second write is done.
+ *
+ * What happens between them is on the service for every reader, with a time past which it is over; so a control plane
+ * that dies in between leaves nothing that the next deploy of the name does not put right.
+ */
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
+import { GiB } from "../../../core/domain/limits.ts";
+import { formatMemory } from "../../../core/domain/resources.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import { writeConflict } from "../../../core/domain/write-condition.ts";
+import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import type { Identities } from "../identities.ts";
+import {
+  failureOfConditions,
+  failureOfHealthCheck,
+  isHealthCheck,
+  type RevisionLine,
+  saysTheEnd,
+} from "./conditions.ts";
+import { hasAllTraffic, type OwnService } from "./parse.ts";
+import type { OpenToAll } from "./public.ts";
+import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
+import { memoryOf, type RunService, renderTemplate } from "./render.ts";
+import { revisionIdOf } from "./resource-names.ts";
+import type { Patience } from "./services.ts";
+import {
+  type Change,
+  failureOfUnavailable,
+  presentOf,
+  type Standing,
+  standing,
+  type WriteDeps,
+  writeConditionally,
+} from "./writes.ts";
+
+export interface RevisionScope {
+  readonly owner: RolloutRequest["template"]["owner"];
+  readonly service: RolloutRequest["template"]["name"];
+  readonly revision: string;
+}
+
+/** The last lines of a revision's log, oldest first; an outage is an empty list. */
+export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
+
+export interface RolloutDeps extends WriteDeps {
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly identities: Identities;
+  readonly lastLines: LastLines;
+  /** How long an entry may take to show, in milliseconds. */
+  readonly settleMillis: number;
+  /** Undefined: everybody may call it. */
+  readonly open: OpenToAll;
+  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
+}
+
+const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
+
+const TOO_SLOW: DeployFailure = {
+  reason: "rollout_timeout",
+  message: "Cloud Run did not finish the rollout in its time.",
+};
+
+export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
+
+/** Beside the time to listen: pulling the image, finding an instance, moving traffic. */
+const SLACK_MS = 3 * 60_000;
+const FIRST_LOOK_MS = 300;
+const LONGEST_LOOK_MS = 2000;
+/** Within a phase a call is repeated this long; an abort has to end within 10 s. */
+const PATIENCE_MS = 60_000;
+const LAST_PATIENCE_MS = 8000;
+const REACH_MS = 30_000;
+const LITTLE_MEMORY = GiB;
+
+type Step<T> = Promise<Result<T, DeployFailure>>;
+type Traffic = NonNullable<RunService["traffic"]>;
+
+const toRevision = (revision: string, percent: number, tag = ""): Traffic[number] => ({
+  type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION",
+  revision,
+  percent,
+  ...(tag === "" ? {} : { tag }),
+});
+
+/** Addresses of single revisions, which somebody gave by hand. */
+const tagged = (run: RunService | null): Traffic =>
+  (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
+
+/** Everything stays where it is; with nothing anywhere Run's own rule counts, the newest that is ready. */
+const heldTraffic = ({ run, own }: Standing): Traffic =>
+  own === undefined || own.traffic.length === 0
+    ? []
+    : [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];
+
+/** Looks at first often, then less. */
+function* pauses(): Generator<number> {
+  for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) yield pause;
+}
+
+/** Whether what was written last is still on its way (`reconciling`, `observed_generation`: run/v2/service.proto). */
+const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
+  reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
+
+/** The revisions that have traffic, with what was declared for them. */
+const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
+  (own?.service.serving ?? []).map((one) => ({ ...one }));
+
+/** Somebody else's write was first: this rollout is over, and changes nothing more. */
+const isLost = ({ reason }: DeployFailure): boolean =>
+  reason === "superseded" || reason === "deleted" || reason === "name_taken";
+
+/** What the declaration meets on Cloud Run, in words. */
+export const warningsOf = (template: ServiceTemplate): string[] => {
+  const memory = memoryOf(template);
+  const raised = formatMemory(memory);
+  const writes = template.mounts.some(({ readOnly }) => !readOnly);
+  return [
+    ...(memory === template.memory
+      ? []
+      : [`The service gets ${raised} of memory: Cloud Run mounts volumes in its second generation, which has no less`]),
+    ...(writes && memory < LITTLE_MEMORY
+      ? [
+          `${raised} is little memory for a volume that is written: each file that is open for writing takes about 64Mi of it`,
+        ]
+      : []),
+  ];
+};
+
+export class Rollout {
+  readonly #deps: RolloutDeps;
+  readonly #request: RolloutRequest;
+  readonly #signal: AbortSignal;
+  readonly #end: Instant;
+  readonly #write: string;
+  readonly #revision: string;
+
+  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#signal = signal;
+    this.#end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.#write = deps.ids.id();
+    this.#revision = revisionIdOf(request.template.name, this.#write);
+  }
+
+  async run(say: (message: string) => void): Promise<RolloutEvent> {
+    const { template, mayServe } = this.#request;
+    const identity = await this.#identity();
+    if (this.#signal.aborted) return failed(INTERRUPTED);
+    if (identity.isErr()) return failed(identity.error);
+    const begun = await this.#begin(identity.value);
+    if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#afterDoubt(begun.error);
+    const etag = begun.value;
+    say(`Starting revision ${this.#revision}`);
+    for (const warning of warningsOf(template)) say(warning);
+    const ready = await this.#ready(etag);
+    if (ready.isErr()) return this.#giveUp(etag, ready.error);
+    say("The revision is ready");
+    const refused = await mayServe?.();
+    if (refused !== undefined) return this.#giveUp(etag, refused);
+    const serves = ready.value.service.serving.length > 0;
+    // What serves already is called by everybody; asked before traffic moves, because afterwards there is no way back.
+    const closed = serves ? await this.#open() : undefined;
+    if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
+    const moved = await this.#move(etag);
+    if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#afterDoubt(moved.error);
+    return this.#served(moved.value, serves);
+  }
+
+  #left(): Patience {
+    const { clock } = this.#deps;
+    const patience = Math.min(PATIENCE_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
+    return { signal: this.#signal, patience };
+  }
+
+  #state(write: string, step: RolloutState["step"]): RolloutState {
+    const at = timestampOf(this.#deps.clock.now());
+    return { write, step, revision: this.#revision, at, until: timestampOf(this.#end) };
+  }
+
+  /** Whoever the service runs as, with its rights on what it mounts. */
+  async #identity(): Step<string> {
+    const { identities } = this.#deps;
+    const { owner, mounts } = this.#request.template;
+    const made = await identities.ensure(owner, { signal: this.#signal });
+    if (made.isErr()) return err(failureOfUnavailable(made.error));
+    const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
+    for (const [bucket, volume] of volumes) {
+      const allowed = await identities.allow(bucket, made.value, { signal: this.#signal });
+      if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
+      if (!allowed.value) return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
+    }
+    return ok(made.value);
+  }
+
+  /** The revision is made, and no traffic moves. */
+  #begin(identity: string): Step<string> {
+    const { template, expected, listenDeadline } = this.#request;
+    const { name, owner } = template;
+    const change = (seen: Standing): Change => {
+      const { run, own } = seen;
+      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former: formerOf(own) };
+      const needs = { identity, revision: this.#revision, listenDeadline };
+      const service: RunService = {
+        labels: { ...run?.labels, ...labelsOf(owner) },
+        annotations: { ...run?.annotations, ...renderRecord(record) },
+        template: renderTemplate(template, needs, run?.template ?? {}, own?.record.attempted),
+        traffic: heldTraffic(seen),
+        ...(run === null ? { ingress: "INGRESS_TRAFFIC_ALL" } : {}),
+      };
+      return { service, mask: ["labels", "annotations", "template", "traffic"] };
+    };
+    return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#left());
+  }
+
+  /** A later write of this rollout: only where nobody else wrote since. */
+  #goOn(etag: string, step: "moved" | "ended", traffic: Traffic | undefined, patience: Patience): Step<string> {
+    const { name, owner } = this.#request.template;
+    const write = this.#deps.ids.id();
+    const change = ({ run, own }: Standing): Change => {
+      const { attempted, former } = (own as OwnService).record;
+      const record = { state: this.#state(write, step), attempted, former };
+      const noted = { annotations: { ...run?.annotations, ...renderRecord(record) } };
+      if (traffic === undefined) return { service: noted, mask: ["annotations"] };
+      return { service: { ...noted, traffic: [...traffic, ...tagged(run)] }, mask: ["annotations", "traffic"] };
+    };
+    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, patience);
+  }
+
+  #move(etag: string): Step<string> {
+    return this.#goOn(etag, "moved", [toRevision(this.#revision, 100)], this.#left());
+  }
+
+  /** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */
+  async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
+    if (isLost(failure)) return failed(failure);
+    const ended = await this.#goOn(etag, "ended", undefined, { patience: LAST_PATIENCE_MS });
+    if (ended.isErr() && !isLost(ended.error))
+      this.#deps.logger.warn("a failed rollout shows until its time is over", { name: this.#request.template.name });
+    return failed(this.#signal.aborted ? INTERRUPTED : failure);
+  }
+
+  /** A write did not end well, and may stand all the same: what the service says about it counts. */
+  async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
+    const seen = await standing(this.#deps, this.#request.template.name, { patience: LAST_PATIENCE_MS });
+    const own = seen.isOk() ? seen.value.own : undefined;
+    if (own === undefined || own.record.state.revision !== this.#revision)
+      return failed(this.#signal.aborted ? INTERRUPTED : failure);
+    const { etag, serving } = own.service;
+    if (own.record.state.step !== "moved") return this.#giveUp(etag, failure);
+    return this.#served(
+      etag,
+      serving.some(({ id }) => id !== this.#revision),
+    );
+  }
+
+  /** The service as it stands, where the last write is still this rollout's. */
+  async #look(etag: string, patience: Patience): Step<{ run: RunService; own: OwnService }> {
+    const { name, owner } = this.#request.template;
+    const seen = await standing(this.#deps, name, patience);
+    if (seen.isErr()) return err(failureOfUnavailable(seen.error));
+    const lost = writeConflict(owner, { etag, owner }, presentOf(seen.value));
+    if (lost !== undefined) return err(lost);
+    const { run, own } = seen.value;
+    return ok({ run: run as RunService, own: own as OwnService });
+  }
+
+  /** Ok when the revision is ready; "reconciling" and what it comes to: run/v2/service.proto. */
+  async #ready(etag: string): Step<OwnService> {
+    for (const pause of pauses()) {
+      const seen = await this.#look(etag, this.#left());
+      if (this.#signal.aborted) return err(INTERRUPTED);
+      if (seen.isErr()) return err(seen.error);
+      const { run, own } = seen.value;
+      if (!isReconciling(run)) {
+        if (run.terminalCondition?.state === "CONDITION_FAILED") return err(await this.#whyNotReady(run));
+        return ok(own);
+      }
+      if (this.#deps.clock.now() >= this.#end) return err(TOO_SLOW);
+      await this.#deps.clock.sleep(pause, this.#signal);
+    }
+    return err(TOO_SLOW);
+  }
+
+  async #whyNotReady(run: RunService): Promise<DeployFailure> {
+    const { name, owner, port } = this.#request.template;
+    const { services, lastLines, settleMillis, clock } = this.#deps;
+    const conditions = await services.conditions(name, this.#revision, this.#left());
+    if (conditions.isErr()) return failureOfUnavailable(conditions.error);
+    const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
+    if (!isHealthCheck(failure)) return failure;
+    const scope = { owner, service: name, revision: this.#revision };
+    let lines = await lastLines(scope, this.#signal);
+    if (!saysTheEnd(lines) && settleMillis > 0) {
+      // Its last words may not be there yet.
+      await clock.sleep(settleMillis, this.#signal);
+      lines = await lastLines(scope, this.#signal);
+    }
+    return failureOfHealthCheck(lines, port);
+  }
+
+  #open(): Promise<DeployFailure | undefined> {
+    return this.#deps.open(this.#request.template.name, this.#left());
+  }
+
+  /**
+   * Traffic moves, and is not taken back: an error of a look is looked past while there is time, and so is an abort.
+   * @param serves whether everybody may call it already
+   */
+  async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
+    const { clock, reaches } = this.#deps;
+    const { name } = this.#request.template;
+    const closed = serves ? undefined : await this.#deps.open(name, { patience: PATIENCE_MS });
+    if (closed !== undefined) return this.#giveUp(etag, closed);
+    let last: DeployFailure = TOO_SLOW;
+    for (const pause of pauses()) {
+      const seen = await this.#look(etag, { patience: PATIENCE_MS });
+      if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
+      if (seen.isErr()) last = seen.error;
+      else {
+        const { service, traffic } = seen.value.own;
+        if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
+          if (await reaches(service.url, REACH_MS, clock))
+            return { kind: "ready", revision: this.#revision, url: service.url };
+          return failed({ ...TOO_SLOW, message: `The revision serves, and ${service.url} takes no connection.` });
+        }
+      }
+      if (clock.now() >= this.#end) break;
+      await clock.sleep(pause);
+    }
+    return failed(last);
+  }
+}
