@@ -1,0 +1,71 @@
+/** What the fake Cloud Run runs revisions on, and an engine that only pretends, for tests of calls rather than services. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { HttpRequestLog, JsonPayload, Severity } from "../../../../core/domain/log-entry.ts";
+
+export interface EngineRevision {
+  readonly service: string;
+  readonly revision: string;
+  /** The image as the engine knows it. */
+  readonly image: string;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+  /** Bytes. */
+  readonly memory: number;
+  readonly cpu: number;
+  /** Seconds. */
+  readonly timeout: number;
+  readonly concurrency: number;
+  readonly maxInstances: number;
+  readonly sessionAffinity: boolean;
+  readonly http2: boolean;
+  readonly mounts: readonly { path: string; bucket: string; readOnly: boolean; subPath?: string }[];
+  /** How long it may take until it listens. */
+  readonly listenMillis: number;
+}
+
+/** A line of a revision's log, as Cloud Run would hand it to Cloud Logging. */
+export interface RunLine {
+  readonly service: string;
+  readonly revision: string;
+  readonly instance?: string;
+  /** `run.googleapis.com/` and this: https://docs.cloud.google.com/run/docs/logging */
+  readonly log: "stdout" | "stderr" | "requests" | "varlog/system";
+  readonly severity: Severity;
+  readonly text?: string;
+  readonly json?: JsonPayload;
+  readonly http?: HttpRequestLog;
+}
+
+export interface RunEngine {
+  /** Starts a revision and holds it: it gets no requests. True when it listens; why not is in its log. */
+  start(revision: EngineRevision): Promise<boolean>;
+  /** The revision that was started last, or one that served before, gets all requests from now on. */
+  serve(service: string, revision: string): Promise<void>;
+  url(service: string): Promise<string>;
+  remove(service: string): Promise<void>;
+}
+
+/**
+ * Everything answers with the revision's name; an image called `exits:N` ends with that code, and one called `silent`
+ * never listens.
+ */
+export const createPretendedEngine = async (onLine: (line: RunLine) => void) => {
+  const server = createServer((_request, response) => response.end("pretended"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const serving = new Map<string, string>();
+  const engine: RunEngine = {
+    start: async ({ service, revision, image }) => {
+      const code = /^exits:(\d+)$/.exec(image)?.[1];
+      if (code === undefined) return image !== "silent";
+      onLine({ service, revision, log: "stdout", severity: "DEFAULT", text: "leaving" });
+      onLine({ service, revision, log: "varlog/system", severity: "WARNING", text: `Container called exit(${code}).` });
+      return false;
+    },
+    serve: async (service, revision) => void serving.set(service, revision),
+    url: async () => `http://127.0.0.1:${port}`,
+    remove: async (service) => void serving.delete(service),
+  };
+  return { engine, serving: serving as ReadonlyMap<string, string>, close: () => server.close() };
+};

@@ -1,0 +1,207 @@
+/**
+ * Runs revisions of the fake Cloud Run as processes of this machine: the local engine in a folder of its own. A revision
+ * that listens is held where the engine asks whether it may serve, until Run moves the traffic to it.
+ */
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLocalProvider } from "../../../../adapters/local/index.ts";
+import type { LocalLogs } from "../../../../adapters/local/logs/store.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
+import type { DeploymentName, VolumeName } from "../../../../core/domain/names.ts";
+import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
+
+const OWNER = "fake-run" as AccountId;
+
+export interface LocalEngineOptions {
+  readonly onLine: (line: RunLine) => void;
+  /** The folder in which a bucket's objects are files; absent: an empty one. */
+  readonly bucketFolder?: (bucket: string) => string;
+  readonly runner?: "bubblewrap" | "process";
+}
+
+export interface LocalEngine {
+  readonly engine: RunEngine;
+  /** Builds a source; what went wrong, or the image as `EngineRevision` has it. */
+  build(
+    archive: Uint8Array,
+    say: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+  close(): Promise<void>;
+}
+
+interface Held {
+  readonly spec: EngineRevision;
+  readonly mayServe: PromiseWithResolvers<DeployFailure | undefined>;
+  readonly ended: Promise<void>;
+}
+
+const templateOf = (spec: EngineRevision): ServiceTemplate => {
+  const { CRON_TOKEN: cronToken = "", ...env } = spec.env;
+  return {
+    name: spec.service as DeploymentName,
+    owner: OWNER,
+    port: spec.port,
+    memory: spec.memory,
+    cpu: spec.cpu,
+    timeout: spec.timeout,
+    concurrency: spec.concurrency,
+    maxInstances: spec.maxInstances,
+    sessionAffinity: spec.sessionAffinity,
+    useHttp2: spec.http2,
+    mounts: spec.mounts.map((mount) => ({ ...mount, volume: mount.bucket as VolumeName })),
+    schedule: null,
+    env,
+    cronToken,
+    image: spec.image,
+    deployId: spec.revision,
+  };
+};
+
+/** Cloud Run's words for how a container ended: docs/troubleshooting. */
+const systemWords = ({ reason, exitCode }: DeployFailure): string | undefined => {
+  if (reason === "out_of_memory") return "Memory limit of 512 MiB exceeded with 600 MiB used.";
+  if (exitCode !== undefined) return `Container called exit(${exitCode}).`;
+  return reason === "crashed" ? "Container terminated on signal 9." : undefined;
+};
+
+export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalEngineOptions): Promise<LocalEngine> => {
+  const dataDir = await mkdtemp(join(tmpdir(), "portside-fake-run-"));
+  const limits = { instancesPerAccount: 1000, drainSeconds: 1, graceSeconds: 1 };
+  const local = await createLocalProvider({ dataDir, ingressPort: 0, ...limits, ...(runner && { runner }) });
+  const { services, builder, spool } = local.provider;
+  const held = new Map<string, Held>();
+  const served = new Map<string, Map<string, EngineRevision>>();
+  const serving = new Map<string, string>();
+  /** The revision that a local one is, by service. */
+  const names = new Map<string, string>();
+
+  // The engine writes its log through this one method; what passes is what Cloud Run hands to Cloud Logging.
+  const logs = local.provider.logs as LocalLogs;
+  const push = logs.push.bind(logs);
+  logs.push = (entry: NewLogEntry) => {
+    const { service, instance, severity, logName, text, json, http } = entry;
+    const revision = names.get(entry.revision ?? "") ?? serving.get(service) ?? "";
+    const log = logName === "platform" ? "varlog/system" : logName;
+    const rest = {
+      ...(instance && { instance }),
+      ...(text !== undefined && { text }),
+      ...(json && { json }),
+      ...(http && { http }),
+    };
+    if (logName !== "platform") onLine({ service, revision, log, severity, ...rest });
+    return push(entry);
+  };
+
+  const folderFor = async (bucket: string): Promise<void> => {
+    const under = join(dataDir, "storage", "volumes");
+    await mkdir(under, { recursive: true });
+    const given = bucketFolder?.(bucket);
+    if (given === undefined) return void (await mkdir(join(under, bucket), { recursive: true }));
+    await symlink(given, join(under, bucket)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  };
+
+  const release = async (service: string, answer: DeployFailure | undefined): Promise<void> => {
+    const one = held.get(service);
+    held.delete(service);
+    one?.mayServe.resolve(answer);
+    await one?.ended;
+  };
+
+  const start = async (spec: EngineRevision): Promise<boolean> => {
+    const { service, revision } = spec;
+    await release(service, { reason: "superseded", message: "Another revision is newer." });
+    for (const { bucket } of spec.mounts) await folderFor(bucket);
+    const found = (await services.find(service as DeploymentName))._unsafeUnwrap();
+    const expected = found.kind === "held" ? { etag: found.service.etag, owner: OWNER } : ("absent" as const);
+    const listens = Promise.withResolvers<boolean>();
+    const mayServe = Promise.withResolvers<DeployFailure | undefined>();
+    const request = {
+      template: templateOf(spec),
+      expected,
+      listenDeadline: spec.listenMillis,
+      mayServe: () => {
+        listens.resolve(true);
+        return mayServe.promise;
+      },
+    };
+    const follow = async (): Promise<void> => {
+      for await (const event of services.rollout(request)) {
+        if (event.kind === "progress") {
+          const local = /^Starting revision (\S+)/.exec(event.message)?.[1];
+          if (local !== undefined) names.set(local, revision);
+        }
+        if (event.kind !== "failed") continue;
+        const text = systemWords(event.failure);
+        if (text !== undefined) onLine({ service, revision, log: "varlog/system", severity: "WARNING", text });
+      }
+      listens.resolve(false);
+    };
+    held.set(service, { spec, mayServe, ended: follow() });
+    return listens.promise;
+  };
+
+  const serve = async (service: string, revision: string): Promise<void> => {
+    if (serving.get(service) === revision) return;
+    if (held.get(service)?.spec.revision !== revision) {
+      const spec = served.get(service)?.get(revision);
+      if (spec === undefined || !(await start(spec))) throw new Error(`the fake cannot serve ${revision}`);
+    }
+    const known = served.get(service) ?? new Map();
+    served.set(service, known.set(revision, held.get(service)?.spec as EngineRevision));
+    await release(service, undefined);
+    serving.set(service, revision);
+  };
+
+  return {
+    engine: {
+      start,
+      serve,
+      url: async (service) => {
+        const found = (await services.find(service as DeploymentName))._unsafeUnwrap();
+        return found.kind === "held" ? found.service.url : "";
+      },
+      remove: async (service) => {
+        await release(service, { reason: "deleted", message: "The service was deleted." });
+        const found = (await services.find(service as DeploymentName))._unsafeUnwrap();
+        if (found.kind === "held")
+          (await services.remove(found.service.name, { etag: found.service.etag, owner: OWNER }))._unsafeUnwrap();
+        for (const map of [served, serving]) map.delete(service);
+      },
+    },
+
+    build: async (archive, say, signal) => {
+      const received = (
+        await spool.receive(
+          (async function* () {
+            yield archive;
+          })(),
+        )
+      )._unsafeUnwrap();
+      if (received.kind === "refused") return { failure: { reason: "archive_invalid", message: "It is no archive." } };
+      const request = { owner: OWNER, name: "build" as DeploymentName, deployId: "build", source: received.source };
+      try {
+        for await (const event of builder.build(request, { signal })) {
+          if (event.kind === "progress") say(event.message);
+          else if (event.kind === "built") return { image: event.image };
+          else return { failure: event.failure };
+        }
+        throw new Error("the build did not end");
+      } finally {
+        await received.source.discard();
+      }
+    },
+
+    close: async () => {
+      for (const service of [...held.keys()]) await release(service, { reason: "deleted", message: "The fake ends." });
+      await local.close();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+};

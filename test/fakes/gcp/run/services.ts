@@ -1,0 +1,424 @@
+/**
+ * A Cloud Run that keeps services and runs them on an engine: run/v2/service.proto, revision.proto and condition.proto
+ * with their comments, as the official client speaks it. What no source says is an assumption, marked so.
+ */
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { parseMemory } from "../../../../core/domain/resources.ts";
+import { Faults } from "../faults.ts";
+import { GrpcFailure, type GrpcServer, type Handlers, messages, serveGrpc } from "../grpc-server.ts";
+import type { EngineRevision, RunEngine } from "./engine.ts";
+import { checkService, checkServiceId } from "./validation.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: messages have the shape of their protos
+export type Message = Record<string, any>;
+
+const PACKAGE = "@google-cloud/run";
+const SERVICE = "google.cloud.run.v2.Service";
+const LATEST = "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST";
+const BY_NAME = "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION";
+const DEFAULT_PAGE = 100;
+
+type RevisionState = "pending" | "ready" | "failed";
+
+interface Revision {
+  readonly id: string;
+  readonly template: Message;
+  readonly createTime: Message;
+  state: RevisionState;
+  /** The reason field of its condition, where it failed. */
+  reason: Message;
+  starting: Promise<void> | undefined;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly createTime: Message;
+  updateTime: Message;
+  etag: string;
+  generation: number;
+  observed: number;
+  /** What the user wants. */
+  wanted: Message;
+  readonly revisions: Map<string, Revision>;
+  latestCreated: string;
+  latestReady: string;
+  /** What traffic there is. */
+  traffic: { revision: string; percent: number }[];
+  uri: string;
+  failure: Message | undefined;
+  policy: Message;
+  isDeleted: boolean;
+  change: PromiseWithResolvers<void>;
+  /** Operations that end with what is observed next. */
+  readonly operations: { readonly name: string; readonly generation: number }[];
+}
+
+export interface FakeRunDeps {
+  readonly engine: RunEngine;
+  /** What the engine knows an image reference as; undefined: there is none. */
+  readonly resolveImage: (reference: string) => string | undefined;
+  /** Names of organisation policies that hold: `iam.allowedPolicyMemberDomains`. */
+  readonly policies?: readonly string[];
+}
+
+const timestamp = (): Message => {
+  const millis = Date.now();
+  return { seconds: String(Math.floor(millis / 1000)), nanos: (millis % 1000) * 1_000_000 };
+};
+
+const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
+
+/** Fields that a mask may name; others are output only or unknown: INVALID_ARGUMENT (https://google.aip.dev/134). */
+const MUTABLE = [
+  "annotations",
+  "client",
+  "client_version",
+  "description",
+  "ingress",
+  "labels",
+  "scaling",
+  "template",
+  "traffic",
+];
+const fieldOf = (path: string): string => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+
+export class FakeRun {
+  readonly faults = new Faults();
+  readonly #deps: FakeRunDeps;
+  readonly #services = new Map<string, Stored>();
+  readonly #operations = new Map<string, Message>();
+  readonly #messages = messages(PACKAGE);
+  #counter = 0;
+  #server: GrpcServer | undefined;
+
+  constructor(deps: FakeRunDeps) {
+    this.#deps = deps;
+  }
+
+  async open(): Promise<GrpcServer> {
+    const services = { "google.cloud.run.v2.Services": this.#servicesApi() };
+    const revisions = { "google.cloud.run.v2.Revisions": { GetRevision: this.#getRevision } };
+    const operations = { "google.longrunning.Operations": { GetOperation: this.#getOperation } };
+    this.#server = await serveGrpc(PACKAGE, { ...services, ...revisions, ...operations }, this.faults);
+    return this.#server;
+  }
+
+  async close(): Promise<void> {
+    for (const stored of this.#services.values()) {
+      stored.isDeleted = true;
+      stored.change.resolve();
+    }
+    this.#server?.close();
+  }
+
+  /** A service as it stands, for assertions and for changes by hand; undefined: none. */
+  stored(id: string): Message | undefined {
+    const stored = [...this.#services.values()].find((one) => one.id === id);
+    return stored && this.#view(stored);
+  }
+
+  /** A change by hand, as from the console. */
+  async edit(id: string, change: (wanted: Message) => void): Promise<void> {
+    const stored = [...this.#services.values()].find((one) => one.id === id) as Stored;
+    const service = { ...structuredClone(stored.wanted), name: stored.name };
+    change(service);
+    this.#update({ service });
+  }
+
+  #servicesApi(): Handlers {
+    return {
+      CreateService: (request) => this.#create(request),
+      GetService: ({ name }) => this.#view(this.#find(name)),
+      ListServices: (request) => this.#list(request),
+      UpdateService: (request) => this.#update(request),
+      DeleteService: (request) => this.#delete(request),
+      GetIamPolicy: ({ resource }) => this.#find(resource).policy,
+      SetIamPolicy: (request) => this.#setPolicy(request),
+    };
+  }
+
+  #find(name: string): Stored {
+    const stored = this.#services.get(name);
+    if (stored === undefined) throw new GrpcFailure("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    return stored;
+  }
+
+  #nextEtag(): string {
+    return `"${++this.#counter}"`;
+  }
+
+  #create({ parent, serviceId, service }: Message): Message {
+    checkServiceId(serviceId ?? "");
+    const name = `${parent}/services/${serviceId}`;
+    if (this.#services.has(name)) throw new GrpcFailure("ALREADY_EXISTS", `Resource '${serviceId}' already exists.`);
+    const wanted = this.#normal(service ?? {});
+    const stored: Stored = {
+      id: serviceId,
+      name,
+      uid: randomUUID(),
+      createTime: timestamp(),
+      updateTime: timestamp(),
+      etag: this.#nextEtag(),
+      generation: 1,
+      observed: 0,
+      wanted,
+      revisions: new Map(),
+      latestCreated: "",
+      latestReady: "",
+      traffic: [],
+      uri: "",
+      failure: undefined,
+      policy: { etag: Buffer.from(this.#nextEtag()), bindings: [] },
+      isDeleted: false,
+      change: Promise.withResolvers(),
+      operations: [],
+    };
+    this.#revise(stored, wanted, undefined);
+    this.#services.set(name, stored);
+    void this.#reconcile(stored);
+    return this.#operation(stored);
+  }
+
+  #update({ service, updateMask }: Message): Message {
+    const stored = this.#find(service.name);
+    // An etag that is not the newest: ABORTED (https://google.aip.dev/154; assumption that Run keeps to it).
+    if (service.etag && service.etag !== stored.etag)
+      throw new GrpcFailure("ABORTED", `Conflict for resource '${stored.id}': version '${service.etag}' was specified`);
+    const paths: string[] = updateMask?.paths ?? MUTABLE;
+    for (const path of paths)
+      if (!MUTABLE.includes(path)) throw new GrpcFailure("INVALID_ARGUMENT", `update_mask: '${path}'`);
+    const given = this.#normal(service);
+    const fields = Object.fromEntries(paths.map((path) => [fieldOf(path), given[fieldOf(path)]]));
+    const wanted = { ...stored.wanted, ...fields };
+    this.#revise(stored, wanted, stored.wanted);
+    stored.generation += 1;
+    stored.etag = this.#nextEtag();
+    stored.updateTime = timestamp();
+    this.#wake(stored);
+    return this.#operation(stored);
+  }
+
+  /** Takes what is wanted; another template makes a revision, one at most for each name. */
+  #revise(stored: Stored, wanted: Message, before: Message | undefined): void {
+    const template = wanted.template ?? {};
+    const changed = before === undefined || !isDeepStrictEqual(template, before.template);
+    // "If this field is omitted, it will be automatically generated based on the Service name": revision_template.proto.
+    const number = String(stored.revisions.size + 1).padStart(5, "0");
+    const id: string = template.revision || `${stored.id}-${number}-gen`;
+    checkService(stored.id, wanted, new Set([...stored.revisions.keys(), id]));
+    stored.wanted = wanted;
+    if (!changed) return;
+    if (stored.revisions.has(id))
+      // https://github.com/hashicorp/terraform-provider-google/issues/14569
+      throw new GrpcFailure("ALREADY_EXISTS", `Revision named '${id}' with different configuration already exists.`);
+    const createTime = timestamp();
+    stored.revisions.set(id, { id, template, createTime, state: "pending", reason: {}, starting: undefined });
+    stored.latestCreated = id;
+  }
+
+  #wake(stored: Stored): void {
+    const { resolve } = stored.change;
+    stored.change = Promise.withResolvers();
+    resolve();
+  }
+
+  #normal(service: Message): Message {
+    const normal = this.#messages.normal(SERVICE, service);
+    return Object.fromEntries(MUTABLE.map((path) => [fieldOf(path), normal[fieldOf(path)]]));
+  }
+
+  /** Brings what is to what is wanted, each time that changes: "reconciliation" in service.proto. */
+  async #reconcile(stored: Stored): Promise<void> {
+    while (!stored.isDeleted) {
+      const { generation, change } = stored;
+      const revision = stored.revisions.get(stored.latestCreated) as Revision;
+      revision.starting ??= this.#start(stored, revision);
+      await Promise.race([revision.starting, change.promise]);
+      if (stored.generation !== generation || stored.isDeleted) continue;
+      if (revision.state === "ready") stored.latestReady = revision.id;
+      stored.failure = revision.state === "failed" ? this.#revisionFailed(revision) : undefined;
+      await this.#route(stored);
+      if (stored.generation !== generation || stored.isDeleted) continue;
+      stored.observed = generation;
+      // Assumption: reports of progress are writes too, and change the etag.
+      stored.etag = this.#nextEtag();
+      this.#endOperations(stored);
+      await change.promise;
+    }
+  }
+
+  async #start(stored: Stored, revision: Revision): Promise<void> {
+    const image = this.#deps.resolveImage(revision.template.containers[0].image);
+    if (image === undefined) {
+      revision.state = "failed";
+      revision.reason = { reason: "CONTAINER_MISSING" };
+      return;
+    }
+    const listens = await this.#deps.engine.start(engineRevision(stored.id, revision, image));
+    revision.state = listens ? "ready" : "failed";
+    if (!listens) revision.reason = { revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" };
+    stored.uri ||= await this.#deps.engine.url(stored.id);
+  }
+
+  /** "If traffic is empty or not provided, defaults to 100% traffic to the latest `Ready` Revision": service.proto. */
+  async #route(stored: Stored): Promise<void> {
+    const targets: Message[] =
+      stored.wanted.traffic.length > 0 ? stored.wanted.traffic : [{ type: LATEST, percent: 100 }];
+    const routed = targets
+      .filter(({ percent }) => percent > 0)
+      .map(({ type, revision, percent }) => ({ revision: type === LATEST ? stored.latestReady : revision, percent }));
+    const allReady = routed.every(({ revision }) => stored.revisions.get(revision)?.state === "ready");
+    // What had traffic keeps it where its successor is not ready.
+    if (!allReady) return;
+    const [first] = routed;
+    if (this.#isPublic(stored)) await this.#deps.engine.serve(stored.id, first?.revision ?? "");
+    stored.traffic = routed;
+  }
+
+  /** Without `run.invoker` for everybody Run answers 403: docs/authenticating/overview. Here nothing is routed at all. */
+  #isPublic(stored: Stored): boolean {
+    const bindings: Message[] = stored.policy.bindings ?? [];
+    return bindings.some(({ role, members }) => role === "roles/run.invoker" && members?.includes("allUsers"));
+  }
+
+  async #setPolicy({ resource, policy }: Message): Promise<Message> {
+    const stored = this.#find(resource);
+    const members = (policy.bindings ?? []).flatMap((binding: Message) => binding.members ?? []);
+    if (members.includes("allUsers") && this.#deps.policies?.includes("iam.allowedPolicyMemberDomains"))
+      // https://github.com/terraform-google-modules/terraform-example-foundation/issues/1454
+      throw new GrpcFailure(
+        "FAILED_PRECONDITION",
+        "One or more users named in the policy do not belong to a permitted customer.",
+      );
+    // google/iam/v1/policy.proto, `etag`: a policy that was read before another's write is refused.
+    if (policy.etag?.length > 0 && !Buffer.from(policy.etag).equals(stored.policy.etag))
+      throw new GrpcFailure("ABORTED", "There were concurrent policy changes.");
+    stored.policy = { ...policy, etag: Buffer.from(this.#nextEtag()) };
+    const [serving] = stored.traffic;
+    if (serving !== undefined && this.#isPublic(stored)) await this.#deps.engine.serve(stored.id, serving.revision);
+    return stored.policy;
+  }
+
+  #delete({ name, etag }: Message): Message {
+    const stored = this.#find(name);
+    if (etag && etag !== stored.etag) throw new GrpcFailure("ABORTED", `Conflict for resource '${stored.id}'`);
+    stored.isDeleted = true;
+    this.#wake(stored);
+    const operation = this.#operation(stored);
+    // Assumption: the service is found until the operation has ended, and not afterwards.
+    void this.#deps.engine.remove(stored.id).then(() => {
+      this.#services.delete(name);
+      this.#endOperations(stored);
+    });
+    return operation;
+  }
+
+  #list({ parent, pageSize, pageToken }: Message): Message {
+    // "Results are sorted by creation time, descending"; "cannot be the '-' wildcard": service.proto.
+    if (parent.endsWith("/-")) throw new GrpcFailure("INVALID_ARGUMENT", "parent: a region is needed");
+    const all = [...this.#services.values()].filter((one) => one.name.startsWith(`${parent}/services/`)).reverse();
+    const from = Number(pageToken || 0);
+    const size = pageSize || DEFAULT_PAGE;
+    const services = all.slice(from, from + size).map((one) => this.#view(one));
+    return { services, nextPageToken: from + size < all.length ? String(from + size) : "" };
+  }
+
+  readonly #getRevision = ({ name }: Message): Message => {
+    const [service = ""] = name.split("/revisions/");
+    const revision = this.#find(service).revisions.get(lastPart(name));
+    if (revision === undefined) throw new GrpcFailure("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    const conditions = [this.#condition("Ready", revision)];
+    return { ...revision.template, name, service, createTime: revision.createTime, conditions };
+  };
+
+  #condition(type: string, { state, reason }: Revision): Message {
+    const states = { pending: "CONDITION_RECONCILING", ready: "CONDITION_SUCCEEDED", failed: "CONDITION_FAILED" };
+    return { type, state: states[state], ...reason };
+  }
+
+  #revisionFailed({ id, reason }: Revision): Message {
+    const message = `Revision '${id}' is not ready and cannot serve traffic.`;
+    return { type: "Ready", state: "CONDITION_FAILED", message, ...reason };
+  }
+
+  #operation(stored: Stored): Message {
+    const name = `${stored.name.split("/services/")[0]}/operations/${randomUUID()}`;
+    this.#operations.set(name, { name, done: false });
+    stored.operations.push({ name, generation: stored.generation });
+    return { name, done: false, metadata: this.#messages.any(SERVICE, this.#view(stored)) };
+  }
+
+  #endOperations(stored: Stored): void {
+    for (const { name } of stored.operations.splice(0)) {
+      // https://github.com/transparency-dev/tesseract/issues/413: "Error code 9".
+      const error = stored.failure && { code: 9, message: stored.failure.message };
+      const response = this.#messages.any(SERVICE, this.#view(stored));
+      this.#operations.set(name, { name, done: true, ...(error === undefined ? { response } : { error }) });
+    }
+  }
+
+  readonly #getOperation = ({ name }: Message): Message => {
+    const operation = this.#operations.get(name);
+    if (operation === undefined) throw new GrpcFailure("NOT_FOUND", "There is no such operation");
+    return operation;
+  };
+
+  #view(stored: Stored): Message {
+    const revision = stored.revisions.get(stored.latestCreated) as Revision;
+    const full = (id: string) => (id === "" ? "" : `${stored.name}/revisions/${id}`);
+    const reconciling = stored.observed < stored.generation;
+    const settled = stored.failure ?? { type: "Ready", state: "CONDITION_SUCCEEDED" };
+    return {
+      ...structuredClone(stored.wanted),
+      name: stored.name,
+      uid: stored.uid,
+      generation: String(stored.generation),
+      observedGeneration: String(stored.observed),
+      createTime: stored.createTime,
+      updateTime: stored.updateTime,
+      etag: stored.etag,
+      reconciling,
+      terminalCondition: reconciling ? { type: "Ready", state: "CONDITION_RECONCILING" } : settled,
+      conditions: [this.#condition("ConfigurationsReady", revision)],
+      latestCreatedRevision: full(stored.latestCreated),
+      latestReadyRevision: full(stored.latestReady),
+      trafficStatuses: stored.traffic.map(({ revision: id, percent }) => ({ type: BY_NAME, revision: id, percent })),
+      uri: stored.uri,
+    };
+  }
+}
+
+/** What an engine needs to know of a revision. */
+const engineRevision = (service: string, { id, template }: Revision, image: string): EngineRevision => {
+  const [container] = template.containers;
+  const probe = container.startupProbe;
+  const volumes = new Map<string, Message>((template.volumes ?? []).map((volume: Message) => [volume.name, volume]));
+  // Run sets these: https://docs.cloud.google.com/run/docs/container-contract#env-vars
+  const own = { K_SERVICE: service, K_REVISION: id, K_CONFIGURATION: service };
+  const declared = container.env.map(({ name, value }: Message) => [name, value ?? ""]);
+  return {
+    service,
+    revision: id,
+    image,
+    port: container.ports[0]?.containerPort ?? 8080,
+    env: { ...Object.fromEntries(declared), ...own },
+    memory: parseMemory(container.resources?.limits?.memory ?? "512Mi") ?? 0,
+    cpu: Number(container.resources?.limits?.cpu ?? 1),
+    timeout: Number(template.timeout?.seconds ?? 300),
+    concurrency: template.maxInstanceRequestConcurrency || 80,
+    maxInstances: template.scaling?.maxInstanceCount || 100,
+    sessionAffinity: template.sessionAffinity,
+    http2: container.ports[0]?.name === "h2c",
+    mounts: container.volumeMounts.flatMap(({ name, mountPath }: Message) => {
+      const gcs = volumes.get(name)?.gcs;
+      const folder = gcs?.mountOptions.find((one: string) => one.startsWith("only-dir="))?.slice("only-dir=".length);
+      const place = { path: mountPath, bucket: gcs?.bucket, readOnly: gcs?.readOnly };
+      return gcs == null ? [] : [folder === undefined ? place : { ...place, subPath: folder }];
+    }),
+    // "failureThreshold * periodSeconds": docs/configuring/healthchecks; without a probe the default one has 240 s.
+    listenMillis: 1000 * (probe == null ? 240 : probe.failureThreshold * probe.periodSeconds),
+  };
+};

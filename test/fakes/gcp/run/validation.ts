@@ -1,0 +1,111 @@
+/** What Cloud Run refuses of a service, from the comments of its protos and its documentation. */
+import { parseMemory } from "../../../../core/domain/resources.ts";
+import { GrpcFailure } from "../grpc-server.ts";
+import type { Message } from "./services.ts";
+
+const invalid = (message: string): never => {
+  throw new GrpcFailure("INVALID_ARGUMENT", message);
+};
+
+/** "It must begin with letter, and cannot end with hyphen; must contain fewer than 50 characters": service.proto. */
+export const checkServiceId = (id: string): void => {
+  if (!/^[a-z]([a-z0-9-]{0,47}[a-z0-9])?$/.test(id)) invalid(`service_id: '${id}' is no service id`);
+};
+
+/** "Cloud Run API v2 does not support [these] namespaces, and they will be rejected": service.proto. */
+const FORBIDDEN = /^(run\.googleapis\.com|cloud\.googleapis\.com|serving\.knative\.dev|autoscaling\.knative\.dev)\//;
+
+const GiB = 1024 ** 3;
+const MiB = 1024 ** 2;
+/** Most memory by CPU, and least: docs/configuring/services/cpu and .../memory-limits. */
+const sizes: Readonly<Record<string, readonly [number, number]>> = {
+  "1": [128 * MiB, 4 * GiB],
+  "2": [128 * MiB, 8 * GiB],
+  "4": [2 * GiB, 16 * GiB],
+  "6": [4 * GiB, 24 * GiB],
+  "8": [4 * GiB, 32 * GiB],
+};
+
+const checkMap = (field: string, map: Readonly<Record<string, string>> = {}): void => {
+  for (const key of Object.keys(map)) if (FORBIDDEN.test(key)) invalid(`${field}: '${key}' is reserved`);
+};
+
+/** Kubernetes' limit of all annotations together, which annotations follow (service.proto): 256 KiB. */
+const ANNOTATION_BYTES = 256 * 1024;
+
+const checkResources = ({ resources }: Message, { executionEnvironment }: Message): void => {
+  const { cpu = "1", memory: quantity = "512Mi" } = resources?.limits ?? {};
+  const range = sizes[cpu] ?? invalid(`resources.limits.cpu: '${cpu}' is not sold`);
+  const memory = parseMemory(quantity) ?? invalid("resources.limits.memory: is no quantity");
+  if (memory < range[0] || memory > range[1]) invalid(`resources.limits.memory: does not go with ${cpu} CPU`);
+  // "512 MiB for second generation": docs/configuring/services/memory-limits.
+  if (executionEnvironment === "EXECUTION_ENVIRONMENT_GEN2" && memory < 512 * MiB)
+    invalid("resources.limits.memory: the second generation has at least 512Mi");
+};
+
+const checkPorts = ({ ports = [], startupProbe: probe }: Message): void => {
+  if (ports.length > 1) invalid("ports: only a single port can be specified");
+  if (!["", "http1", "h2c"].includes(ports[0]?.name ?? "")) invalid("ports[0].name: http1 or h2c");
+  // k8s.min.proto: at most 240 s, and a period not under the timeout.
+  if (probe && (probe.periodSeconds > 240 || probe.timeoutSeconds > probe.periodSeconds))
+    invalid("startup_probe: times");
+};
+
+const checkMounts = ({ volumeMounts = [] }: Message, { volumes = [] }: Message): void => {
+  const names = volumes.map((volume: Message) => volume.name);
+  for (const { name, mountPath } of volumeMounts) {
+    if (!names.includes(name)) invalid(`volume_mounts: there is no volume '${name}'`);
+    // "Must not contain ':'": k8s.min.proto; "Disallowed paths": docs/configuring/services/cloud-storage-volume-mounts.
+    if (mountPath.includes(":") || /^\/(dev|proc|sys)(\/|$)/.test(mountPath)) invalid(`mount_path: '${mountPath}'`);
+  }
+};
+
+const checkEnvironment = ({ env = [] }: Message): void => {
+  for (const { name, value } of env) {
+    // "Reserved environment variables": docs/configuring/services/environment-variables.
+    if (name === "PORT" || /^K_(SERVICE|REVISION|CONFIGURATION)$/.test(name)) invalid(`env: '${name}' is reserved`);
+    if (Buffer.byteLength(value ?? "") > 32_768) invalid(`env: '${name}' is too long`);
+  }
+};
+
+const checkContainer = (container: Message, template: Message): void => {
+  if (!container.image) invalid("template.containers[0].image: is required");
+  checkResources(container, template);
+  checkPorts(container);
+  checkMounts(container, template);
+  checkEnvironment(container);
+};
+
+const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string>): void => {
+  if (traffic.length === 0) return;
+  const sum = traffic.reduce((total, { percent }) => total + Number(percent ?? 0), 0);
+  if (sum !== 100) invalid(`traffic: percents sum to ${sum}`);
+  for (const { type, revision } of traffic)
+    if (type === "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION" && !revisions.has(revision))
+      invalid(`traffic: there is no revision '${revision}'`);
+};
+
+/** @param revisions those that there are, with the one that this write makes */
+export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>): void => {
+  checkMap("labels", service.labels);
+  checkMap("annotations", service.annotations);
+  const bytes = Object.entries(service.annotations ?? {})
+    .flat()
+    .join("").length;
+  if (bytes > ANNOTATION_BYTES) invalid(`annotations: ${bytes} bytes`);
+  // https://cloud.google.com/resource-manager/docs/creating-managing-labels#requirements
+  for (const [key, value] of Object.entries<string>(service.labels ?? {}))
+    if (!/^[a-z][a-z0-9_-]{0,62}$/.test(key) || !/^[a-z0-9_-]{0,63}$/.test(value)) invalid(`labels: '${key}'`);
+  const template = service.template ?? invalid("template: is required");
+  const { revision } = template;
+  // https://github.com/pipe-cd/pipecd/issues/5688 has the service's own words; the prefix is Knative's.
+  if (revision && (!/^[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(revision) || !revision.startsWith(`${id}-`)))
+    invalid(`template.revision: '${revision}'`);
+  const concurrency = Number(template.maxInstanceRequestConcurrency ?? 0);
+  if (concurrency < 0 || concurrency > 1000) invalid("max_instance_request_concurrency: 0 to 1000");
+  const timeout = Number(template.timeout?.seconds ?? 300);
+  if (timeout < 0 || timeout > 3600) invalid("timeout: up to 3600 s");
+  const [container] = template.containers ?? [];
+  checkContainer(container ?? invalid("template.containers: one is required"), template);
+  checkTraffic(service.traffic ?? [], revisions);
+};
