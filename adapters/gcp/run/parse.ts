@@ -58,7 +58,10 @@ const outcomeOf = ({ at, ...outcome }: DeployNote, now: Instant): DeployOutcome 
   return { deployId: outcome.deployId, status: "ERROR", reason: "interrupted", finishedAt };
 };
 
-const momentOf = (time: RunService["createTime"]) => timestampOf(instantOfSeconds(Number(time?.seconds ?? 0)));
+const momentOf = (time: RunService["createTime"]) => {
+  const whole = instantOfSeconds(Number(time?.seconds ?? 0));
+  return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
+};
 
 /** Undefined: not one of ours. */
 export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | undefined => {

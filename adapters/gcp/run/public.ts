@@ -6,10 +6,10 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { isCallState } from "../../shared/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
+import { failureOfUnavailable } from "../failures.ts";
 import { callOptions, codeOf, type GoogleAmbient, googleCalls, grpcCodes } from "../google.ts";
 import { type Place, serviceNameOf } from "./resource-names.ts";
 import type { Patience } from "./services.ts";
-import { failureOfUnavailable } from "./writes.ts";
 
 const ROLE = "roles/run.invoker";
 const EVERYBODY = "allUsers";

@@ -11,9 +11,7 @@ import { deployReasonSchema } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { parseService, renderService } from "../../shared/service-document.ts";
-
-/** The digest of the account, on the service and on its revisions. */
-export const ACCOUNT_LABEL = "portside-account";
+import { ACCOUNT_LABEL } from "../account-label.ts";
 
 export const annotations = {
   state: "portside/state",

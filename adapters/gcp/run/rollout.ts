@@ -15,6 +15,7 @@ import { writeConflict } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { failureOfUnavailable } from "../failures.ts";
 import type { Identities } from "../identities.ts";
 import {
   failureOfConditions,
@@ -29,15 +30,7 @@ import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from
 import { memoryOf, type RunService, renderTemplate } from "./render.ts";
 import { revisionIdOf } from "./resource-names.ts";
 import type { Patience } from "./services.ts";
-import {
-  type Change,
-  failureOfUnavailable,
-  presentOf,
-  type Standing,
-  standing,
-  type WriteDeps,
-  writeConditionally,
-} from "./writes.ts";
+import { type Change, presentOf, type Standing, standing, type WriteDeps, writeConditionally } from "./writes.ts";
 
 export interface RevisionScope {
   readonly owner: RolloutRequest["template"]["owner"];

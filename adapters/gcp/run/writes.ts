@@ -15,6 +15,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { isCallState } from "../../shared/provider-call.ts";
+import { failureOfUnavailable } from "../failures.ts";
 import { codeOf, grpcCodes } from "../google.ts";
 import { etagOf, type OwnService, parseOwn } from "./parse.ts";
 import type { RunService } from "./render.ts";
@@ -55,16 +56,6 @@ export const presentOf = ({ run, own }: Standing): Present => {
   if (run === null) return { kind: "free" };
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
-};
-
-/** What an outage, or a refusal of the platform's own calls, is to a deploy. */
-export const failureOfUnavailable = (error: Unavailable): DeployFailure => {
-  const code = codeOf(error.cause);
-  if (code === grpcCodes.RESOURCE_EXHAUSTED)
-    return { reason: "quota_exceeded", message: "The platform's quota at Google Cloud is used up; try again later." };
-  if (code === grpcCodes.PERMISSION_DENIED || code === grpcCodes.UNAUTHENTICATED)
-    return { reason: "permission", message: "The platform may not do this at Google Cloud; its operator can see why." };
-  return { reason: "provider_unavailable", message: error.message };
 };
 
 /** Somebody else's note may come in between each time; more often than that is no accident. */

@@ -1,10 +1,13 @@
 /** The fakes that a rollout talks to, open, with the official clients of them. */
 import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
+import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { PassThroughClient } from "google-auth-library";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
+import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/rollout.ts";
+import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { FakeIam } from "../iam.ts";
 import { FakeObjects } from "../objects.ts";
 import { FakeRegistry } from "../registry.ts";
@@ -15,10 +18,30 @@ import { FakeRun } from "./services.ts";
 export const PROJECT = "test-project";
 export const REGION = "europe-west1";
 
+export const STAGING = "staged";
+
+export const config: GcpConfig = {
+  project: PROJECT,
+  region: REGION,
+  dataDir: "/nowhere",
+  stagingBucket: STAGING,
+  buildIdentity: `builds@${PROJECT}.iam.gserviceaccount.com`,
+  settleSeconds: 0,
+};
+
+interface MadeEngine {
+  readonly engine: RunEngine;
+  readonly build?: FakeBuildDeps["build"];
+  close(): unknown;
+}
+
 export interface WorldOptions {
-  readonly engine: (onLine: (line: RunLine) => void) => Promise<{ readonly engine: RunEngine; close(): unknown }>;
+  readonly engine: (onLine: (line: RunLine) => void) => Promise<MadeEngine>;
   readonly policies?: readonly string[];
 }
+
+// No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
+process.env.METADATA_SERVER_DETECTION = "none";
 
 export const openRunWorld = async (options: WorldOptions) => {
   const lines: RunLine[] = [];
@@ -26,6 +49,13 @@ export const openRunWorld = async (options: WorldOptions) => {
   const registry = new FakeRegistry();
   const iam = new FakeIam();
   const objects = new FakeObjects();
+  objects.addBucket(STAGING);
+  const build = new FakeBuild({
+    readObject: async (bucket, name) => objects.read(bucket, name),
+    writeObject: async (bucket, name, bytes) => objects.write(bucket, name, Buffer.from(bytes)),
+    push: (reference, image) => registry.push(reference, image),
+    build: made.build ?? (async () => ({ image: "hello" })),
+  });
   const run = new FakeRun({
     engine: made.engine,
     resolveImage: (reference) => registry.resolve(reference),
@@ -33,6 +63,7 @@ export const openRunWorld = async (options: WorldOptions) => {
   });
   const servers = {
     run: await run.open(),
+    build: await build.open(),
     registry: await registry.open(),
     iam: await iam.open(),
     objects: await objects.open(),
@@ -40,6 +71,7 @@ export const openRunWorld = async (options: WorldOptions) => {
   const clients = {
     services: new v2.ServicesClient(servers.run.clientOptions),
     revisions: new v2.RevisionsClient(servers.run.clientOptions),
+    builds: new CloudBuildClient(servers.build.clientOptions),
     registry: new ArtifactRegistryClient(servers.registry.clientOptions),
     storage: new Storage({
       projectId: PROJECT,
@@ -55,6 +87,7 @@ export const openRunWorld = async (options: WorldOptions) => {
       .map(({ log, text, json }) => ({ system: log === "varlog/system", text: text ?? JSON.stringify(json) }));
   return {
     run,
+    build,
     registry,
     iam,
     objects,
@@ -64,8 +97,14 @@ export const openRunWorld = async (options: WorldOptions) => {
     clients: clientSource(PROJECT, clients),
     close: async () => {
       await run.close();
+      build.close();
       for (const server of Object.values(servers)) server.close();
-      await Promise.all([clients.services.close(), clients.revisions.close(), clients.registry.close()]);
+      await Promise.all([
+        clients.services.close(),
+        clients.revisions.close(),
+        clients.builds.close(),
+        clients.registry.close(),
+      ]);
       await made.close();
     },
   };

@@ -1,0 +1,2 @@
+/** The label that carries the digest of the account, on whatever of Google's has labels. */
+export const ACCOUNT_LABEL = "portside-account";

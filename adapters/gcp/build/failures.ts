@@ -1,0 +1,54 @@
+/** Why a build failed, by the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { Build } from "./render.ts";
+
+const failureTypes: Readonly<Record<string, DeployFailure>> = {
+  PUSH_FAILED: { reason: "provider_unavailable", message: "The image could not be stored; deploy again." },
+  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build made no image." },
+  PUSH_NOT_AUTHORIZED: { reason: "permission", message: "The platform's builds may not store images." },
+  LOGGING_FAILURE: { reason: "provider_unavailable", message: "Cloud Build could not keep its log; deploy again." },
+  FETCH_SOURCE_FAILED: {
+    reason: "provider_unavailable",
+    message: "Cloud Build could not read the source; deploy again.",
+  },
+};
+
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
+
+const statuses: Readonly<Record<string, DeployFailure>> = {
+  INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed; deploy again." },
+  TIMEOUT: { reason: "build_timeout", message: "The build took longer than it may." },
+  EXPIRED: { reason: "build_timeout", message: "The build waited for a place for longer than it may." },
+  CANCELLED: INTERRUPTED,
+};
+
+/** What the lifecycle says where no buildpack fits: https://buildpacks.io, `detector`; it has no code of its own here. */
+const NOTHING_DETECTED = /No buildpack groups passed detection/;
+
+const stepFailed = ({ steps }: Build, tail: readonly string[]): DeployFailure => {
+  if (tail.some((line) => NOTHING_DETECTED.test(line)))
+    return {
+      reason: "no_builder",
+      message:
+        "Nothing here says how to build it. Add a Dockerfile, or what Google's buildpacks look for: package.json, requirements.txt, pyproject.toml, main.py, go.mod, pom.xml, ...",
+      logTail: tail,
+    };
+  const exitCode = steps?.find(({ status }) => status === "FAILURE")?.exitCode ?? undefined;
+  const message = exitCode ? `The build ended with exit code ${exitCode}.` : "A command of the build failed.";
+  return { reason: "build_failed", message, logTail: tail, ...(exitCode ? { exitCode } : {}) };
+};
+
+/** What the build is no more: waiting or working. */
+const running: ReadonlySet<string> = new Set(["STATUS_UNKNOWN", "PENDING", "QUEUED", "WORKING"]);
+
+export const hasEnded = ({ status }: Build): boolean => !running.has(String(status));
+
+/**
+ * Of a build that has ended; undefined where it went well.
+ * @param tail the last lines of its log
+ */
+export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFailure | undefined => {
+  const status = String(build.status);
+  if (status !== "FAILURE") return statuses[status];
+  return failureTypes[String(build.failureInfo?.type)] ?? stepFailed(build, tail);
+};

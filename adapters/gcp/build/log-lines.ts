@@ -1,0 +1,44 @@
+/** A growing text as lines: what is behind the last line end waits for the next piece. */
+import { StringDecoder } from "node:string_decoder";
+
+const TAIL = 20;
+
+export class LogLines {
+  readonly #decoder = new StringDecoder("utf8");
+  readonly #say: (line: string) => void;
+  readonly #tail: string[] = [];
+  #rest = "";
+  #bytes = 0;
+
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  /** Bytes taken so far: where the next piece begins. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The last lines, oldest first. */
+  get tail(): readonly string[] {
+    return this.#tail;
+  }
+
+  take(piece: Buffer): void {
+    this.#bytes += piece.length;
+    const lines = (this.#rest + this.#decoder.write(piece)).split(/\r?\n/);
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) this.#line(line);
+  }
+
+  end(): void {
+    if (this.#rest !== "") this.#line(this.#rest);
+    this.#rest = "";
+  }
+
+  #line(line: string): void {
+    this.#tail.push(line);
+    if (this.#tail.length > TAIL) this.#tail.shift();
+    this.#say(line);
+  }
+}

@@ -1,0 +1,63 @@
+/** The bucket that builds read from and write their logs to: https://cloud.google.com/storage/docs/json_api/v1/objects */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Source } from "../../../core/ports/source-spool.ts";
+import type { Result } from "../../../core/result.ts";
+import { err, ok } from "../../../core/result.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+import type { ClientSource } from "../clients.ts";
+
+const PATIENCE_MS = 60_000;
+
+export interface Staging {
+  /** Puts a source there, once. */
+  put(name: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>>;
+  /** What an object has from a byte on; empty where it has no more, or is not there yet. */
+  read(name: string, from: number, signal: AbortSignal): Promise<Result<Buffer, CallState | Unavailable>>;
+}
+
+const RANGE_NOT_SATISFIABLE = 416;
+
+/** The storage client's calls know no signal; whoever waits for one does not wait longer than it may. */
+const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
+};
+
+export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
+  const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
+
+  return {
+    put: async (name, source, signal) => {
+      const there = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () =>
+        abortable((await fileOf(name)).getMetadata(), signal),
+      );
+      if (there.isOk()) return ok(undefined);
+      if (!isCallState(there.error) || there.error.code !== "not_found") return err(there.error);
+      const put = await call<void>({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+        // Only where there is none: an upload of the same source at the same time has the same bytes.
+        const options = { resumable: false, preconditionOpts: { ifGenerationMatch: 0 } };
+        const sink = (await fileOf(name)).createWriteStream(options);
+        await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
+      });
+      return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
+    },
+
+    read: async (name, from, signal) => {
+      const read = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () => {
+        try {
+          const [bytes] = await abortable((await fileOf(name)).download({ start: from, validation: false }), signal);
+          return bytes;
+        } catch (error) {
+          if ((error as { code?: unknown }).code === RANGE_NOT_SATISFIABLE) return Buffer.alloc(0);
+          throw error;
+        }
+      });
+      return read.isErr() && isCallState(read.error) && read.error.code === "not_found" ? ok(Buffer.alloc(0)) : read;
+    },
+  };
+};

@@ -1,0 +1,159 @@
+/**
+ * A Cloud Build that builds with an engine: google/devtools/cloudbuild/v1/cloudbuild.proto with its comments. The source
+ * is read from the fake storage, the log is written there as it grows, the image goes to the fake registry.
+ */
+import { randomUUID } from "node:crypto";
+import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import { Faults } from "../faults.ts";
+import { GrpcFailure, type GrpcServer, messages, serveGrpc } from "../grpc-server.ts";
+import type { Message } from "../run/services.ts";
+
+const PACKAGE = "@google-cloud/cloudbuild";
+const TYPES = "google.devtools.cloudbuild.v1";
+
+export interface FakeBuildDeps {
+  readonly readObject: (bucket: string, name: string) => Promise<Uint8Array | undefined>;
+  readonly writeObject: (bucket: string, name: string, bytes: Uint8Array) => Promise<void>;
+  /** Stores an image under its reference: its digest. */
+  readonly push: (reference: string, engineImage: string) => string;
+  readonly build: (
+    archive: Uint8Array,
+    say: (line: string) => void,
+    signal: AbortSignal,
+  ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+}
+
+interface Running {
+  readonly build: Message;
+  readonly abort: AbortController;
+  readonly log: string[];
+}
+
+const ENDED = ["SUCCESS", "FAILURE", "INTERNAL_ERROR", "TIMEOUT", "CANCELLED", "EXPIRED"];
+
+const invalid = (message: string): never => {
+  throw new GrpcFailure("INVALID_ARGUMENT", message);
+};
+
+/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
+const wordsOf = ({ reason, message }: DeployFailure): string[] =>
+  reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
+
+export class FakeBuild {
+  readonly faults = new Faults();
+  /** Ends builds as this says instead of building; for failures that an engine does not have. */
+  outcome: Message | undefined;
+  readonly #deps: FakeBuildDeps;
+  readonly #builds = new Map<string, Running>();
+  readonly #messages = messages(PACKAGE);
+
+  constructor(deps: FakeBuildDeps) {
+    this.#deps = deps;
+  }
+
+  /** All that were started, oldest first. */
+  get builds(): readonly Message[] {
+    return [...this.#builds.values()].map(({ build }) => build);
+  }
+
+  async open(): Promise<GrpcServer> {
+    const handlers = {
+      CreateBuild: (request: Message) => this.#create(request),
+      GetBuild: ({ name, id }: Message) => this.#find(id || String(name).split("/").at(-1)).build,
+      ListBuilds: ({ filter }: Message) => this.#list(filter),
+      CancelBuild: ({ name, id }: Message) => this.#cancel(id || String(name).split("/").at(-1)),
+    };
+    return serveGrpc(PACKAGE, { [`${TYPES}.CloudBuild`]: handlers }, this.faults);
+  }
+
+  close(): void {
+    for (const { abort } of this.#builds.values()) abort.abort();
+  }
+
+  #find(id: string): Running {
+    const running = this.#builds.get(id);
+    if (running === undefined) throw new GrpcFailure("NOT_FOUND", "Requested entity was not found.");
+    return running;
+  }
+
+  #create({ parent, projectId, build: given }: Message): Message {
+    if (!projectId || !given) invalid("project_id and build are required");
+    if ((given.steps ?? []).length === 0) invalid("build.steps: at least one");
+    // "you must store build logs in Cloud Logging or in a user-created bucket":
+    // build/docs/securing-builds/configure-user-specified-service-accounts.
+    const { logging } = given.options ?? {};
+    if (given.serviceAccount && !given.logsBucket && logging !== "CLOUD_LOGGING_ONLY" && logging !== "NONE")
+      invalid("if 'build.service_account' is specified, the build must have a logs bucket or another kind of logging");
+    const id = randomUUID();
+    const build = this.#messages.normal(`${TYPES}.Build`, given);
+    Object.assign(build, { id, name: `${parent}/builds/${id}`, projectId, status: "QUEUED" });
+    const running: Running = { build, abort: new AbortController(), log: [] };
+    this.#builds.set(id, running);
+    void this.#run(running);
+    return {
+      name: `operations/build/${projectId}/${id}`,
+      metadata: this.#messages.any(`${TYPES}.BuildOperationMetadata`, { build }),
+    };
+  }
+
+  /** `tags="..."` of the filter's syntax: build/docs/view-build-results#filtering_build_results_using_queries. */
+  #list(filter: string): Message {
+    const tag = /^tags="([^"]+)"$/.exec(filter)?.[1];
+    if (tag === undefined) return invalid(`filter: '${filter}'`);
+    // "Builds will be sorted by create_time, descending".
+    return { builds: this.builds.filter(({ tags }) => tags.includes(tag)).reverse() };
+  }
+
+  #cancel(id: string): Message {
+    const { build, abort } = this.#find(id);
+    // Assumption: what has ended is not cancelled any more.
+    if (ENDED.includes(build.status)) throw new GrpcFailure("FAILED_PRECONDITION", "The build has finished already.");
+    build.status = "CANCELLED";
+    abort.abort();
+    return build;
+  }
+
+  async #run(running: Running): Promise<void> {
+    const { build, abort } = running;
+    const say = (line: string) => running.log.push(line);
+    const bucket = String(build.logsBucket).replace(/^gs:\/\//, "");
+    const [name = "", ...folder] = bucket.split("/");
+    const object = [...folder, `log-${build.id}.txt`].join("/");
+    const write = () =>
+      this.#deps.writeObject(name, object, Buffer.from(running.log.map((line) => `${line}\n`).join("")));
+    // Cloud Build adds to the object while it builds (STREAM_ON).
+    const timer = setInterval(() => void write(), 50);
+    build.status = "WORKING";
+    say(`starting build "${build.id}"`);
+    const end = await this.#outcome(build, say, abort.signal).catch((error: Error): Message => {
+      say(`ERROR: ${error.message}`);
+      return { status: "INTERNAL_ERROR" };
+    });
+    clearInterval(timer);
+    say(end.status === "SUCCESS" ? "DONE" : "ERROR");
+    await write();
+    if (build.status === "WORKING") Object.assign(build, end);
+  }
+
+  async #outcome(build: Message, say: (line: string) => void, signal: AbortSignal): Promise<Message> {
+    const { bucket, object } = build.source?.storageSource ?? {};
+    const archive = await this.#deps.readObject(bucket, object);
+    const failed = (type: string, more: Message = {}) => ({ status: "FAILURE", failureInfo: { type }, ...more });
+    if (archive === undefined) return failed("FETCH_SOURCE_FAILED");
+    if (this.outcome !== undefined) return this.outcome;
+    const [step] = build.steps;
+    const steps = [{ ...step, status: "FAILURE", exitCode: 1 }];
+    if (step.name.endsWith("/docker")) {
+      // No engine of containers here: an image of Docker's is not run, and so not built.
+      say("ERROR: this fake has no Docker");
+      return failed("USER_BUILD_STEP", { steps });
+    }
+    const built = await this.#deps.build(archive, say, signal);
+    if ("failure" in built) {
+      for (const line of wordsOf(built.failure)) say(line);
+      return failed("USER_BUILD_STEP", { steps });
+    }
+    const images = build.images.map((name: string) => ({ name, digest: this.#deps.push(name, built.image) }));
+    return { status: "SUCCESS", results: { images } };
+  }
+}
