@@ -2,7 +2,7 @@
  * Objects and bucket policies of Cloud Storage's JSON API, as much of it as staging sources and granting rights take:
  * https://cloud.google.com/storage/docs/json_api/v1
  */
-import { createHash } from "node:crypto";
+import { CRC32C } from "@google-cloud/storage";
 import { Faults } from "./faults.ts";
 import { type RestReply, type RestRequest, restError, serveRest } from "./rest-server.ts";
 
@@ -73,8 +73,9 @@ export class FakeObjects {
 
   #metadata(bucket: string, name: string) {
     const bytes = this.read(bucket, name) ?? Buffer.alloc(0);
-    const md5Hash = createHash("md5").update(bytes).digest("base64");
-    return { kind: "storage#object", bucket, name, size: String(bytes.length), md5Hash };
+    const checksum = new CRC32C();
+    checksum.update(bytes);
+    return { kind: "storage#object", bucket, name, size: String(bytes.length), crc32c: checksum.toString() };
   }
 
   #get([bucket = "", name = ""]: string[], { headers }: RestRequest, media: boolean): RestReply {

@@ -1,35 +1,189 @@
-/** Cloud Run as the platform, against the fake: rollouts, conditions, what survives, and how many calls it takes. */
-import { afterEach, expect, test } from "vitest";
-import { createRunPlatform } from "../../../../adapters/gcp/run/platform.ts";
-import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
-import { collect, templateFor } from "../../../contracts/support.ts";
-import { createPretendedEngine } from "../../../fakes/gcp/run/engine.ts";
-import { openRunWorld, PROJECT, REGION, type RunWorld } from "../../../fakes/gcp/run/world.ts";
+/** Cloud Run as the platform, against the fake: what it says, what survives, who loses, and how many calls it takes. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
+import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import { accountOf, nameOf, openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
 
-let world: RunWorld | undefined;
-afterEach(() => world?.close());
+let run: PretendedRun;
+beforeEach(async () => {
+  run = await openPretendedRun();
+});
+afterEach(() => run.close());
 
-test("thread", async () => {
-  world = await openRunWorld({ engine: createPretendedEngine });
-  const platform = createRunPlatform(
-    { project: PROJECT, region: REGION, settleSeconds: 0 },
-    world.clients,
-    {
-      clock: createSystemClock(),
-      ids: randomIds,
-      logger: { debug: console.log, info: console.log, warn: console.log, error: console.log },
-    },
-    { lastLines: world.lastLines },
-  );
-  const image = `${REGION}-docker.pkg.dev/${PROJECT}/portside/acct:src-1`;
-  world.registry.push(image, "hello");
-  const template = templateFor("acme" as never, "app" as never, image);
-  const t = performance.now();
-  console.log(
-    await collect(platform.rollout({ template, expected: "absent", listenDeadline: 5000 })),
-    performance.now() - t,
-  );
-  const found = (await platform.find("app" as never))._unsafeUnwrap();
-  console.log(JSON.stringify(found, null, 1), world.run.faults.log);
-  expect(found.kind).toBe("held");
+const endOf = async (events: ReturnType<PretendedRun["rollOut"]>) => (await events).at(-1);
+
+const mounting = (memory: number): Partial<ServiceTemplate> => ({
+  memory,
+  mounts: [
+    { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
+    { path: "/old", volume: "data", bucket: "vol-data", readOnly: true, subPath: "old/one" },
+  ] as unknown as ServiceTemplate["mounts"],
+});
+
+test("a service of somebody else's takes the name and is not touched", async () => {
+  const client = await run.clients("services");
+  const parent = "projects/test-project/locations/europe-west1";
+  const service = { template: { containers: [{ image: run.image() }] } };
+  await client.createService({ parent, serviceId: "theirs", service });
+  expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap().kind).toBe("reserved");
+  expect(await endOf(run.rollOut(run.template("theirs"), "absent"))).toMatchObject({
+    kind: "failed",
+    failure: { reason: "name_taken" },
+  });
+  expect(run.run.stored("theirs")?.annotations).toEqual({});
+  const removed = await run.platform.remove(nameOf("theirs"), { etag: "any", owner: accountOf("acme") });
+  expect(removed._unsafeUnwrapErr().kind).toBe("conflict");
+  expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
+});
+
+test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
+  await run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
+  await run.run.edit("app", (wanted) => {
+    wanted.annotations["example.com/team"] = "blue";
+    wanted.labels.team = "blue";
+    wanted.template.revision = "app-by-hand";
+    wanted.template.vpcAccess = { connector: "projects/p/locations/r/connectors/c" };
+    wanted.template.containers[0].env.push({ name: "BY_HAND", value: "2" });
+    wanted.template.containers.push({ name: "sidecar", image: run.image() });
+    wanted.template.volumes.push({ name: "scratch", emptyDir: { medium: "MEMORY" } });
+  });
+  await run.rollOut(run.template("app", "acme", { env: { KEPT: "3" } }), await run.expectedOf("app"));
+  const stored = run.run.stored("app");
+  const [container, sidecar] = stored?.template.containers ?? [];
+  const env = Object.fromEntries(container.env.map((one: { name: string; value: string }) => [one.name, one.value]));
+  expect(env).toEqual({ KEPT: "3", BY_HAND: "2", CRON_TOKEN: "token-of-app" });
+  expect(stored?.annotations["example.com/team"]).toBe("blue");
+  expect(stored?.labels.team).toBe("blue");
+  expect(stored?.template.vpcAccess.connector).toBe("projects/p/locations/r/connectors/c");
+  expect(sidecar.name).toBe("sidecar");
+  expect(stored?.template.volumes.map(({ name }: { name: string }) => name)).toEqual(["scratch"]);
+});
+
+test("mounts are volumes of the account's buckets, in the second generation, with rights and with a warning", async () => {
+  run.objects.addBucket("vol-data");
+  const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
+  expect(events.at(-1)?.kind).toBe("ready");
+  const said = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
+  expect(said.some((line) => line.startsWith("The service gets 512Mi of memory"))).toBe(true);
+  expect(said.some((line) => line.includes("little memory for a volume that is written"))).toBe(true);
+  const { template } = run.run.stored("app") ?? {};
+  expect(template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+  expect(template.containers[0].resources.limits.memory).toBe("512Mi");
+  expect(template.volumes).toHaveLength(2);
+  const member = `serviceAccount:${template.serviceAccount}`;
+  expect(run.objects.buckets.get("vol-data")?.policy.bindings).toEqual([
+    { role: "roles/storage.objectUser", members: [member] },
+  ]);
+  // As declared: a client that reads it and deploys it again declares the same.
+  expect((await run.serviceOf("app")).serving[0]?.template.memory).toBe(256 * 1024 ** 2);
+});
+
+test("plenty of memory, or a volume that is only read, needs no warning", async () => {
+  run.objects.addBucket("vol-data");
+  const events = await run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent");
+  expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
+});
+
+test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
+  expect(await endOf(run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent"))).toMatchObject({
+    failure: { reason: "volume_unavailable" },
+  });
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
+});
+
+test("every account's services run as an identity of the account's own", async () => {
+  await run.rollOut(run.template("one", "acme"), "absent");
+  await run.rollOut(run.template("two", "acme"), "absent");
+  await run.rollOut(run.template("three", "globex"), "absent");
+  const of = (name: string) => run.run.stored(name)?.template.serviceAccount;
+  expect(of("one")).toMatch(/^portside-[0-9a-f]{21}@test-project\.iam\.gserviceaccount\.com$/);
+  expect(of("two")).toBe(of("one"));
+  expect(of("three")).not.toBe(of("one"));
+  expect([...run.iam.accounts.keys()]).toEqual([of("one"), of("three")]);
+});
+
+test("a new identity that shows late is waited for", async () => {
+  run.iam.looksUntilVisible = 3;
+  expect((await endOf(run.rollOut(run.template("app"), "absent")))?.kind).toBe("ready");
+});
+
+test("the container that exited is told from one that was silent, with its last lines", async () => {
+  const crash = { image: run.image("exits:7") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", crash), "absent"))).toMatchObject({
+    failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
+  });
+  const ended = { image: run.image("exits:0") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", ended), await run.expectedOf("app")))).toMatchObject({
+    failure: { reason: "exited", exitCode: 0 },
+  });
+  const silent = { image: run.image("silent") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", silent), await run.expectedOf("app")))).toMatchObject({
+    failure: { reason: "did_not_listen" },
+  });
+});
+
+test("where the organisation forbids public services the rollout says so and nothing serves", async () => {
+  await run.close();
+  run = await openPretendedRun({ policies: ["iam.allowedPolicyMemberDomains"] });
+  const end = await endOf(run.rollOut(run.template("app"), "absent"));
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
+  expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");
+  expect(await run.serviceOf("app")).toMatchObject({ serving: [], rollingOut: null });
+});
+
+test("nothing reaches a first revision before it may serve", async () => {
+  let early: string | undefined = "not asked";
+  const { serving } = run.made as unknown as { serving: ReadonlyMap<string, string> };
+  const mayServe = async () => {
+    early = serving.get("app");
+    return undefined;
+  };
+  await run.rollOut(run.template("app"), "absent", { mayServe });
+  expect(early).toBeUndefined();
+  expect(serving.get("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
+});
+
+test("a rollout whose control plane is gone is over after its time", async () => {
+  const ready = await endOf(run.rollOut(run.template("app"), "absent"));
+  const expected = await run.expectedOf("app");
+  // It never comes back from the question.
+  const gone = Promise.withResolvers<never>();
+  const asked = Promise.withResolvers<void>();
+  const mayServe = () => {
+    asked.resolve();
+    return gone.promise;
+  };
+  void run.rollOut(run.template("app", "acme", { timeout: 31 }), expected, { mayServe });
+  await asked.promise;
+  expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
+  await run.clock.sleep(10 * 60_000);
+  const after = await run.serviceOf("app");
+  expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
+  const again = run.rollOut(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
+  expect((await endOf(again))?.kind).toBe("ready");
+});
+
+test("a note that says a deploy runs is over when no deploy can run that long", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
+  (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
+  expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
+  await run.clock.sleep(3 * 60 * 60_000);
+  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({
+    deployId: "d1",
+    status: "ERROR",
+    reason: "interrupted",
+  });
+});
+
+test("a list is one page call for a hundred services, whoever owns them", async () => {
+  const client = await run.clients("services");
+  const parent = "projects/test-project/locations/europe-west1";
+  const service = { template: { containers: [{ image: run.image() }] } };
+  for (let index = 0; index < 250; index++) await client.createService({ parent, serviceId: `s${index}`, service });
+  for (const name of ["b-app", "a-app"]) await run.rollOut(run.template(name), "absent");
+  run.run.faults.clear();
+  const listed = (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
+  expect(listed.map(({ name }) => name)).toEqual(["a-app", "b-app"]);
+  expect(run.run.faults.log).toEqual(Array.from({ length: 3 }, () => "Services.ListServices"));
 });

@@ -37,6 +37,7 @@ export interface LocalEngine {
 interface Held {
   readonly spec: EngineRevision;
   readonly mayServe: PromiseWithResolvers<DeployFailure | undefined>;
+  readonly abort: AbortController;
   readonly ended: Promise<void>;
 }
 
@@ -111,6 +112,8 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
     const one = held.get(service);
     held.delete(service);
     one?.mayServe.resolve(answer);
+    // One that still starts is not waited for.
+    if (answer !== undefined) one?.abort.abort();
     await one?.ended;
   };
 
@@ -122,6 +125,7 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
     const expected = found.kind === "held" ? { etag: found.service.etag, owner: OWNER } : ("absent" as const);
     const listens = Promise.withResolvers<boolean>();
     const mayServe = Promise.withResolvers<DeployFailure | undefined>();
+    const abort = new AbortController();
     const request = {
       template: templateOf(spec),
       expected,
@@ -132,7 +136,7 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
       },
     };
     const follow = async (): Promise<void> => {
-      for await (const event of services.rollout(request)) {
+      for await (const event of services.rollout(request, { signal: abort.signal })) {
         if (event.kind === "progress") {
           const local = /^Starting revision (\S+)/.exec(event.message)?.[1];
           if (local !== undefined) names.set(local, revision);
@@ -143,7 +147,7 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
       }
       listens.resolve(false);
     };
-    held.set(service, { spec, mayServe, ended: follow() });
+    held.set(service, { spec, mayServe, abort, ended: follow() });
     return listens.promise;
   };
 

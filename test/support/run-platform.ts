@@ -1,0 +1,68 @@
+/** Cloud Run as the platform over a fake whose services are pretended, and the steps that its tests take. */
+import { createRunPlatform } from "../../adapters/gcp/run/platform.ts";
+import { randomIds } from "../../adapters/shared/system.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import type { Expected } from "../../core/domain/deploy-plan.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { Clock } from "../../core/ports/system.ts";
+import { collect, templateFor } from "../contracts/support.ts";
+import { createPretendedEngine } from "../fakes/gcp/run/engine.ts";
+import { config, openRunWorld, PROJECT, REGION, type WorldOptions } from "../fakes/gcp/run/world.ts";
+import { createLeapingClock } from "./leaping-clock.ts";
+import { keepingLogger } from "./silent-logger.ts";
+
+export const nameOf = (text: string) => text as DeploymentName;
+export const accountOf = (text: string) => text as AccountId;
+
+export const openPretendedRun = async (options: Partial<WorldOptions> = {}, clock: Clock = createLeapingClock()) => {
+  const world = await openRunWorld({ engine: createPretendedEngine, ...options });
+  const { logger, said } = keepingLogger();
+  const replica = (): ServicePlatform => {
+    const needs = { lastLines: world.lastLines };
+    // A pause of nothing would let a loop of repeats never pass its deadline.
+    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
+    return createRunPlatform(config, world.clients, ambient, needs);
+  };
+  const image = (engineImage = "hello") => {
+    const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
+    world.registry.push(reference, engineImage);
+    return reference;
+  };
+  const platform = replica();
+  const rollOut = async (
+    template: ServiceTemplate,
+    expected: Expected,
+    more: Partial<RolloutRequest> & { signal?: AbortSignal; by?: ServicePlatform } = {},
+  ): Promise<RolloutEvent[]> => {
+    const { signal, by = platform, ...rest } = more;
+    const request = { template, expected, listenDeadline: 60_000, ...rest };
+    return collect(by.rollout(request, signal === undefined ? {} : { signal }));
+  };
+  const serviceOf = async (name: string): Promise<Service> => {
+    const state = (await platform.find(nameOf(name)))._unsafeUnwrap();
+    if (state.kind !== "held") throw new Error(`'${name}' is ${state.kind}`);
+    return state.service;
+  };
+  return {
+    ...world,
+    said,
+    clock,
+    platform,
+    replica,
+    image,
+    rollOut,
+    serviceOf,
+    template: (name: string, owner = "acme", more: Partial<ServiceTemplate> = {}): ServiceTemplate => ({
+      ...templateFor(accountOf(owner), nameOf(name), image()),
+      ...more,
+    }),
+    expectedOf: async (name: string) => {
+      const { etag, owner } = await serviceOf(name);
+      return { etag, owner };
+    },
+  };
+};
+
+export type PretendedRun = Awaited<ReturnType<typeof openPretendedRun>>;
