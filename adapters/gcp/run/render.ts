@@ -23,8 +23,11 @@ const CRON_TOKEN = "CRON_TOKEN";
 /** https://docs.cloud.google.com/run/docs/configuring/services/memory-limits: the second generation's least. */
 export const GEN2_MEMORY = 512 * MiB;
 
-/** A startup probe's longest: https://docs.cloud.google.com/run/docs/configuring/healthchecks */
-const PROBE_SECONDS = { min: 1, max: 240 };
+/**
+ * A startup probe's bounds: a period of 240 s (k8s.min.proto), and "`failureThreshold` * `periodSeconds` [...] can't
+ * exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+ */
+const PROBE = { period: 240, total: 600 };
 
 export interface RevisionNeeds {
   /** E-mail of the account's runtime identity. */
@@ -67,8 +70,13 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
   return [...env.map(([name = "", value = ""]) => ({ name, value })), ...byHand];
 };
 
-const seconds = (millis: number): number =>
-  Math.min(Math.max(Math.ceil(millis / 1000), PROBE_SECONDS.min), PROBE_SECONDS.max);
+/** Few long tries, as Run's own default probe is one: a port that is refused is tried again until the time is over. */
+const probeOf = ({ port }: ServiceTemplate, listenDeadline: number): NonNullable<Container["startupProbe"]> => {
+  const seconds = Math.min(Math.max(Math.ceil(listenDeadline / 1000), 1), PROBE.total);
+  const failureThreshold = Math.ceil(seconds / PROBE.period);
+  const periodSeconds = Math.ceil(seconds / failureThreshold);
+  return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
+};
 
 const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironment"] | undefined => {
   if (template.mounts.length > 0) return "EXECUTION_ENVIRONMENT_GEN2";
@@ -88,7 +96,6 @@ export const renderTemplate = (
 ): RunTemplate => {
   const [container, ...sidecars] = present.containers ?? [];
   const { volumes, volumeMounts } = volumesOf(template.mounts);
-  const probe = seconds(listenDeadline);
   const generation = generationOf(template);
   return {
     ...present,
@@ -117,13 +124,7 @@ export const renderTemplate = (
           cpuIdle: true,
         },
         ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
-        // One long try, as Run's own default probe: a port that is refused is tried again until the time is over.
-        startupProbe: {
-          tcpSocket: { port: template.port },
-          timeoutSeconds: probe,
-          periodSeconds: probe,
-          failureThreshold: 1,
-        },
+        startupProbe: probeOf(template, listenDeadline),
         volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
       },
       ...sidecars,

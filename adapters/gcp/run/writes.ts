@@ -60,6 +60,7 @@ export const presentOf = ({ run, own }: Standing): Present => {
 
 /** Somebody else's note may come in between each time; more often than that is no accident. */
 const TRIES = 20;
+const PAUSE_MS = 50;
 
 const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFailure => {
   logger.error("Cloud Run does not take a service", { name, error });
@@ -86,6 +87,8 @@ export const writeConditionally = async (
   patience: Patience = {},
 ): Promise<Result<string, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
+    // The second look follows at once; who meets others more often gives way.
+    if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, patience.signal);
     const seen = await standing(deps, name, patience);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
     const { run, own } = seen.value;

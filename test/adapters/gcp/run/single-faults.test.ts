@@ -11,6 +11,8 @@ let run: PretendedRun;
 beforeAll(async () => {
   run = await openPretendedRun();
   run.objects.addBucket("vol-data");
+  // An account has an identity, and there are more accounts here than a project has by default.
+  run.iam.most = 10_000;
 });
 afterAll(() => run.close());
 

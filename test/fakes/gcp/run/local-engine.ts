@@ -18,8 +18,8 @@ const OWNER = "fake-run" as AccountId;
 
 export interface LocalEngineOptions {
   readonly onLine: (line: RunLine) => void;
-  /** The folder in which a bucket's objects are files; absent: an empty one. */
-  readonly bucketFolder?: (bucket: string) => string;
+  /** The folder in which every bucket is a folder, and its objects are files; absent: a temporary one. */
+  readonly buckets?: string;
   readonly runner?: "bubblewrap" | "process";
 }
 
@@ -70,7 +70,7 @@ const systemWords = ({ reason, exitCode }: DeployFailure): string | undefined =>
   return reason === "crashed" ? "Container terminated on signal 9." : undefined;
 };
 
-export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalEngineOptions): Promise<LocalEngine> => {
+export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngineOptions): Promise<LocalEngine> => {
   const dataDir = await mkdtemp(join(tmpdir(), "portside-fake-run-"));
   const limits = { instancesPerAccount: 1000, drainSeconds: 1, graceSeconds: 1 };
   const local = await createLocalProvider({ dataDir, ingressPort: 0, ...limits, ...(runner && { runner }) });
@@ -98,15 +98,12 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
     return push(entry);
   };
 
-  const folderFor = async (bucket: string): Promise<void> => {
-    const under = join(dataDir, "storage", "volumes");
-    await mkdir(under, { recursive: true });
-    const given = bucketFolder?.(bucket);
-    if (given === undefined) return void (await mkdir(join(under, bucket), { recursive: true }));
-    await symlink(given, join(under, bucket)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "EEXIST") throw error;
-    });
-  };
+  // Once it has started, because a start sweeps what it does not know. A mount follows no link, but this is above them.
+  const volumes = join(dataDir, "storage", "volumes");
+  if (buckets !== undefined) {
+    await rm(volumes, { recursive: true, force: true });
+    await symlink(buckets, volumes);
+  }
 
   const release = async (service: string, answer: DeployFailure | undefined): Promise<void> => {
     const one = held.get(service);
@@ -120,7 +117,7 @@ export const createLocalEngine = async ({ onLine, bucketFolder, runner }: LocalE
   const start = async (spec: EngineRevision): Promise<boolean> => {
     const { service, revision } = spec;
     await release(service, { reason: "superseded", message: "Another revision is newer." });
-    for (const { bucket } of spec.mounts) await folderFor(bucket);
+    for (const { bucket } of spec.mounts) await mkdir(join(volumes, bucket), { recursive: true });
     const found = (await services.find(service as DeploymentName))._unsafeUnwrap();
     const expected = found.kind === "held" ? { etag: found.service.etag, owner: OWNER } : ("absent" as const);
     const listens = Promise.withResolvers<boolean>();

@@ -396,15 +396,14 @@ const engineRevision = (service: string, { id, template }: Revision, image: stri
   const [container] = template.containers;
   const probe = container.startupProbe;
   const volumes = new Map<string, Message>((template.volumes ?? []).map((volume: Message) => [volume.name, volume]));
-  // Run sets these: https://docs.cloud.google.com/run/docs/container-contract#env-vars
-  const own = { K_SERVICE: service, K_REVISION: id, K_CONFIGURATION: service };
   const declared = container.env.map(({ name, value }: Message) => [name, value ?? ""]);
   return {
     service,
     revision: id,
     image,
     port: container.ports[0]?.containerPort ?? 8080,
-    env: { ...Object.fromEntries(declared), ...own },
+    // Run adds K_SERVICE, K_REVISION and K_CONFIGURATION (docs/container-contract#env-vars); an engine adds its own.
+    env: Object.fromEntries(declared),
     memory: parseMemory(container.resources?.limits?.memory ?? "512Mi") ?? 0,
     cpu: Number(container.resources?.limits?.cpu ?? 1),
     timeout: Number(template.timeout?.seconds ?? 300),

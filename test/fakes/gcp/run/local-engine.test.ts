@@ -1,0 +1,102 @@
+/** The engine of the fake Cloud Run really runs: what a revision sees, says, and who may call it. */
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { v2 } from "@google-cloud/run";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { nodeContractSources } from "../../../support/contract-sources.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { createLocalEngine, type LocalEngine } from "./local-engine.ts";
+import { openRunWorld, PROJECT, REGION, type RunWorld } from "./world.ts";
+
+const parent = `projects/${PROJECT}/locations/${REGION}`;
+
+let world: RunWorld;
+let engine: LocalEngine;
+let client: v2.ServicesClient;
+let buckets: string;
+beforeAll(async () => {
+  buckets = await mkdtemp(join(tmpdir(), "portside-buckets-"));
+  world = await openRunWorld({
+    engine: async (onLine) => {
+      engine = await createLocalEngine({ onLine, buckets });
+      return engine;
+    },
+  });
+  client = await world.clients("services");
+}, 30_000);
+afterAll(async () => {
+  await world.close();
+  await rm(buckets, { recursive: true, force: true });
+}, 30_000);
+
+const imageOf = async (tag: string, archive: Uint8Array): Promise<string> => {
+  const built = await engine.build(archive, () => undefined, new AbortController().signal);
+  if ("failure" in built) throw new Error(built.failure.message);
+  const reference = `${REGION}-docker.pkg.dev/${PROJECT}/r/app:${tag}`;
+  world.registry.push(reference, built.image);
+  return reference;
+};
+
+const open = async (id: string) => {
+  const resource = `${parent}/services/${id}`;
+  const bindings = [{ role: "roles/run.invoker", members: ["allUsers"] }];
+  await client.setIamPolicy({ resource, policy: { bindings } });
+};
+
+const created = async (serviceId: string, service: Parameters<typeof client.createService>[0] & object) => {
+  const [operation] = await client.createService({ parent, serviceId, ...service });
+  await operation.promise();
+  const [done] = await client.getService({ name: `${parent}/services/${serviceId}` });
+  return done.uri ?? "";
+};
+
+const textAt = async (url: string): Promise<string> => {
+  const answer = await fetch(url, { headers: { connection: "close" } });
+  return answer.ok ? answer.text() : `status ${answer.status}`;
+};
+
+test("a revision sees its bucket as a folder, both ways, and who it is", async () => {
+  await mkdir(join(buckets, "vol"), { recursive: true });
+  await writeFile(join(buckets, "vol", "seen.txt"), "from the bucket");
+  const mounted = {
+    volumeMounts: [{ name: "v", mountPath: "/data" }],
+    env: [{ name: "GREETING", value: "grüß dich" }],
+  };
+  const image = await imageOf("files", nodeContractSources.files());
+  const volumes = [{ name: "v", gcs: { bucket: "vol" } }];
+  const service = { template: { revision: "files-one", containers: [{ image, ...mounted }], volumes } };
+  const url = await created("files", { service });
+  await open("files");
+  expect(await textAt(`${url}/?path=/data/seen.txt`)).toBe("from the bucket");
+  await fetch(`${url}/?path=/data/written.txt`, { method: "PUT", body: "from the service" });
+  expect(await readFile(join(buckets, "vol", "written.txt"), "utf8")).toBe("from the service");
+  expect(await textAt(`${url}/env?name=GREETING`)).toBe("grüß dich");
+  expect(await textAt(`${url}/env?name=K_SERVICE`)).toBe("files");
+});
+
+test("nobody reaches a service that is not public", async () => {
+  const image = await imageOf("private", nodeContractSources.hello("for some"));
+  const url = await created("private", { service: { template: { containers: [{ image }] } } });
+  expect(await textAt(url).catch(() => "no connection")).not.toBe("for some");
+  await open("private");
+  expect(await textAt(url)).toBe("for some");
+});
+
+test("what a revision says, and how it ends, are lines of its log", async () => {
+  const image = await imageOf("leaving", nodeContractSources.exits(7));
+  const revision = "leaving-one";
+  await expect(created("leaving", { service: { template: { revision, containers: [{ image }] } } })).rejects.toThrow();
+  const said = () => world.lines.filter((line) => line.revision === revision).map(({ log, text }) => `${log}: ${text}`);
+  await eventually(() => expect(said()).toContain("stdout: leaving"));
+  expect(said()).toContain("varlog/system: Container called exit(7).");
+});
+
+test("requests are lines, too", async () => {
+  const image = await imageOf("asked", nodeContractSources.hello("asked"));
+  const url = await created("asked", { service: { template: { revision: "asked-one", containers: [{ image }] } } });
+  await open("asked");
+  await textAt(url);
+  const request = () => world.lines.find((line) => line.service === "asked" && line.log === "requests");
+  await eventually(() => expect(request()).toMatchObject({ revision: "asked-one", http: { status: 200 } }));
+});

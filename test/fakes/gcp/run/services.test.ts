@@ -1,0 +1,173 @@
+/** The fake Cloud Run, as Google's own client sees it. */
+
+import type { v2 } from "@google-cloud/run";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPretendedEngine } from "./engine.ts";
+import { openRunWorld, PROJECT, REGION, type RunWorld } from "./world.ts";
+
+const parent = `projects/${PROJECT}/locations/${REGION}`;
+const IMAGE = `${REGION}-docker.pkg.dev/${PROJECT}/r/hello:1`;
+
+let world: RunWorld;
+let client: v2.ServicesClient;
+beforeAll(async () => {
+  world = await openRunWorld({ engine: createPretendedEngine });
+  world.registry.push(IMAGE, "hello");
+  client = await world.clients("services");
+});
+afterAll(() => world.close());
+
+const container = (more: object = {}) => ({ image: IMAGE, ...more });
+const service = (more: object = {}, box: object = {}) => ({ template: { containers: [container(box)] }, ...more });
+const code = async (work: Promise<unknown>): Promise<number> =>
+  work.then(
+    () => 0,
+    (error: { code: number }) => error.code,
+  );
+const made = async (serviceId: string, given = service()) => {
+  const [operation] = await client.createService({ parent, serviceId, service: given });
+  await operation.promise();
+  const [done] = await client.getService({ name: `${parent}/services/${serviceId}` });
+  return done;
+};
+
+/** Updates, and the service when that is through. */
+const updated = async (given: Parameters<typeof client.updateService>[0] & object) => {
+  const [operation] = await client.updateService(given);
+  await operation.promise();
+  const [done] = await client.getService({ name: given.service?.name ?? "" });
+  return done;
+};
+
+test("creates by a long-running operation, and is then ready with all traffic", async () => {
+  const done = await made("one");
+  expect(done).toMatchObject({
+    name: `${parent}/services/one`,
+    generation: "1",
+    observedGeneration: "1",
+    reconciling: false,
+    terminalCondition: { state: "CONDITION_SUCCEEDED" },
+    trafficStatuses: [{ percent: 100 }],
+  });
+  expect(done.latestReadyRevision).toBe(done.latestCreatedRevision);
+  expect(done.uri).toMatch(/^http/);
+});
+
+test("answers ALREADY_EXISTS, NOT_FOUND and ABORTED", async () => {
+  const done = await made("two");
+  expect(await code(client.createService({ parent, serviceId: "two", service: service() }))).toBe(6);
+  expect(await code(client.getService({ name: `${parent}/services/none` }))).toBe(5);
+  expect(await code(client.updateService({ service: { ...service(), name: `${parent}/services/none` } }))).toBe(5);
+  expect(await code(client.updateService({ service: { ...done, etag: '"0"' } }))).toBe(10);
+  expect(await code(client.deleteService({ name: done.name ?? "", etag: '"0"' }))).toBe(10);
+});
+
+test("changes what the mask names, and no more", async () => {
+  const done = await made("three", service({ labels: { kept: "1" }, annotations: { old: "1" } }));
+  const changed = { name: done.name ?? "", labels: {}, annotations: { new: "1" } };
+  const after = await updated({ service: changed, updateMask: { paths: ["annotations"] } });
+  expect(after).toMatchObject({ labels: { kept: "1" }, annotations: { new: "1" }, generation: "2" });
+  expect(after.annotations).not.toHaveProperty("old");
+  // The template is what it was, and so is its revision.
+  expect(after.latestCreatedRevision).toBe(done.latestCreatedRevision);
+  expect(after.etag).not.toBe(done.etag);
+});
+
+test("makes a revision of another template, and none twice under one name", async () => {
+  const done = await made("four");
+  const next = { ...done, template: { ...done.template, revision: "four-b", sessionAffinity: true } };
+  const after = await updated({ service: next });
+  expect(after.latestCreatedRevision).toBe(`${done.name}/revisions/four-b`);
+  const again = { ...after, template: { ...after.template, sessionAffinity: false } };
+  expect(await code(client.updateService({ service: again }))).toBe(6);
+});
+
+test("keeps traffic where it was pinned while a new revision becomes ready", async () => {
+  const done = await made("five");
+  const old = done.latestReadyRevision?.split("/").at(-1) ?? "";
+  const traffic = [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION" as const, revision: old, percent: 100 }];
+  const next = { ...done, traffic, template: { ...done.template, revision: "five-b", sessionAffinity: true } };
+  const after = await updated({ service: next });
+  expect(after.trafficStatuses).toMatchObject([{ revision: old, percent: 100 }]);
+  expect(after.latestReadyRevision).toBe(`${done.name}/revisions/five-b`);
+});
+
+test("an image that is not there fails the operation, the service and the revision, with a code", async () => {
+  const [operation] = await client.createService({
+    parent,
+    serviceId: "six",
+    service: service({}, { image: `${IMAGE}x` }),
+  });
+  expect(await code(operation.promise())).toBe(9);
+  const [failed] = await client.getService({ name: `${parent}/services/six` });
+  expect(failed.terminalCondition).toMatchObject({ state: "CONDITION_FAILED", reason: "CONTAINER_MISSING" });
+  const revisions = await world.clients("revisions");
+  const [revision] = await revisions.getRevision({ name: failed.latestCreatedRevision ?? "" });
+  expect(revision.conditions).toMatchObject([
+    { type: "Ready", state: "CONDITION_FAILED", reason: "CONTAINER_MISSING" },
+  ]);
+});
+
+test("forgets what is deleted", async () => {
+  const done = await made("seven");
+  const [operation] = await client.deleteService({ name: done.name ?? "" });
+  await operation.promise();
+  expect(await code(client.getService({ name: done.name ?? "" }))).toBe(5);
+});
+
+test("lists by page, newest first", async () => {
+  const elsewhere = "projects/other/locations/r";
+  for (const id of ["a", "b", "c"])
+    await client.createService({ parent: elsewhere, serviceId: id, service: service() });
+  const page = async (pageToken: string) => {
+    const request = { parent: elsewhere, pageSize: 2, pageToken };
+    const [found, , answer] = await client.listServices(request, { autoPaginate: false });
+    return { ids: found.map(({ name }) => name?.at(-1)), next: answer?.nextPageToken };
+  };
+  const first = await page("");
+  expect(first.ids).toEqual(["c", "b"]);
+  expect(await page(first.next ?? "")).toEqual({ ids: ["a"], next: "" });
+});
+
+test.each([
+  ["an id that ends in a hyphen", "bad-", service()],
+  ["an id of 50 characters", "a".repeat(50), service()],
+  ["no container", "x", { template: {} }],
+  ["no image", "x", service({}, { image: "" })],
+  ["three CPUs", "x", service({}, { resources: { limits: { cpu: "3", memory: "4Gi" } } })],
+  ["8Gi for one CPU and a bit", "x", service({}, { resources: { limits: { cpu: "1", memory: "5Gi" } } })],
+  ["a mount of no volume", "x", service({}, { volumeMounts: [{ name: "v", mountPath: "/v" }] })],
+  ["a reserved variable", "x", service({}, { env: [{ name: "PORT", value: "1" }] })],
+  ["Google's own annotations", "x", service({ annotations: { "run.googleapis.com/x": "1" } })],
+  ["a label with capitals", "x", service({ labels: { Team: "x" } })],
+  ["annotations of more than 256 KiB", "x", service({ annotations: { a: "x".repeat(300_000) } })],
+  ["a revision of another service's name", "x", { template: { revision: "y-1", containers: [container()] } }],
+  ["traffic of 90 %", "x", service({ traffic: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST", percent: 90 }] })],
+])("refuses %s", async (_, serviceId, given) => {
+  expect(await code(client.createService({ parent, serviceId, service: given as never }))).toBe(3);
+});
+
+test("policies have etags", async () => {
+  const done = await made("eight");
+  const resource = done.name ?? "";
+  const [policy] = await client.getIamPolicy({ resource });
+  const open = { ...policy, bindings: [{ role: "roles/run.invoker", members: ["allUsers"] }] };
+  await client.setIamPolicy({ resource, policy: open });
+  expect(await code(client.setIamPolicy({ resource, policy: open }) as Promise<unknown>)).toBe(10);
+});
+
+test("fails as it is told: before the act, or after it with the answer lost", async () => {
+  const options = { retry: null };
+  for (const [kind, expected] of [
+    ["unavailable", 14],
+    ["permission_denied", 7],
+    ["resource_exhausted", 8],
+  ] as const) {
+    world.run.faults.inject({ method: "Services.CreateService", nth: 1, kind });
+    expect(await code(client.createService({ parent, serviceId: "nine", service: service() }, options))).toBe(expected);
+    expect(world.run.stored("nine")).toBeUndefined();
+  }
+  world.run.faults.inject({ method: "Services.CreateService", nth: 1, kind: "reply_lost" });
+  expect(await code(client.createService({ parent, serviceId: "nine", service: service() }, options))).toBe(14);
+  expect(world.run.stored("nine")).toBeDefined();
+});
