@@ -102,3 +102,23 @@ test("a delete that comes in between ends the deploy with deleted, and nothing c
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
 });
+
+test("what somebody sets by hand between a rollout's look and its write is not undone", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const client = await run.clients("services");
+  const update = client.updateService.bind(client);
+  let edits = 0;
+  const meddling = async (...args: Parameters<typeof update>) => {
+    if (edits < 2) {
+      edits += 1;
+      await run.run.edit("app", (wanted) => {
+        wanted.annotations[`example.com/edit-${edits}`] = "1";
+      });
+    }
+    return update(...args);
+  };
+  Object.assign(client, { updateService: meddling });
+  const end = (await run.rollOut(run.template("app", "acme", { timeout: 44 }), await run.expectedOf("app"))).at(-1);
+  expect(end?.kind).toBe("ready");
+  expect(run.run.stored("app")?.annotations).toMatchObject({ "example.com/edit-1": "1", "example.com/edit-2": "1" });
+});
