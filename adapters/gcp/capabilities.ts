@@ -1,8 +1,11 @@
 /** What this provider can do, in words: Cloud Run's sizes and limits, and what the other services of Google Cloud add. */
-import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
+import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
 import { GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+import { gcpSqlQueries, sqlLagSeconds } from "./bigquery/index.ts";
 import type { GcpConfig } from "./config.ts";
+import { gcpLogCapabilities } from "./logging/capabilities.ts";
+import { gcpCron } from "./scheduler/capabilities.ts";
 
 /**
  * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits; less than a CPU is not offered,
@@ -16,15 +19,7 @@ export const cloudRunSizes: ResourceCatalogue = [
   { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
 ];
 
-/** What depends on how the provider is configured, said by the parts that know. */
-export interface GcpFeatures {
-  readonly sql: Feature;
-  readonly sqlLagSeconds: number;
-  readonly settleSeconds: number;
-  readonly retentionDays: number;
-}
-
-export const gcpCapabilities = (config: Pick<GcpConfig, "region">, features: GcpFeatures): Capabilities => ({
+export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   provider: "gcp",
   region: config.region,
   runs: offered(),
@@ -52,19 +47,15 @@ export const gcpCapabilities = (config: Pick<GcpConfig, "region">, features: Gcp
     read_only: offered(),
     flatNamespace: true,
     casePreserving: true,
+    conditional_uploads: missing(
+      "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
+    ),
     // The time to live of gcsfuse's stat cache on Run: .../configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,
   },
   source_object: offered(),
-  // A fire lasts as long as Scheduler waits: attempt_deadline of google/cloud/scheduler/v1/job.proto.
-  cron: { schedules: offered(), max_seconds: 1800 },
-  logs: {
-    newest: offered(),
-    since: offered(),
-    query: offered(),
-    settle_seconds: features.settleSeconds,
-    retention_days: features.retentionDays,
-  },
-  sql: { queries: features.sql, lag_seconds: features.sqlLagSeconds },
+  cron: gcpCron,
+  logs: gcpLogCapabilities(config),
+  sql: { queries: gcpSqlQueries(config), lag_seconds: sqlLagSeconds },
   subscription: offered(),
 });

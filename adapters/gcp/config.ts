@@ -2,11 +2,9 @@
 import { z } from "zod";
 import { GiB } from "../../core/domain/limits.ts";
 import type { GcpClients } from "./clients.ts";
+import { identityProblem, serviceAccountOf } from "./service-accounts.ts";
 
 const text = z.string().min(1);
-
-/** Identities that Google makes by itself, with more rights than a build should have. */
-const defaultIdentity = /^(?:\d+-compute@developer|\d+@cloudbuild|[^@]+@appspot)\.gserviceaccount\.com$/;
 
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("The project's id on Google Cloud."),
@@ -19,7 +17,10 @@ export const gcpConfigSchema = z.strictObject({
     .optional()
     .describe("The bucket that sources are built from (default: PROJECT-portside-sources)."),
   buildIdentity: text
-    .refine((email) => !defaultIdentity.test(email), "a default identity has more rights than a build should have")
+    .check(({ value, issues }) => {
+      const message = identityProblem(value);
+      if (message !== undefined) issues.push({ code: "custom", message, input: value });
+    })
     .optional()
     .describe("The service account that builds (default: portside-build@PROJECT.iam.gserviceaccount.com)."),
   settleSeconds: z
@@ -67,7 +68,7 @@ export const gcpConfigOf = ({ clients: _clients, ...input }: GcpConfigInput): Gc
   const { project } = given;
   return {
     ...given,
-    stagingBucket: given.stagingBucket ?? `${project}-portside-sources`,
-    buildIdentity: given.buildIdentity ?? `portside-build@${project}.iam.gserviceaccount.com`,
+    stagingBucket: given.stagingBucket ?? `${project.replaceAll(/[:.]/g, "-")}-portside-sources`,
+    buildIdentity: given.buildIdentity ?? serviceAccountOf(project, "portside-build"),
   };
 };

@@ -10,33 +10,7 @@ import { accountDigest } from "../shared/account-digest.ts";
 import { isCallState } from "../shared/provider-call.ts";
 import type { ClientSource } from "./clients.ts";
 import { type GoogleAmbient, googleCalls } from "./google.ts";
-
-/** Google's own identities, which many other things of a project share: nothing of ours runs or builds as one. */
-const defaults: readonly (readonly [RegExp, string])[] = [
-  [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
-  [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
-  [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
-];
-
-/** Why a service account may not be used; undefined where it may. */
-export const identityProblem = (email: string): string | undefined => {
-  const found = defaults.find(([pattern]) => pattern.test(email));
-  if (found !== undefined)
-    return `'${email}' is ${found[1]}, which has rights on more than it needs; make one of its own`;
-  return /^[a-z][a-z0-9-]{4,28}[a-z0-9]@[a-z0-9.:-]+\.iam\.gserviceaccount\.com$/.test(email)
-    ? undefined
-    : `'${email}' is not a service account's address: NAME@PROJECT.iam.gserviceaccount.com`;
-};
-
-/** An id has 6 to 30 characters, and starts with a letter. */
-const ID_DIGITS = 21;
-
-export const runtimeIdentityOf = (project: string, owner: AccountId): string => {
-  // A project of a domain is DOMAIN:NAME, and NAME.DOMAIN in addresses.
-  const [name, domain] = project.split(":").reverse();
-  const host = domain === undefined ? project : `${name}.${domain}`;
-  return `portside-${accountDigest(owner).slice(0, ID_DIGITS)}@${host}.iam.gserviceaccount.com`;
-};
+import { runtimeIdentityOf } from "./service-accounts.ts";
 
 /** Read, write and list objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
 const BUCKET_ROLE = "roles/storage.objectUser";

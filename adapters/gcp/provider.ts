@@ -4,17 +4,18 @@ import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
-import { createGcpSql, gcpSqlQueries, SQL_LAG_SECONDS } from "./bigquery/index.ts";
+import { createGcpSql } from "./bigquery/index.ts";
 import { createCloudBuilder } from "./build/builder.ts";
 import { gcpCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
 import { diagnoseGcp } from "./doctor.ts";
-import { createIdentities, runtimeIdentityOf } from "./identities.ts";
+import { createIdentities } from "./identities.ts";
 import { lastLinesOf } from "./last-lines.ts";
-import { createGcpLogs, RETENTION_DAYS } from "./logging/store.ts";
+import { createGcpLogs } from "./logging/store.ts";
 import { createRunPlatform } from "./run/platform.ts";
 import { createGcpScheduler } from "./scheduler/scheduler.ts";
+import { runtimeIdentityOf } from "./service-accounts.ts";
 import { createGcpVolumes } from "./storage/volume-store.ts";
 
 export interface GcpDeps {
@@ -49,12 +50,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): P
   const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs), identities });
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
-    capabilities: gcpCapabilities(config, {
-      sql: gcpSqlQueries(config),
-      sqlLagSeconds: SQL_LAG_SECONDS,
-      settleSeconds: config.settleSeconds,
-      retentionDays: RETENTION_DAYS,
-    }),
+    capabilities: gcpCapabilities(config),
     services,
     builder: createCloudBuilder(config, clients, deps),
     volumes,

@@ -37,8 +37,6 @@ interface Ambient {
 
 type Failed = SqlFailure | Unavailable;
 
-const GiB = 1024 ** 3;
-const BYTES_BILLED = 10 * GiB;
 /** Milliseconds for one answer, be it that the job is not done. */
 const ANSWER_MS = 10_000;
 const PAGE_ROWS = 5000;
@@ -85,7 +83,7 @@ export class GcpSql implements SqlEngine {
     this.#ambient = ambient;
     const { clock, logger } = ambient;
     this.#call = providerCall({ clock, logger, faultOf: bigQueryFault, cloud: "Google Cloud" });
-    this.#mostBytes = config.sqlBytesBilled ?? BYTES_BILLED;
+    this.#mostBytes = config.sqlBytesBilled;
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {

@@ -14,11 +14,11 @@ import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { type GoogleAmbient, googleCalls } from "../google.ts";
-import { identityProblem } from "../identities.ts";
+import { identityProblem } from "../service-accounts.ts";
 import { createBuilds } from "./builds.ts";
 import { failureOfBuild, hasEnded } from "./failures.ts";
 import { LogLines } from "./log-lines.ts";
-import { imageOf, logObjectOf, sourceObjectOf, stagingBucketOf } from "./names.ts";
+import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { hasDockerfile } from "./source-kind.ts";
 import { createStaging } from "./staging.ts";
@@ -45,7 +45,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
   const { clock, ids, logger } = ambient;
   const call = googleCalls(ambient);
   const builds = createBuilds(config, clients, call, clock);
-  const staging = createStaging(stagingBucketOf(config), clients, call);
+  const staging = createStaging(config.stagingBucket, clients, call);
   const turns = new Turns();
   // Nothing is built with rights that are not meant for it.
   const refusedIdentity = identityProblem(config.buildIdentity);

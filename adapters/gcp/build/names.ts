@@ -7,14 +7,7 @@ import type { GcpConfig } from "../config.ts";
 /** Changes when the same source would be built otherwise than before. */
 const BUILDER_VERSION = "1";
 
-const DEFAULT_REPOSITORY = "portside";
-
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
-
-export const stagingBucketOf = ({ project, stagingBucket }: Named): string =>
-  stagingBucket ?? `${project.replaceAll(/[:.]/g, "-")}-portside-sources`;
-
-export const repositoryOf = ({ repository }: Named): string => repository ?? DEFAULT_REPOSITORY;
 
 /** `sha256:HEX` as part of a name. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
@@ -28,12 +21,12 @@ const tagOf = (digest: string): string =>
 
 /** https://docs.cloud.google.com/artifact-registry/docs/docker/names; a domain's project has slashes for colons. */
 export const imageOf = (config: Named, owner: AccountId, digest: string): string =>
-  `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${repositoryOf(config)}/${packageOf(owner)}:${tagOf(digest)}`;
+  `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${config.repository}/${packageOf(owner)}:${tagOf(digest)}`;
 
 /** The resource of that image's tag: google/devtools/artifactregistry/v1/tag.proto. */
 export const tagNameOf = (config: Named, owner: AccountId, digest: string): string => {
   const { project, region } = config;
-  const repository = `projects/${project}/locations/${region}/repositories/${repositoryOf(config)}`;
+  const repository = `projects/${project}/locations/${region}/repositories/${config.repository}`;
   return `${repository}/packages/${packageOf(owner)}/tags/${tagOf(digest)}`;
 };
 
@@ -41,7 +34,7 @@ export const sourceObjectOf = (owner: AccountId, digest: string): string =>
   `sources/${accountDigest(owner)}/${hexOf(digest)}.tar.gz`;
 
 const LOG_FOLDER = "logs";
-export const logsBucketOf = (config: Named): string => `gs://${stagingBucketOf(config)}/${LOG_FOLDER}`;
+export const logsBucketOf = (config: Named): string => `gs://${config.stagingBucket}/${LOG_FOLDER}`;
 
 /** "Logs file names will be of the format `${logs_bucket}/log-${build_id}.txt`": cloudbuild.proto. */
 export const logObjectOf = (buildId: string): string => `${LOG_FOLDER}/log-${buildId}.txt`;

@@ -5,9 +5,9 @@
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
-import { ACCOUNT_LABEL } from "../account-label.ts";
 import type { GcpConfig } from "../config.ts";
-import { imageOf, logsBucketOf, sourceObjectOf, stagingBucketOf } from "./names.ts";
+import { OWNER_LABEL } from "../labels.ts";
+import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 
 type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
 export type Build = Parameters<CloudBuild["Build"]["create"]>[0] & object;
@@ -43,7 +43,7 @@ export const renderBuild = (
 ): Build => {
   const image = imageOf(config, owner, digest);
   return {
-    source: { storageSource: { bucket: stagingBucketOf(config), object: sourceObjectOf(owner, digest) } },
+    source: { storageSource: { bucket: config.stagingBucket, object: sourceObjectOf(owner, digest) } },
     steps: [stepOf(image, hasDockerfile)],
     images: [image],
     timeout: { seconds: BUILD_SECONDS },
@@ -53,6 +53,6 @@ export const renderBuild = (
     // logs streaming" (LoggingMode) and whose reads a whole project shares, 60 a minute.
     logsBucket: logsBucketOf(config),
     options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
-    tags: ["portside", mark, `${ACCOUNT_LABEL}-${accountDigest(owner)}`],
+    tags: ["portside", mark, `${OWNER_LABEL}-${accountDigest(owner)}`],
   };
 };

@@ -4,8 +4,6 @@ import type { GcpConfig } from "../config.ts";
 
 /** Of the `_Default` bucket: https://cloud.google.com/logging/quotas#logs_retention_periods */
 const RETENTION_DAYS = 30;
-/** An entry shows within seconds; how many is not promised. */
-const SETTLE_SECONDS = 10;
 
 const quota = "by Cloud Logging, which all deployments of the project may ask 60 times a minute together";
 
@@ -13,6 +11,6 @@ export const gcpLogCapabilities = ({ settleSeconds }: GcpConfig): Capabilities["
   newest: offered(quota),
   since: offered(quota),
   query: offered(`${quota}; what its language does not say surely is looked at by the platform`),
-  settle_seconds: settleSeconds ?? SETTLE_SECONDS,
+  settle_seconds: settleSeconds,
   retention_days: RETENTION_DAYS,
 });

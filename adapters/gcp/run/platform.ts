@@ -3,11 +3,11 @@ import type { Ids } from "../../../core/ports/system.ts";
 import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { narrate } from "../../shared/channel.ts";
-import { ACCOUNT_LABEL } from "../account-label.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import type { GoogleAmbient } from "../google.ts";
 import { createIdentities, type Identities } from "../identities.ts";
+import { OWNER_LABEL } from "../labels.ts";
 import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
 import { openToAll } from "./public.ts";
@@ -16,8 +16,6 @@ import { removeService } from "./remove.ts";
 import { INTERRUPTED, type LastLines, Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
 import { NOBODY, type Standing, standing } from "./writes.ts";
-
-const DEFAULT_SETTLE_S = 10;
 
 export interface RunAmbient extends GoogleAmbient {
   readonly ids: Ids;
@@ -55,7 +53,7 @@ export const createRunPlatform = (
     logger,
     identities: needs.identities ?? createIdentities(project, clients, ambient),
     lastLines: needs.lastLines,
-    settleMillis: (config.settleSeconds ?? DEFAULT_SETTLE_S) * 1000,
+    settleMillis: config.settleSeconds * 1000,
     open: openToAll({ project, region }, clients, ambient),
     reaches,
   };
@@ -68,7 +66,7 @@ export const createRunPlatform = (
         // Run does not filter its list (ListServicesRequest); the label keeps most documents from being read.
         const digest = accountDigest(owner);
         const own = all
-          .filter(({ labels }) => labels?.[ACCOUNT_LABEL] === digest)
+          .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)
           .flatMap((run) => parseOwn(run, { region, now: clock.now() })?.service ?? []);
         return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
       }),

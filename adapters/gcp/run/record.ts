@@ -5,13 +5,12 @@
  * 32 KiB, and there are two of them at most.
  */
 import { z } from "zod";
-import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
 import { deployReasonSchema } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { parseService, renderService } from "../../shared/service-document.ts";
-import { ACCOUNT_LABEL } from "../account-label.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../labels.ts";
 
 export const annotations = {
   state: "portside/state",
@@ -63,7 +62,11 @@ export interface ServiceRecord {
 
 type Words = Readonly<Record<string, string>>;
 
-export const labelsOf = (owner: AccountId): Words => ({ [ACCOUNT_LABEL]: accountDigest(owner) });
+/** By these the service, and whatever its revisions log and cost, are found again. */
+export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): Words => ({
+  [OWNER_LABEL]: accountDigest(owner),
+  [SERVICE_LABEL]: name,
+});
 
 export const renderNote = (note: DeployNote): Words => ({ [annotations.lastDeploy]: JSON.stringify(note) });
 
@@ -88,7 +91,7 @@ export const parseRecord = (name: string, labels: Words, noted: Words): ServiceR
   const attempted = parseService(jsonOf(noted[annotations.attempted]));
   const former = formerSchema.safeParse(jsonOf(noted[annotations.former]));
   if (!state.success || attempted === undefined || !former.success) return undefined;
-  if (attempted.name !== name || labels[ACCOUNT_LABEL] !== accountDigest(attempted.owner)) return undefined;
+  if (attempted.name !== name || labels[OWNER_LABEL] !== accountDigest(attempted.owner)) return undefined;
   const note = noteSchema.safeParse(jsonOf(noted[annotations.lastDeploy]));
   return {
     state: state.data,

@@ -100,7 +100,7 @@ export const renderTemplate = (
   return {
     ...present,
     revision,
-    labels: { ...present.labels, ...labelsOf(template.owner) },
+    labels: { ...present.labels, ...labelsOf(template) },
     serviceAccount: identity,
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,

@@ -202,7 +202,7 @@ export class Rollout {
       const record = { state: this.#state(this.#write, "rolling"), attempted: template, former: formerOf(own) };
       const needs = { identity, revision: this.#revision, listenDeadline };
       const service: RunService = {
-        labels: { ...run?.labels, ...labelsOf(owner) },
+        labels: { ...run?.labels, ...labelsOf(template) },
         annotations: { ...run?.annotations, ...renderRecord(record) },
         template: renderTemplate(template, needs, run?.template ?? {}, own?.record.attempted),
         traffic: heldTraffic(seen),

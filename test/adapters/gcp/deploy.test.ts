@@ -9,7 +9,6 @@ import { createRunPlatform } from "../../../adapters/gcp/run/platform.ts";
 import { createMemoryProvider, type MemoryProvider } from "../../../adapters/memory/index.ts";
 import { randomIds } from "../../../adapters/shared/system.ts";
 import { type ControlPlane, createControlPlane } from "../../../core/control-plane.ts";
-import { missing } from "../../../core/domain/capabilities.ts";
 import type { DeployEvent } from "../../../core/domain/deploy-events.ts";
 import { chunked } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/gcp/faults.ts";
@@ -31,10 +30,9 @@ beforeAll(async () => {
   const clock = createFastClock(100);
   const ambient = { clock, ids: randomIds, logger: silentLogger };
   memory = createMemoryProvider(ambient);
-  const features = { sql: missing("not here"), sqlLagSeconds: 0, settleSeconds: 0, retentionDays: 30 };
   const provider = {
     ...memory.provider,
-    capabilities: gcpCapabilities(config, features),
+    capabilities: gcpCapabilities(config),
     services: createRunPlatform(config, world.clients, ambient, { lastLines: world.lastLines }),
     builder: createCloudBuilder(config, world.clients, ambient),
   };

@@ -1,11 +1,7 @@
 /** Runtime identities, against IAM's fake: one an account, its rights on its buckets, never a default one. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import {
-  createIdentities,
-  type Identities,
-  identityProblem,
-  runtimeIdentityOf,
-} from "../../../adapters/gcp/identities.ts";
+import { createIdentities, type Identities } from "../../../adapters/gcp/identities.ts";
+import { identityProblem, runtimeIdentityOf } from "../../../adapters/gcp/service-accounts.ts";
 import { createPretendedEngine } from "../../fakes/gcp/run/engine.ts";
 import { openRunWorld, PROJECT, type RunWorld } from "../../fakes/gcp/run/world.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";

@@ -7,7 +7,6 @@ import { gcpCapabilities } from "../../../../adapters/gcp/capabilities.ts";
 import { createRunPlatform } from "../../../../adapters/gcp/run/platform.ts";
 import { createDiskSpool } from "../../../../adapters/shared/disk-spool.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
-import { missing } from "../../../../core/domain/capabilities.ts";
 import type { Provider } from "../../../../core/ports/provider.ts";
 import {
   contractTests,
@@ -21,12 +20,7 @@ import { config, openRunWorld } from "../../../fakes/gcp/run/world.ts";
 import { nodeContractSources } from "../../../support/contract-sources.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
 
-const capabilities = gcpCapabilities(config, {
-  sql: missing("not part of this test"),
-  sqlLagSeconds: 0,
-  settleSeconds: 0,
-  retentionDays: 30,
-});
+const capabilities = gcpCapabilities(config);
 
 contractTests(
   "Cloud Run and Cloud Build",

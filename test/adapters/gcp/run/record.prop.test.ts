@@ -22,7 +22,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
   const revisions = former.map((one, index) => ({ id: `${one.name}-old${index}`, template: one }));
   return {
     name: `projects/p/locations/r/services/${template.name}`,
-    labels: labelsOf(template.owner),
+    labels: labelsOf(template),
     annotations: renderRecord({ state, attempted: template, former: revisions }),
     template: renderTemplate(template, { identity, revision, listenDeadline: 60_000 }),
     trafficStatuses: [{ type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION", revision, percent: 100 }],

@@ -5,7 +5,7 @@ import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { PassThroughClient } from "google-auth-library";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
-import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
+import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/rollout.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { FakeIam } from "../iam.ts";
@@ -20,14 +20,14 @@ export const REGION = "europe-west1";
 
 export const STAGING = "staged";
 
-export const config: GcpConfig = {
+export const config = gcpConfigOf({
   project: PROJECT,
   region: REGION,
   dataDir: "/nowhere",
   stagingBucket: STAGING,
   buildIdentity: `builds@${PROJECT}.iam.gserviceaccount.com`,
   settleSeconds: 0,
-};
+});
 
 interface MadeEngine {
   readonly engine: RunEngine;
