@@ -93,6 +93,15 @@ export const messageOfLine = (origin: Origin, line: ServiceLine): Message => ({
   ...payloadOf(line.line),
 });
 
+/** Cloud Run's own words about a revision: https://cloud.google.com/run/docs/logging#log-types */
+export const messageOfSystem = (origin: Origin, line: Omit<ServiceLine, "stream">): Message => ({
+  ...originOf(origin, { ...line, stream: "stdout" }),
+  logName: `projects/${origin.project}/logs/run.googleapis.com%2Fvarlog%2Fsystem`,
+  severity: "WARNING",
+  payload: "textPayload",
+  textPayload: line.line,
+});
+
 export const messageOfRequest = (origin: Origin, served: ServedRequest): Message => ({
   ...originOf(origin, served),
   logName: `projects/${origin.project}/logs/run.googleapis.com%2Frequests`,

@@ -4,7 +4,7 @@ import { Faults } from "../faults.ts";
 import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
 import { compareEntries, type KeptEntry, keptOf } from "./entries.ts";
 import { filterOf } from "./filter.ts";
-import { messageOfLine, messageOfRequest, type ServedRequest, type ServiceLine } from "./ingest.ts";
+import { messageOfLine, messageOfRequest, messageOfSystem, type ServedRequest, type ServiceLine } from "./ingest.ts";
 
 export interface FakeLoggingOptions {
   readonly clock: Clock;
@@ -144,6 +144,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     /** What was kept, in the order of the log. */
     entries: (): readonly KeptEntry[] => listing(false),
     ingest: (line: ServiceLine) => keep([messageOfLine({ project, region }, line)]),
+    ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem({ project, region }, line)]),
     ingestRequest: (served: ServedRequest) => keep([messageOfRequest({ project, region }, served)]),
     /** Entries as an agent of Google's writes them, with places of their own. */
     ingestEntries: (messages: readonly Message[]) => keep(messages),

@@ -1,0 +1,142 @@
+/** Every fake of Google Cloud together, as one project: what is built runs, its lines are in the log, its buckets are mounted. */
+import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
+import { CloudBuildClient } from "@google-cloud/cloudbuild";
+import { v2 } from "@google-cloud/run";
+import { Storage } from "@google-cloud/storage";
+import type { GcpClients } from "../../../adapters/gcp/clients.ts";
+import type { GcpConfigInput } from "../../../adapters/gcp/config.ts";
+import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
+import { createSystemClock } from "../../../adapters/shared/system.ts";
+import { startFakeBigQuery } from "./bigquery/server.ts";
+import { FakeBuild } from "./build/builds.ts";
+import { FakeIam } from "./iam.ts";
+import { startFakeLogging } from "./logging/server.ts";
+import { fakeProject } from "./project.ts";
+import { FakeRegistry } from "./registry.ts";
+import { redirectedAuth } from "./rest-server.ts";
+import type { RunLine } from "./run/engine.ts";
+import { createLocalEngine } from "./run/local-engine.ts";
+import { FakeRun } from "./run/services.ts";
+import { startFakeScheduler } from "./scheduler/server.ts";
+import { startFakeStorage } from "./storage/index.ts";
+
+const REGION = "europe-west1";
+const IAM = "https://iam.googleapis.com";
+
+/** A project in which everything is enabled, allowed and there. */
+const readyProject = (project: string, staging: string) => {
+  const ready = fakeProject();
+  for (const name of [...Object.keys(apis), sqlApi]) ready.apis.add(name);
+  for (const one of [roles, sqlRoles].flatMap((table) => Object.values(table).flat())) ready.permissions.add(one);
+  ready.resources.add(
+    `${IAM}/v1/projects/${project}/serviceAccounts/portside-build@${project}.iam.gserviceaccount.com`,
+  );
+  ready.resources.add(
+    `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${REGION}/repositories/portside`,
+  );
+  ready.resources.add(`https://storage.googleapis.com/storage/v1/b/${staging}`);
+  return ready;
+};
+
+export const startFakeCloud = async () => {
+  // No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
+  process.env["METADATA_SERVER_DETECTION"] = "none";
+  const clock = createSystemClock();
+  const storage = await startFakeStorage();
+  const { project, world } = storage;
+  const staging = `${project}-portside-sources`;
+  world.insertBucket({ name: staging });
+  const logging = await startFakeLogging({ clock, project, region: REGION });
+  const scheduler = await startFakeScheduler({ clock, project });
+  const bigquery = await startFakeBigQuery({ project, entries: () => logging.entries() });
+  const registry = new FakeRegistry();
+  const iam = new FakeIam();
+  iam.most = 10_000;
+
+  let run: FakeRun | undefined;
+  const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};
+  /** Cloud Run hands what its services write, and its own words, to Cloud Logging. */
+  const onLine = ({ service, revision, instance = "", log, text, json, http }: RunLine): void => {
+    const from = { service, revision, instance, labels: labelsOf(service) };
+    if (http !== undefined)
+      logging.ingestRequest({
+        ...from,
+        method: http.requestMethod ?? "GET",
+        url: http.requestUrl ?? "",
+        status: http.status ?? 0,
+        latencySeconds: Number.parseFloat(http.latency ?? "0"),
+      });
+    else if (log === "stdout" || log === "stderr")
+      logging.ingest({ ...from, stream: log, line: text ?? JSON.stringify(json) });
+    else logging.ingestSystem({ ...from, line: text ?? "" });
+  };
+  const local = await createLocalEngine({
+    onLine,
+    bucketFolder: (bucket) => storage.folderOf(bucket),
+    runner: "process",
+  });
+  run = new FakeRun({ engine: local.engine, resolveImage: (reference) => registry.resolve(reference) });
+  const build = new FakeBuild({
+    readObject: async (bucket, name) => world.bucket(bucket).objects.get(name)?.bytes,
+    writeObject: async (bucket, name, bytes) =>
+      void world.putObject(world.bucket(bucket), { name, bytes: Buffer.from(bytes) }),
+    push: (reference, image) => registry.push(reference, image),
+    build: local.build,
+  });
+  const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
+  const accounts = await iam.open();
+  const ready = readyProject(project, staging);
+  const toIam = redirectedAuth(project, { [IAM]: accounts.origin });
+  const auth = {
+    ...ready.auth,
+    request: (options: { url: string }) =>
+      options.url.startsWith(IAM) && !ready.resources.has(options.url)
+        ? toIam.request(options)
+        : ready.auth.request(options as never),
+  } as GcpClients["auth"];
+  const clients = {
+    services: new v2.ServicesClient(servers.run.clientOptions),
+    revisions: new v2.RevisionsClient(servers.run.clientOptions),
+    builds: new CloudBuildClient(servers.build.clientOptions),
+    registry: new ArtifactRegistryClient(servers.registry.clientOptions),
+    storage: new Storage(storage.storageClientOptions),
+    logging: logging.client,
+    scheduler: scheduler.client,
+    bigquery: bigquery.client,
+    auth,
+  };
+  const config = (dataDir: string): GcpConfigInput => ({
+    project,
+    region: REGION,
+    dataDir,
+    settleSeconds: 0,
+    logDataset: bigquery.logDataset,
+    billingTable: bigquery.billingTable,
+    clients,
+  });
+  return {
+    config,
+    project: ready,
+    faults: {
+      run: run.faults,
+      build: build.faults,
+      registry: registry.faults,
+      iam: iam.faults,
+      storage: storage.faults,
+      logging: logging.faults,
+      scheduler: scheduler.faults,
+      bigquery: bigquery.faults,
+    },
+    close: async () => {
+      await scheduler.close();
+      await run.close();
+      build.close();
+      await local.close();
+      await Promise.all(
+        [clients.services, clients.revisions, clients.builds, clients.registry].map((one) => one.close()),
+      );
+      for (const server of [...Object.values(servers), accounts]) server.close();
+      await Promise.all([logging.close(), bigquery.close(), storage.close()]);
+    },
+  };
+};
