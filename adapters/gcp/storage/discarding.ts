@@ -24,6 +24,20 @@ const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: Volume
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
 };
 
+/** Who else was at the bucket: another one that has finished this, or one that has brought it back. */
+const overtaken = async (
+  { api, buckets }: Parts,
+  owner: AccountId,
+  { id, since }: VolumeBucket,
+  options: CallOptions,
+): Answer<"gone" | "taken back"> => {
+  const found = await buckets.get(owner, id, options);
+  if (found.isErr()) return err(found.error);
+  if (found.value === undefined) return ok("gone");
+  // What this call may have deleted after the other had looked.
+  return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
+};
+
 /** Empties and deletes a bucket that is in the trash; `taken back` where it was brought back meanwhile. */
 export const finishDiscard = async (
   parts: Parts,
@@ -34,24 +48,20 @@ export const finishDiscard = async (
   const { api, buckets } = parts;
   const unclaimed = await unclaim(parts, owner, marked, options);
   if (unclaimed.isErr()) return err(unclaimed.error);
-  const stays = async (): Answer<boolean> =>
+  const isUnchanged = async (): Answer<boolean> =>
     (await buckets.get(owner, marked.id, options)).map((found) => found?.metageneration === marked.metageneration);
   for (let round = 0; round < ROUNDS; round++) {
-    const emptied = await emptyBucket(api, marked.id, stays, options);
+    const emptied = await emptyBucket(api, marked.id, isUnchanged, options);
     if (emptied.isErr()) return err(emptied.error);
     if (emptied.value === "not_found") return ok("gone");
-    const deleted =
-      emptied.value === "empty" ? await api.deleteBucket(marked.id, marked.metageneration, options) : ok("changed");
+    if (emptied.value === "stopped") return overtaken(parts, owner, marked, options);
+    const deleted = await api.deleteBucket(marked.id, marked.metageneration, options);
     if (deleted.isErr()) return err(deleted.error);
-    if (deleted.value === "changed") return takenBack(parts, marked, options);
+    if (deleted.value === "changed") return overtaken(parts, owner, marked, options);
     if (deleted.value !== "exists") return ok("gone");
   }
   return err(unavailable("Objects are put into a volume that is being deleted; try again."));
 };
-
-/** Brings back what this call may have deleted after the other had looked. */
-const takenBack = async ({ api }: Parts, { id, since }: VolumeBucket, options: CallOptions): Answer<"taken back"> =>
-  (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
 
 export const discardVolume = async (
   parts: Parts,

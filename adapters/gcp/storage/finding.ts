@@ -7,17 +7,22 @@ import type { Answer } from "./api.ts";
 import type { VolumeBucket } from "./bucket.ts";
 import type { Parts } from "./parts.ts";
 
-/** Ends the hiding of a bucket, unless something else was done about it meanwhile. Undefined: it does not live. */
+/**
+ * Ends the hiding of a bucket where it is due, seen anew. Undefined: it does not live.
+ *
+ * @param isDue asked of a bucket that is hidden
+ */
 export const reveal = async (
   { buckets }: Parts,
   owner: AccountId,
   id: string,
+  isDue: (bucket: VolumeBucket) => boolean,
   options: CallOptions,
 ): Answer<VolumeBucket | undefined> => {
   const shown = await buckets.change(
     owner,
     id,
-    (bucket) => (bucket?.state === "hidden" ? { to: "live" } : { stop: bucket }),
+    (bucket) => (bucket?.state === "hidden" && isDue(bucket) ? { to: "live" } : { stop: bucket }),
     options,
   );
   return shown.map((end) => ("bucket" in end ? end.bucket : end.stop));
@@ -29,8 +34,10 @@ export const upToDate = (
   owner: AccountId,
   bucket: VolumeBucket,
   options: CallOptions,
-): Answer<VolumeBucket | undefined> =>
-  parts.buckets.isForgotten(bucket) ? reveal(parts, owner, bucket.id, options) : Promise.resolve(ok(bucket));
+): Answer<VolumeBucket | undefined> => {
+  const isForgotten = (one: VolumeBucket): boolean => parts.buckets.isForgotten(one);
+  return isForgotten(bucket) ? reveal(parts, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
+};
 
 /** By how much they stand for the name; what is made or deleted does not. */
 const order: readonly VolumeBucket["state"][] = ["live", "hidden", "restoring"];

@@ -10,6 +10,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { grantObjects } from "./access.ts";
+import type { Answer } from "./api.ts";
 import { newLabels, type VolumeBucket, volumeOf } from "./bucket.ts";
 import { bucketSettings, forbidden } from "./bucket-settings.ts";
 import type { Claim } from "./claims.ts";
@@ -113,4 +114,17 @@ export const makeVolume = async (
     if (made.value !== "again") return ok(made.value);
   }
   return err(unavailable(`Too many calls about the volume '${name}' at once.`));
+};
+
+/** Takes away a bucket that was never a volume, unless a claim stands by which the next call finishes it. */
+export const dropAbandoned = async (
+  { api, claims }: Parts,
+  owner: AccountId,
+  { id, name, metageneration }: VolumeBucket,
+  options: CallOptions,
+): Answer<undefined> => {
+  const claim = await claims.read(owner, name, options);
+  if (claim.isErr()) return err(claim.error);
+  if (claim.value?.bucket === id) return ok(undefined);
+  return (await api.deleteBucket(id, metageneration, options)).map(() => undefined);
 };

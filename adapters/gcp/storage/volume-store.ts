@@ -19,7 +19,7 @@ import { Claims } from "./claims.ts";
 import { discardVolume, finishDiscard } from "./discarding.ts";
 import { current, reveal, upToDate } from "./finding.ts";
 import { signedGrant } from "./grants.ts";
-import { makeVolume } from "./making.ts";
+import { dropAbandoned, makeVolume } from "./making.ts";
 import { accountPrefix, claimsBucket } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
 import type { IdentityOf, Parts } from "./parts.ts";
@@ -31,8 +31,8 @@ export interface Ambient {
   readonly logger: Logger;
 }
 
-/** What was cut on its way into the trash is finished by whoever lists after this. */
-const CUT_MS = 60_000;
+/** What was cut on its way into the trash, or into life, is finished or cleared away by whoever lists after this. */
+const CUT_MS = { deleting: 60_000, making: 600_000 };
 
 type Args<M extends keyof VolumeStore> = Parameters<VolumeStore[M]>;
 type Returns<M extends keyof VolumeStore> = ReturnType<VolumeStore[M]>;
@@ -110,7 +110,7 @@ export class GcpVolumes implements VolumeStore {
 
   show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
     const show = async (): Promise<Result<void, Unavailable>> => {
-      const shown = await reveal(this.#parts, owner, id, options);
+      const shown = await reveal(this.#parts, owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
       // A discard that has failed on its way: all of it is taken back, unless the name was taken meanwhile.
       if (shown.value === undefined || !inTrash(shown.value)) return ok(undefined);
@@ -164,17 +164,19 @@ export class GcpVolumes implements VolumeStore {
     return settled(signedGrant(this.#parts.api, this.#parts, "read", volume, path, until));
   }
 
-  /** Goes on, in the background, with what was cut on its way into the trash. */
+  /** Goes on, in the background, with what another call was cut in. */
   #finish(owner: AccountId, bucket: VolumeBucket): void {
     const { buckets, logger } = this.#parts;
     const { id, state, at } = bucket;
-    if (state !== "deleting" || buckets.ageOf(at) < CUT_MS || this.#finishing.has(id)) return;
+    if (state !== "deleting" && state !== "making") return;
+    if (buckets.ageOf(at) < CUT_MS[state] || this.#finishing.has(id)) return;
     const finish = async (): Promise<void> => {
       try {
-        const end = await finishDiscard(this.#parts, owner, bucket, {});
-        if (end.isErr()) logger.warn("a deleted volume could not be emptied; it is tried again", { volume: id });
+        const act = state === "deleting" ? finishDiscard : dropAbandoned;
+        const end: Result<unknown, Unavailable> = await act(this.#parts, owner, bucket, {});
+        if (end.isErr()) logger.warn("what was cut about a volume is not cleared away yet", { volume: id });
       } catch (cause) {
-        logger.error("a deleted volume met a problem of the platform's own", { volume: id, cause });
+        logger.error("clearing away met a problem of the platform's own", { volume: id, cause });
       } finally {
         this.#finishing.delete(id);
       }

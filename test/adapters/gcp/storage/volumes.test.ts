@@ -196,6 +196,53 @@ describe("calls that race, from several replicas", () => {
   });
 });
 
+describe("what was cut", () => {
+  const later = (millis: number) => createManualClock(new Date(Date.now() + millis).toISOString());
+
+  test("on its way into the trash is finished by whoever lists, beside a call that is still at it", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    for (let index = 0; index < 60; index++)
+      fake.world.putObject(bucketOf(volume), { name: `o${index}`, bytes: Buffer.from("x") });
+    await expectOk(volumesOver(fake).hide(volume));
+    const slow = volumesOver(fake).discard(volume, now());
+    while (fake.world.live.get(volume.id)?.deleted.length === 0) await new Promise(setImmediate);
+    const other = volumesOver(fake, { clock: later(120_000) });
+    expect(await expectOk(other.list(owner))).toEqual([]);
+    await other.idle();
+    await expectOk(slow);
+    expect(fake.world.live.has(volume.id)).toBe(false);
+    expect((await expectOk(other.trash(owner))).map(({ id }) => id)).toEqual([volume.id]);
+    await expectOk(other.restore(owner, volume.id));
+    expect(bucketOf(volume).objects.size).toBe(60);
+  });
+
+  test("while it was made is cleared away where no claim stands for it, and else made by the next call", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const unmade = { "portside-state": "making", "portside-at": String(BigInt(Date.now()) * 1_000_000n) };
+    Object.assign(bucketOf(volume).labels, unmade);
+    for (const [isClaimed, millis] of [
+      [true, 3_600_000],
+      [false, 300_000],
+      [false, 3_600_000],
+    ] as const) {
+      const claims = fake.world.bucket("portside-test-portside-volumes");
+      if (!isClaimed) fake.world.removeObject(claims, `data/${accountDigest(owner)}`);
+      const other = volumesOver(fake, { clock: later(millis) });
+      expect(await expectOk(other.list(owner))).toEqual([]);
+      await other.idle();
+      expect(fake.world.live.has(volume.id)).toBe(isClaimed || millis < 600_000);
+      if (isClaimed) {
+        expect(await expectOk(other.create(owner, data))).toMatchObject({ created: true, volume: { id: volume.id } });
+        Object.assign(bucketOf(volume).labels, unmade);
+      }
+    }
+    expect(await expectOk(volumes.trash(owner))).toEqual([]);
+  });
+});
+
 describe("hiding", () => {
   test("is forgotten after a minute, by whoever looks", async () => {
     const clock = createManualClock();
