@@ -42,15 +42,20 @@ const insert = async (
 };
 
 /** Takes away what a claim has left behind that does not stand any more: nobody has seen it. */
-const drop = async ({ api }: Parts, { id, metageneration }: VolumeBucket, options: CallOptions): Attempt =>
-  (await api.deleteBucket(id, metageneration, options)).map(() => "again" as const);
+const drop = async ({ api, buckets }: Parts, owner: AccountId, id: string, options: CallOptions): Attempt => {
+  // Seen anew: the change of its policy has changed the bucket.
+  const found = await buckets.get(owner, id, options);
+  if (found.isErr()) return err(found.error);
+  if (found.value?.state !== "making") return ok("again");
+  return (await api.deleteBucket(id, found.value.metageneration, options)).map(() => "again" as const);
+};
 
 /** The last step; by then the claim has to stand still, or another bucket may have taken the name. */
 const enliven = async (parts: Parts, owner: AccountId, bucket: VolumeBucket, claim: Claim, options: CallOptions) => {
   const { buckets, claims } = parts;
   const standing = await claims.read(owner, bucket.name, options);
   if (standing.isErr()) return err(standing.error);
-  if (standing.value?.generation !== claim.generation) return drop(parts, bucket, options);
+  if (standing.value?.generation !== claim.generation) return drop(parts, owner, bucket.id, options);
   const changed = await buckets.change<"live" | "again">(
     owner,
     bucket.id,

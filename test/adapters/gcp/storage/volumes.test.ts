@@ -196,6 +196,59 @@ describe("calls that race, from several replicas", () => {
   });
 });
 
+describe("what others do meanwhile", () => {
+  const claimOf = (owner: AccountId) =>
+    [fake.world.bucket("portside-test-portside-volumes").objects, `data/${accountDigest(owner)}`] as const;
+
+  test("a bucket whose claim went while it was made is no volume; another one is made", async () => {
+    const owner = account();
+    await expectOk(volumesOver(fake).create(account(), data));
+    const [claims, name] = claimOf(owner);
+    fake.meanwhile("storage.buckets.insert", () => void claims.delete(name));
+    const { volume, created } = await expectOk(volumesOver(fake).create(owner, data));
+    expect([created, claims.get(name)?.metadata["bucket"]]).toEqual([true, volume.id]);
+    const own = [...fake.world.live.values()].filter(
+      ({ labels }) => labels["portside-account"] === accountDigest(owner),
+    );
+    expect(own.map((bucket) => bucket.name)).toEqual([volume.id]);
+    expect(await expectOk(volumesOver(fake).trash(owner))).toEqual([]);
+  });
+
+  test("a volume that is brought back while it is emptied is whole", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    for (const name of ["a", "b", "c"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
+    await expectOk(volumesOver(fake).hide(volume));
+    fake.meanwhile("storage.objects.delete", () => {
+      bucketOf(volume).labels["portside-state"] = "live";
+      fake.world.touch(bucketOf(volume));
+    });
+    expect((await expectError(volumesOver(fake).discard(volume, now()))).kind).toBe("conflict");
+    expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b", "c"]);
+  });
+
+  test("an object that is put into a volume on its way out of the trash stays", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("old") });
+    await expectOk(volumes.hide(volume));
+    await expectOk(volumes.discard(volume, now()));
+    fake.meanwhile("storage.objects.restore", () => {
+      fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("new") });
+    });
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(bucketOf(volume).objects.get("a")?.bytes.toString()).toBe("new");
+  });
+
+  test("a removal whose answer was lost has happened", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("x") });
+    fake.faults.inject({ method: "storage.objects.delete", nth: 1, kind: "reply_lost" });
+    await expectOk(volumesOver(fake).remove(volume, a));
+    expect((await expectError(volumesOver(fake).remove(volume, a))).kind).toBe("not_found");
+  });
+});
+
 describe("what was cut", () => {
   const later = (millis: number) => createManualClock(new Date(Date.now() + millis).toISOString());
 

@@ -39,6 +39,8 @@ export interface FakeStorage {
   readonly publicKey: KeyObject;
   readonly world: StorageWorld;
   readonly faults: Faults;
+  /** Does something, once, right before the next call of the method acts: what another client may do meanwhile. */
+  meanwhile(method: string, act: () => void): void;
   /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
   folderOf(bucket: string): string;
   close(): Promise<void>;
@@ -102,6 +104,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
   const world = new StorageWorld(clock === undefined ? Date.now : () => millisOf(clock.now()));
   const uploads = new Uploads(world);
   const folders = new MountedFolders(world, mkdtempSync(join(tmpdir(), "portside-gcs-")));
+  const others = new Map<string, () => void>();
   let url = "";
 
   const callOf = (req: IncomingMessage): Call => {
@@ -131,7 +134,10 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     return xmlCall(world, req, path, query);
   };
 
-  const run = ({ act, failed }: Call, body: Buffer): Reply => {
+  const run = ({ method, act, failed }: Call, body: Buffer): Reply => {
+    const other = others.get(method);
+    others.delete(method);
+    other?.();
     try {
       folders.pull();
       const reply = act(body);
@@ -182,6 +188,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     },
     world,
     faults,
+    meanwhile: (method, act) => void others.set(method, act),
     folderOf: (bucket) => folders.folderOf(bucket),
     close: async () => {
       server.closeAllConnections();
