@@ -43,12 +43,8 @@ export class GcpVolumes implements VolumeStore {
   readonly #parts: Parts;
   readonly #finishing = new Map<string, Promise<void>>();
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: Ambient, identityOf: IdentityOf) {
-    const call = providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
-    const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
-    const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
-    const buckets = new Buckets(api, ambient.clock, ambient.ids);
-    this.#parts = { ...ambient, api, buckets, claims, config, identityOf };
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   /** Why deleted volumes would be gone too soon, in words; undefined where they would not, or where it was accepted. */
@@ -191,4 +187,10 @@ export const createGcpVolumes = (
   clients: ClientSource,
   ambient: Ambient,
   identityOf: IdentityOf,
-): GcpVolumes => new GcpVolumes(config, clients, ambient, identityOf);
+): GcpVolumes => {
+  const call = providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
+  const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
+  const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
+  const buckets = new Buckets(api, ambient.clock, ambient.ids);
+  return new GcpVolumes({ ...ambient, api, buckets, claims, config, identityOf });
+};

@@ -2,7 +2,7 @@
  * Buckets as folders of this machine, for services that a fake runs: what is in the one shows in the other. A bucket has
  * a folder from when it is first asked for. https://cloud.google.com/storage/docs/cloud-storage-fuse/overview
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { FakeBucket, StorageWorld } from "./world.ts";
 
@@ -28,10 +28,22 @@ const lookOf = (path: string): string => {
   return `${ino}-${mtimeMs}-${size}`;
 };
 
-const filesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .map((one) => join(one.parentPath, one.name).slice(folder.length + 1));
+/** Undefined where a service is just taking away what is looked at: the next call sees more. */
+const unlessGone = <T>(look: () => T): T | undefined => {
+  try {
+    return look();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+};
+
+const filesIn = (folder: string): string[] | undefined =>
+  unlessGone(() =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((one) => one.isFile())
+      .map((one) => join(one.parentPath, one.name).slice(folder.length + 1)),
+  );
 
 export class MountedFolders {
   readonly #world: StorageWorld;
@@ -61,18 +73,20 @@ export class MountedFolders {
   /** What services have written and removed becomes objects; before each call. */
   pull(): void {
     for (const [bucket, { folder, files }] of this.#mirrors) {
-      if (this.#world.live.get(bucket.name) !== bucket) continue;
-      const present = new Set(filesIn(folder));
+      const present = this.#world.live.get(bucket.name) === bucket ? filesIn(folder) : undefined;
+      if (present === undefined) continue;
       for (const name of files.keys())
-        if (!present.has(name)) {
+        if (!present.includes(name)) {
           files.delete(name);
           this.#world.removeObject(bucket, name);
         }
       for (const name of present) {
         const path = join(folder, name);
-        const look = lookOf(path);
-        if (files.get(name)?.look === look) continue;
-        const made = this.#world.putObject(bucket, { name, bytes: readFileSync(path) });
+        const look = unlessGone(() => lookOf(path));
+        if (look === undefined || files.get(name)?.look === look) continue;
+        const bytes = unlessGone(() => readFileSync(path));
+        if (bytes === undefined) continue;
+        const made = this.#world.putObject(bucket, { name, bytes });
         files.set(name, { generation: made.generation, look });
       }
     }
@@ -84,7 +98,7 @@ export class MountedFolders {
       for (const name of files.keys())
         if (!bucket.objects.has(name)) {
           files.delete(name);
-          unlinkSync(join(folder, name));
+          rmSync(join(folder, name), { force: true });
         }
       for (const [name, { generation, bytes }] of bucket.objects) {
         if (files.get(name)?.generation === generation) continue;
