@@ -1,0 +1,113 @@
+/** What a volume's bucket is beyond the port's promises: closed, marked, the account's own; and how many calls it takes. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
+import type { VolumeName } from "../../../../core/domain/names.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { whileTicking } from "../../../support/memory-platform.ts";
+import { a, account, bucketOf, data, fake, inAMinute, now } from "./steps.ts";
+import { serviceAccountOf, volumesOver } from "./subject.ts";
+
+describe("a volume's bucket", () => {
+  test("is closed to the public, has one set of rights, keeps what is deleted for a week, and stands in the region", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    expect(bucketOf(volume).settings).toEqual({
+      location: "europe-west1",
+      iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
+      softDeletePolicy: { retentionDurationSeconds: "604800" },
+    });
+  });
+
+  test("says whose it is by a digest, never by the account's id", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    const { labels, name } = bucketOf(volume);
+    expect(labels).toMatchObject({ "portside-account": accountDigest(owner), "portside-volume": "data" });
+    expect(JSON.stringify([labels, name])).not.toContain("somebody");
+    const claims = fake.world.live.get("portside-test-portside-volumes");
+    expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
+  });
+
+  test("is open to the account's own service account alone, also where that is known to policies a while later", async () => {
+    const owner = account();
+    const member = `serviceAccount:${serviceAccountOf(owner)}`;
+    fake.world.unknownMembers.set(member, 3);
+    const clock = createManualClock();
+    const { volume } = await whileTicking(clock, expectOk(volumesOver(fake, { clock }).create(owner, data)));
+    expect(bucketOf(volume).policy.bindings).toEqual([{ role: "roles/storage.objectAdmin", members: [member] }]);
+  });
+
+  test("keeps the rights that it has from elsewhere", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const audit = { role: "roles/storage.objectViewer", members: ["group:audit@example.com"] };
+    fake.world.setPolicy(bucketOf(volume), { bindings: [...bucketOf(volume).policy.bindings, audit] });
+    await expectOk(volumes.hide(volume));
+    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(bucketOf(volume).policy.bindings).toHaveLength(2);
+  });
+
+  test("may be of a volume that is called as Google is", async () => {
+    const name = "google-exports" as VolumeName;
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, name));
+    expect(await expectOk(volumesOver(fake).find(owner, name))).toEqual({ kind: "held", volume });
+  });
+
+  test("of another account's digest is none, whatever its name", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    bucketOf(volume).labels["portside-account"] = accountDigest(account());
+    expect(await expectOk(volumesOver(fake).list(owner))).toEqual([]);
+    expect((await expectError(volumesOver(fake).hide(volume))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).restore(owner, volume.id))).kind).toBe("not_found");
+  });
+});
+
+describe("calls", () => {
+  test("a list is one call, however many volumes there are", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    for (const size of [1, 12]) {
+      for (let index = 0; index < size; index++) await expectOk(volumes.create(owner, `v${index}` as VolumeName));
+      fake.faults.clear();
+      expect(await expectOk(volumes.list(owner))).toHaveLength(size);
+      expect(fake.faults.log).toEqual(["storage.buckets.list"]);
+    }
+  });
+
+  test("a list of more volumes than a page has follows the pages", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const sample = bucketOf(volume);
+    const copies = Array.from({ length: 1500 }, (_, index) => `${volume.id.slice(0, 20)}${index}x`);
+    for (const name of copies) {
+      const labels = { ...sample.labels, "portside-volume": `v${name.slice(-8)}`.replaceAll("-", "0") };
+      fake.world.live.set(name, { ...sample, name, labels });
+    }
+    fake.faults.clear();
+    expect((await expectOk(volumes.list(owner))).length).toBeGreaterThan(1000);
+    expect(fake.faults.log).toEqual(["storage.buckets.list", "storage.buckets.list"]);
+    for (const name of copies) fake.world.live.delete(name);
+  });
+
+  test("finding one's own volume is one call, finding none is two", async () => {
+    const owner = account();
+    await expectOk(volumesOver(fake).create(owner, data));
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).find(owner, data));
+    expect(fake.faults.log).toEqual(["storage.buckets.list"]);
+    await expectOk(volumesOver(fake).find(account(), data));
+    expect(fake.faults.log.slice(1)).toEqual(["storage.buckets.list", "storage.objects.list"]);
+  });
+
+  test("a URL is signed without a call where the credentials have a key", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).grantDownload(volume, a, inAMinute()));
+    expect(fake.faults.log).toEqual([]);
+  });
+});
