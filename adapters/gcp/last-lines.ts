@@ -2,7 +2,7 @@
 import type { LogFilter } from "../../core/domain/log-filter/tree.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
 import type { RevisionLine } from "./run/conditions.ts";
-import type { LastLines } from "./run/rollout.ts";
+import type { LastLines } from "./run/verdict.ts";
 
 const LINES = 100;
 const PATIENCE_MS = 5000;

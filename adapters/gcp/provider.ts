@@ -15,7 +15,6 @@ import { lastLinesOf } from "./last-lines.ts";
 import { createGcpLogs } from "./logging/store.ts";
 import { createRunPlatform } from "./run/platform.ts";
 import { createGcpScheduler } from "./scheduler/scheduler.ts";
-import { runtimeIdentityOf } from "./service-accounts.ts";
 import { createGcpVolumes } from "./storage/volume-store.ts";
 
 export interface GcpDeps {
@@ -42,7 +41,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): P
 
   const logs = createGcpLogs(config, clients, deps);
   const identities = createIdentities(project, clients, deps);
-  const volumes = createGcpVolumes(config, clients, deps, (owner) => runtimeIdentityOf(project, owner));
+  const volumes = createGcpVolumes(config, clients, deps, (owner, options) => identities.ensure(owner, options));
   const shortLife = await volumes.softDeleteProblem();
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);

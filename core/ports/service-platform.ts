@@ -16,7 +16,10 @@ import type { CallOptions } from "./system.ts";
 export type NameState =
   | { readonly kind: "free" }
   | { readonly kind: "held"; readonly owner: AccountId; readonly service: Service }
-  /** Freed by this account less than seven days ago; only where `names.remembers_freed` is offered. */
+  /**
+   * Freed by this account less than seven days ago; only where `names.remembers_freed` is offered. Or taken, on a
+   * platform that others use as well, by something that no account of ours made: its owner is then nobody's name.
+   */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
 export interface RolloutRequest {

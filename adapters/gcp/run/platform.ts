@@ -13,8 +13,9 @@ import { parseOwn } from "./parse.ts";
 import { openToAll } from "./public.ts";
 import { reaches } from "./reach.ts";
 import { removeService } from "./remove.ts";
-import { INTERRUPTED, type LastLines, Rollout, type RolloutDeps } from "./rollout.ts";
+import { INTERRUPTED, Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
+import type { LastLines } from "./verdict.ts";
 import { NOBODY, type Standing, standing } from "./writes.ts";
 
 export interface RunAmbient extends GoogleAmbient {

@@ -8,46 +8,27 @@
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
-import { GiB } from "../../../core/domain/limits.ts";
-import { formatMemory } from "../../../core/domain/resources.ts";
-import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { writeConflict } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { Identities } from "../identities.ts";
-import {
-  failureOfConditions,
-  failureOfHealthCheck,
-  isHealthCheck,
-  type RevisionLine,
-  saysTheEnd,
-} from "./conditions.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import type { OpenToAll } from "./public.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
-import { memoryOf, type RunService, renderTemplate } from "./render.ts";
+import { type RunService, renderTemplate } from "./render.ts";
 import { revisionIdOf } from "./resource-names.ts";
 import type { Patience } from "./services.ts";
+import { allTraffic, heldTraffic } from "./traffic.ts";
+import { type VerdictDeps, verdictOn } from "./verdict.ts";
+import { warningsOf } from "./warnings.ts";
 import { type Change, presentOf, type Standing, standing, type WriteDeps, writeConditionally } from "./writes.ts";
 
-export interface RevisionScope {
-  readonly owner: RolloutRequest["template"]["owner"];
-  readonly service: RolloutRequest["template"]["name"];
-  readonly revision: string;
-}
-
-/** The last lines of a revision's log, oldest first; an outage is an empty list. */
-export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
-
-export interface RolloutDeps extends WriteDeps {
+export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
-  readonly lastLines: LastLines;
-  /** How long an entry may take to show, in milliseconds. */
-  readonly settleMillis: number;
   /** Undefined: everybody may call it. */
   readonly open: OpenToAll;
   readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
@@ -70,36 +51,13 @@ const LONGEST_LOOK_MS = 2000;
 const PATIENCE_MS = 60_000;
 const LAST_PATIENCE_MS = 8000;
 const REACH_MS = 30_000;
-const LITTLE_MEMORY = GiB;
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
-type Traffic = NonNullable<RunService["traffic"]>;
-
-const toRevision = (revision: string, percent: number, tag = ""): Traffic[number] => ({
-  type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION",
-  revision,
-  percent,
-  ...(tag === "" ? {} : { tag }),
-});
-
-/** Addresses of single revisions, which somebody gave by hand. */
-const tagged = (run: RunService | null): Traffic =>
-  (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
-
-/** Everything stays where it is; with nothing anywhere Run's own rule counts, the newest that is ready. */
-const heldTraffic = ({ run, own }: Standing): Traffic =>
-  own === undefined || own.traffic.length === 0
-    ? []
-    : [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];
 
 /** Looks at first often, then less. */
 function* pauses(): Generator<number> {
   for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) yield pause;
 }
-
-/** Whether what was written last is still on its way (`reconciling`, `observed_generation`: run/v2/service.proto). */
-const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
-  reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
 
 /** The revisions that have traffic, with what was declared for them. */
 const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
@@ -108,23 +66,6 @@ const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
 /** Somebody else's write was first: this rollout is over, and changes nothing more. */
 const isLost = ({ reason }: DeployFailure): boolean =>
   reason === "superseded" || reason === "deleted" || reason === "name_taken";
-
-/** What the declaration meets on Cloud Run, in words. */
-export const warningsOf = (template: ServiceTemplate): string[] => {
-  const memory = memoryOf(template);
-  const raised = formatMemory(memory);
-  const writes = template.mounts.some(({ readOnly }) => !readOnly);
-  return [
-    ...(memory === template.memory
-      ? []
-      : [`The service gets ${raised} of memory: Cloud Run mounts volumes in its second generation, which has no less`]),
-    ...(writes && memory < LITTLE_MEMORY
-      ? [
-          `${raised} is little memory for a volume that is written: each file that is open for writing takes about 64Mi of it`,
-        ]
-      : []),
-  ];
-};
 
 export class Rollout {
   readonly #deps: RolloutDeps;
@@ -162,7 +103,7 @@ export class Rollout {
     // What serves already is called by everybody; asked before traffic moves, because afterwards there is no way back.
     const closed = serves ? await this.#open() : undefined;
     if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
-    const moved = await this.#move(etag);
+    const moved = await this.#goOn(etag, "moved", this.#left());
     if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#afterDoubt(moved.error);
     return this.#served(moved.value, serves);
   }
@@ -214,27 +155,23 @@ export class Rollout {
   }
 
   /** A later write of this rollout: only where nobody else wrote since. */
-  #goOn(etag: string, step: "moved" | "ended", traffic: Traffic | undefined, patience: Patience): Step<string> {
+  #goOn(etag: string, step: "moved" | "ended", patience: Patience): Step<string> {
     const { name, owner } = this.#request.template;
     const write = this.#deps.ids.id();
     const change = ({ run, own }: Standing): Change => {
       const { attempted, former } = (own as OwnService).record;
       const record = { state: this.#state(write, step), attempted, former };
       const noted = { annotations: { ...run?.annotations, ...renderRecord(record) } };
-      if (traffic === undefined) return { service: noted, mask: ["annotations"] };
-      return { service: { ...noted, traffic: [...traffic, ...tagged(run)] }, mask: ["annotations", "traffic"] };
+      if (step === "ended") return { service: noted, mask: ["annotations"] };
+      return { service: { ...noted, traffic: allTraffic(this.#revision, run) }, mask: ["annotations", "traffic"] };
     };
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, patience);
-  }
-
-  #move(etag: string): Step<string> {
-    return this.#goOn(etag, "moved", [toRevision(this.#revision, 100)], this.#left());
   }
 
   /** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */
   async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
-    const ended = await this.#goOn(etag, "ended", undefined, { patience: LAST_PATIENCE_MS });
+    const ended = await this.#goOn(etag, "ended", { patience: LAST_PATIENCE_MS });
     if (ended.isErr() && !isLost(ended.error))
       this.#deps.logger.warn("a failed rollout shows until its time is over", { name: this.#request.template.name });
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
@@ -265,38 +202,21 @@ export class Rollout {
     return ok({ run: run as RunService, own: own as OwnService });
   }
 
-  /** Ok when the revision is ready; "reconciling" and what it comes to: run/v2/service.proto. */
+  /** Ok when the revision is ready. */
   async #ready(etag: string): Step<OwnService> {
+    const { clock } = this.#deps;
     for (const pause of pauses()) {
       const seen = await this.#look(etag, this.#left());
       if (this.#signal.aborted) return err(INTERRUPTED);
       if (seen.isErr()) return err(seen.error);
       const { run, own } = seen.value;
-      if (!isReconciling(run)) {
-        if (run.terminalCondition?.state === "CONDITION_FAILED") return err(await this.#whyNotReady(run));
-        return ok(own);
-      }
-      if (this.#deps.clock.now() >= this.#end) return err(TOO_SLOW);
-      await this.#deps.clock.sleep(pause, this.#signal);
+      const verdict = await verdictOn(this.#deps, this.#request.template, this.#revision, run, this.#left());
+      if (verdict === "ready") return ok(own);
+      if (verdict !== undefined) return err(verdict);
+      if (clock.now() >= this.#end) break;
+      await clock.sleep(pause, this.#signal);
     }
     return err(TOO_SLOW);
-  }
-
-  async #whyNotReady(run: RunService): Promise<DeployFailure> {
-    const { name, owner, port } = this.#request.template;
-    const { services, lastLines, settleMillis, clock } = this.#deps;
-    const conditions = await services.conditions(name, this.#revision, this.#left());
-    if (conditions.isErr()) return failureOfUnavailable(conditions.error);
-    const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
-    if (!isHealthCheck(failure)) return failure;
-    const scope = { owner, service: name, revision: this.#revision };
-    let lines = await lastLines(scope, this.#signal);
-    if (!saysTheEnd(lines) && settleMillis > 0) {
-      // Its last words may not be there yet.
-      await clock.sleep(settleMillis, this.#signal);
-      lines = await lastLines(scope, this.#signal);
-    }
-    return failureOfHealthCheck(lines, port);
   }
 
   #open(): Promise<DeployFailure | undefined> {

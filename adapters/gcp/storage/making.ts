@@ -88,7 +88,9 @@ const finish = async (
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
   // Another call was faster.
   if (bucket.state !== "making") return ok("again");
-  const granted = await grantObjects(api, clock, bucket.id, await identityOf(owner), options);
+  const identity = await identityOf(owner, options);
+  if (identity.isErr()) return err(identity.error);
+  const granted = await grantObjects(api, clock, bucket.id, identity.value, options);
   if (granted.isErr()) return err(granted.error);
   return granted.value === "not_found" ? ok("again") : enliven(parts, owner, bucket, claim, options);
 };

@@ -1,4 +1,5 @@
 /** Every fake of Google Cloud together, as one project: what is built runs, its lines are in the log, its buckets are mounted. */
+import { dirname } from "node:path";
 import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
@@ -14,7 +15,7 @@ import { startFakeLogging } from "./logging/server.ts";
 import { fakeProject } from "./project.ts";
 import { FakeRegistry } from "./registry.ts";
 import { redirectedAuth } from "./rest-server.ts";
-import type { RunLine } from "./run/engine.ts";
+import type { RunEngine, RunLine } from "./run/engine.ts";
 import { createLocalEngine } from "./run/local-engine.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
@@ -70,12 +71,16 @@ export const startFakeCloud = async () => {
       logging.ingest({ ...from, stream: log, line: text ?? JSON.stringify(json) });
     else logging.ingestSystem({ ...from, line: text ?? "" });
   };
-  const local = await createLocalEngine({
-    onLine,
-    bucketFolder: (bucket) => storage.folderOf(bucket),
-    runner: "process",
-  });
-  run = new FakeRun({ engine: local.engine, resolveImage: (reference) => registry.resolve(reference) });
+  const local = await createLocalEngine({ onLine, buckets: dirname(storage.folderOf(staging)), runner: "process" });
+  const engine: RunEngine = {
+    ...local.engine,
+    start: (revision) => {
+      // From the first mount on, the bucket is a folder of this machine as well.
+      for (const { bucket } of revision.mounts) storage.folderOf(bucket);
+      return local.engine.start(revision);
+    },
+  };
+  run = new FakeRun({ engine, resolveImage: (reference) => registry.resolve(reference) });
   const build = new FakeBuild({
     readObject: async (bucket, name) => world.bucket(bucket).objects.get(name)?.bytes,
     writeObject: async (bucket, name, bytes) =>

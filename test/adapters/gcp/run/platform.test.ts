@@ -187,3 +187,42 @@ test("a list is one page call for a hundred services, whoever owns them", async 
   expect(listed.map(({ name }) => name)).toEqual(["a-app", "b-app"]);
   expect(run.run.faults.log).toEqual(Array.from({ length: 3 }, () => "Services.ListServices"));
 });
+
+test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const hanging = run.template("app", "acme", { image: run.image("hangs") });
+  const end = await endOf(run.rollOut(hanging, await run.expectedOf("app")));
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "rollout_timeout" } });
+  const after = await run.serviceOf("app");
+  expect(after).toMatchObject({ rollingOut: null, serving: [{ template: { image: run.image() } }] });
+  // The next one does not wait for it.
+  expect((await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"))))?.kind).toBe("ready");
+});
+
+test("an abort while it starts ends it soon; once traffic has moved it ends with ready all the same", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const abort = new AbortController();
+  const hanging = run.template("app", "acme", { image: run.image("hangs") });
+  const begun = Date.now();
+  const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
+  const events = [];
+  for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
+    events.push(event);
+    abort.abort();
+  }
+  expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+  expect(Date.now() - begun).toBeLessThan(10_000);
+  expect((await run.serviceOf("app")).rollingOut).toBeNull();
+
+  const late = new AbortController();
+  const client = await run.clients("services");
+  const setPolicy = client.setIamPolicy.bind(client) as (...args: unknown[]) => unknown;
+  // A first deploy is opened to everybody when its traffic has moved.
+  const aborting = (...args: unknown[]) => {
+    late.abort();
+    return setPolicy(...args);
+  };
+  Object.assign(client, { setIamPolicy: aborting });
+  expect((await endOf(run.rollOut(run.template("new"), "absent", { signal: late.signal })))?.kind).toBe("ready");
+  expect(late.signal.aborted).toBe(true);
+});

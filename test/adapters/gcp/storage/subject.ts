@@ -10,6 +10,7 @@ import { createSystemClock, randomIds } from "../../../../adapters/shared/system
 import type { AccountId } from "../../../../core/domain/account.ts";
 import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
+import { ok } from "../../../../core/result.ts";
 import { freshNames, type ProviderSubject, type Started } from "../../../contracts/index.ts";
 import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { nodeContractSources } from "../../../support/contract-sources.ts";
@@ -52,7 +53,9 @@ export const volumesOver = (
   const { clock = createSystemClock(), ids = randomIds, logger = silent } = options;
   const storage = options.storage ?? new Storage(fake.storageClientOptions);
   const config = { ...storageConfig, ...options.config };
-  return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger }, serviceAccountOf);
+  return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger }, async (owner) =>
+    ok(serviceAccountOf(owner)),
+  );
 };
 
 export const startSubject = async (): Promise<Started<ProviderSubject>> => {

@@ -83,7 +83,7 @@ describe("soft delete", () => {
     const problem = await expectOk(volumesOver(other).softDeleteProblem());
     expect(problem).toMatch(/keeps what is deleted for 0 days, not 7/);
     expect(problem).toContain("gcloud storage buckets update gs://portside-test-portside-volumes");
-    const accepting = volumesOver(other, { config: { acceptShortSoftDelete: true } });
+    const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect(await expectOk(accepting.softDeleteProblem())).toBeUndefined();
     await other.close();
   });
@@ -93,7 +93,7 @@ describe("soft delete", () => {
     Object.assign(other.world, { forcedRetention: 0, presetRetention: 0 });
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organisation's policies/);
     expect((await expectError(volumesOver(other).create(account(), data))).kind).toBe("unavailable");
-    const accepting = volumesOver(other, { config: { acceptShortSoftDelete: true } });
+    const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect((await expectOk(accepting.create(account(), data))).created).toBe(true);
     await other.close();
   });

@@ -47,8 +47,8 @@ export interface RunEngine {
 }
 
 /**
- * Everything answers with the revision's name; an image called `exits:N` ends with that code, and one called `silent`
- * never listens.
+ * Everything listens at once; an image called `exits:N` ends with that code, one called `silent` does not listen, and of
+ * one called `hangs` nothing is ever heard.
  */
 export const createPretendedEngine = async (onLine: (line: RunLine) => void) => {
   const server = createServer((_request, response) => response.end("pretended"));
@@ -58,6 +58,7 @@ export const createPretendedEngine = async (onLine: (line: RunLine) => void) => 
   const engine: RunEngine = {
     start: async ({ service, revision, image }) => {
       const code = /^exits:(\d+)$/.exec(image)?.[1];
+      if (image === "hangs") return new Promise<never>(() => undefined);
       if (code === undefined) return image !== "silent";
       onLine({ service, revision, log: "stdout", severity: "DEFAULT", text: "leaving" });
       onLine({ service, revision, log: "varlog/system", severity: "WARNING", text: `Container called exit(${code}).` });

@@ -6,7 +6,7 @@ import { Storage } from "@google-cloud/storage";
 import { PassThroughClient } from "google-auth-library";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
-import type { LastLines } from "../../../../adapters/gcp/run/rollout.ts";
+import type { LastLines } from "../../../../adapters/gcp/run/verdict.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { FakeIam } from "../iam.ts";
 import { FakeObjects } from "../objects.ts";

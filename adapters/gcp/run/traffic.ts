@@ -1,0 +1,27 @@
+/** Where Run is told to send requests: everything to one revision, or as it is. run/v2/traffic_target.proto. Pure. */
+import type { RunService } from "./render.ts";
+import type { Standing } from "./writes.ts";
+
+export type Traffic = NonNullable<RunService["traffic"]>;
+
+const toRevision = (revision: string, percent: number, tag = ""): Traffic[number] => ({
+  type: "TRAFFIC_TARGET_ALLOCATION_TYPE_REVISION",
+  revision,
+  percent,
+  ...(tag === "" ? {} : { tag }),
+});
+
+/** Addresses of single revisions, which somebody gave by hand. */
+const tagged = (run: RunService | null): Traffic =>
+  (run?.traffic ?? []).flatMap(({ revision, tag }) => (tag && revision ? [toRevision(revision, 0, tag)] : []));
+
+/** Everything stays where it is; with nothing anywhere Run's own rule counts, the newest that is ready. */
+export const heldTraffic = ({ run, own }: Standing): Traffic =>
+  own === undefined || own.traffic.length === 0
+    ? []
+    : [...own.traffic.map(({ id, percent }) => toRevision(id, percent)), ...tagged(run)];
+
+export const allTraffic = (revision: string, run: RunService | null): Traffic => [
+  toRevision(revision, 100),
+  ...tagged(run),
+];

@@ -1,0 +1,73 @@
+/** What became of a revision, once Run has settled its service: ready, or why not. */
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { failureOfUnavailable } from "../failures.ts";
+import {
+  failureOfConditions,
+  failureOfHealthCheck,
+  isHealthCheck,
+  type RevisionLine,
+  saysTheEnd,
+} from "./conditions.ts";
+import type { RunService } from "./render.ts";
+import type { Patience, RunServices } from "./services.ts";
+
+export interface RevisionScope {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+  readonly revision: string;
+}
+
+/** The last lines of a revision's log, oldest first; an outage is an empty list. */
+export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
+
+export interface VerdictDeps {
+  readonly services: RunServices;
+  readonly clock: Clock;
+  readonly lastLines: LastLines;
+  /** How long an entry may take to show, in milliseconds. */
+  readonly settleMillis: number;
+}
+
+/** Whether what was written last is still on its way (`reconciling`, `observed_generation`: run/v2/service.proto). */
+const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
+  reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
+
+/** Why a container failed its health check, from its log. */
+const lastWords = async (
+  { lastLines, settleMillis, clock }: VerdictDeps,
+  scope: RevisionScope,
+  port: number,
+  signal: AbortSignal | undefined,
+): Promise<DeployFailure> => {
+  const lines = await lastLines(scope, signal);
+  if (saysTheEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
+  // They may not be there yet.
+  await clock.sleep(settleMillis, signal);
+  return failureOfHealthCheck(await lastLines(scope, signal), port);
+};
+
+/**
+ * Undefined: not known yet. The service's own word is not enough, because it speaks of what has traffic as well; the
+ * revision's condition "Ready" is asked, too.
+ */
+export const verdictOn = async (
+  deps: VerdictDeps,
+  { name, owner, port }: ServiceTemplate,
+  revision: string,
+  run: RunService,
+  patience: Patience,
+): Promise<DeployFailure | "ready" | undefined> => {
+  if (isReconciling(run)) return undefined;
+  const conditions = await deps.services.conditions(name, revision, patience);
+  if (conditions.isErr()) return failureOfUnavailable(conditions.error);
+  const ready = conditions.value.find(({ type }) => type === "Ready");
+  const isFailed = [ready, run.terminalCondition].some((one) => one?.state === "CONDITION_FAILED");
+  if (!isFailed) return ready?.state === "CONDITION_SUCCEEDED" ? "ready" : undefined;
+  const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
+  if (!isHealthCheck(failure)) return failure;
+  return lastWords(deps, { owner, service: name, revision }, port, patience.signal);
+};

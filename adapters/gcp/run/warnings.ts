@@ -1,0 +1,17 @@
+/** What a declaration meets on Cloud Run, in words for the deploy's stream. Pure. */
+import { GiB } from "../../../core/domain/limits.ts";
+import { formatMemory } from "../../../core/domain/resources.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import { memoryOf } from "./render.ts";
+
+/** "Each file you open for streaming writes consumes about 64 MiB": .../services/cloud-storage-volume-mounts */
+const LITTLE_MEMORY = GiB;
+
+export const warningsOf = (template: ServiceTemplate): string[] => {
+  const memory = memoryOf(template);
+  const size = formatMemory(memory);
+  const isWritten = template.mounts.some(({ readOnly }) => !readOnly);
+  const raised = `The service gets ${size} of memory: Cloud Run mounts volumes in its second generation, which has no less`;
+  const little = `${size} is little memory for a volume that is written: each file that is open for writing takes about 64Mi of it`;
+  return [...(memory === template.memory ? [] : [raised]), ...(isWritten && memory < LITTLE_MEMORY ? [little] : [])];
+};
