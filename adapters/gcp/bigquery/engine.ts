@@ -37,8 +37,8 @@ interface Ambient {
 
 type Failed = SqlFailure | Unavailable;
 
-/** Milliseconds for one answer, be it that the job is not done. */
-const ANSWER_MS = 10_000;
+/** Milliseconds for one answer, be it that the job is not done: short, for it says which job there is to cancel. */
+const ANSWER_MS = 2000;
 const PAGE_ROWS = 5000;
 
 const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
@@ -129,26 +129,24 @@ export class GcpSql implements SqlEngine {
 
   /** The statement as it is sent; what is put before it decides whose rows it can see. */
   async #vetted(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
-    const summary = await this.#describer.describe(scope, statement, signal);
-    if (summary.isErr()) throw new Ended(summary.error);
-    const [problem] = statementProblems(summary.value);
-    if (problem !== undefined) throw new Ended(invalid(problem.message));
     const { dataset, billing } = this.#sources;
-    const readsBilling = summary.value.tables.some(({ name }) => name.toLowerCase() === "billing");
-    if (readsBilling && billing === undefined)
-      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
-    // The parser that vets is not the one that runs: what it may have misread must not name the tables themselves.
-    const lower = statement.toLowerCase();
-    const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
-    if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
-      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
     const tables = {
       logs: logsView(dataset, scope.owner),
       ...(billing === undefined ? {} : { billing: billingView(billing, scope.owner) }),
     };
     const composed = await this.#describer.compose(scope, statement, tables, signal);
     if (composed.isErr()) throw new Ended(composed.error);
-    const query: Query = { query: composed.value, location: this.#config.sqlLocation };
+    const { summary } = composed.value;
+    const [problem] = statementProblems(summary);
+    if (problem !== undefined) throw new Ended(invalid(problem.message));
+    if (billing === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
+      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
+    // The parser that vets is not the one that runs: what it may have misread must not name the tables themselves.
+    const lower = statement.toLowerCase();
+    const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
+    if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
+      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
+    const query: Query = { query: composed.value.statement, location: this.#config.sqlLocation };
     await this.#look(query, signal);
     return query;
   }
@@ -207,16 +205,17 @@ export class GcpSql implements SqlEngine {
     });
     const requestId = ids.id();
     let job: JobReference | undefined;
-    const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
-      const asked = await this.#call({ what, patience: left(), signal }, ask);
-      if (asked.isErr()) throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#mostBytes)));
-      job = asked.value.jobReference ?? job;
-      return asked.value;
-    };
     /** What nobody waits for any more is not to be paid for. */
     const stop = () => {
       const running = job;
       if (running !== undefined) cancel(client, running).catch(() => undefined);
+    };
+    const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
+      const asked = await this.#call({ what, patience: left(), signal }, ask);
+      if (asked.isErr()) throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#mostBytes)));
+      job = asked.value.jobReference ?? job;
+      if (signal.aborted) stop();
+      return asked.value;
     };
     signal.addEventListener("abort", stop, { once: true });
     try {

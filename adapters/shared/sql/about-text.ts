@@ -7,7 +7,7 @@ export const aboutText = (order: Exclude<SqlOrder, { kind: "run" }>): SqlNews =>
   try {
     return order.kind === "describe"
       ? { kind: "summary", summary: describeStatement(order.statement) }
-      : { kind: "composed", statement: composeStatement(order.statement, order.tables) };
+      : { kind: "composed", ...composeStatement(order.statement, order.tables) };
   } catch (error) {
     return { kind: "failure", failure: { kind: "invalid_statement", message: (error as Error).message } };
   }

@@ -3,6 +3,7 @@ import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure, SqlScope } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import type { Composed } from "./compose.ts";
 import { DESCRIBE_MS, failedOf, guard } from "./engine.ts";
 import { SqlPool } from "./pool.ts";
 import type { SqlNews, SqlOrder } from "./protocol.ts";
@@ -23,15 +24,15 @@ export class Describer {
     return told.andThen((news) => (news.kind === "summary" ? ok(news.summary) : err(silent(news))));
   }
 
-  /** The statement with tables before it (`composeStatement`). */
+  /** The statement with tables before it, and what it is made of without them (`composeStatement`). */
   async compose(
     scope: SqlScope,
     statement: string,
     tables: Readonly<Record<string, string>>,
     signal?: AbortSignal,
-  ): Promise<Result<string, Failed>> {
+  ): Promise<Result<Composed, Failed>> {
     const told = await this.#ask(scope, { kind: "compose", statement, tables }, signal);
-    return told.andThen((news) => (news.kind === "composed" ? ok(news.statement) : err(silent(news))));
+    return told.andThen((news) => (news.kind === "composed" ? ok(news) : err(silent(news))));
   }
 
   close(): Promise<void> {

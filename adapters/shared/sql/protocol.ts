@@ -3,6 +3,7 @@ import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import type { BillingRow } from "./billing.ts";
+import type { Composed } from "./compose.ts";
 import type { EntryRow } from "./entries.ts";
 
 export type SqlOrder =
@@ -23,7 +24,7 @@ export type SqlOrder =
 export type SqlNews =
   | { readonly kind: "ready" }
   | { readonly kind: "summary"; readonly summary: StatementSummary }
-  | { readonly kind: "composed"; readonly statement: string }
+  | ({ readonly kind: "composed" } & Composed)
   /** The log is read up to now; what takes time from here on is the statement's own. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }

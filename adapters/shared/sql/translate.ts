@@ -21,7 +21,7 @@ const tokensOf = (text: string): readonly Token[] => {
   return (tokens ?? []).map((token) => ({ text: token.text, start: token.span.start }));
 };
 
-export const describeStatement = (text: string): StatementSummary => summarise(text, parsed(text), tokensOf(text));
+export const describeStatement = (text: string): StatementSummary => readStatement(text).summary;
 
 const sqlOf = ({ success, sql, error }: { success: boolean; sql?: readonly string[]; error?: string }): string => {
   const [one, ...more] = sql ?? [];
@@ -38,13 +38,18 @@ export interface Head {
   readonly names: readonly string[] | undefined;
 }
 
-export const headOf = (text: string): Head => {
-  const [first] = tokensOf(text);
-  const clause = nodeOf(parsed(text)[0])?.body["with"];
+const headOf = (statement: Json | undefined, [first]: readonly Token[]): Head => {
+  const clause = nodeOf(statement)?.body["with"];
   if (first === undefined || first.text.toUpperCase() !== "WITH" || !isObject(clause))
     return { start: first?.start ?? 0, end: first?.start ?? 0, names: undefined };
   const names = listOf(clause["ctes"]).map((one) => (isObject(one) ? nameOf(one["alias"]).toLowerCase() : ""));
   return { start: first.start, end: first.start + first.text.length, names };
+};
+
+/** A statement's summary and its beginning, of one reading. */
+export const readStatement = (text: string): { readonly summary: StatementSummary; readonly head: Head } => {
+  const [statements, tokens] = [parsed(text), tokensOf(text)];
+  return { summary: summarise(text, statements, tokens), head: headOf(statements[0], tokens) };
 };
 
 export const translateStatement = (text: string): string => {

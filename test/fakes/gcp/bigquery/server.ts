@@ -106,7 +106,12 @@ export const startFakeBigQuery = async ({
   const insert = async ({ configuration }: Message): Promise<object> => {
     if (configuration.dryRun !== true) throw new RestError(400, "invalid", "only dry runs are inserted here");
     const query = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
-    return { status: { state: "DONE" }, statistics: { totalBytesProcessed: query.totalBytesProcessed, query } };
+    const jobReference = { projectId: project, location: "EU" };
+    return {
+      jobReference,
+      status: { state: "DONE" },
+      statistics: { totalBytesProcessed: query.totalBytesProcessed, query },
+    };
   };
 
   const stop = (id: string): object => {

@@ -16,6 +16,18 @@ export class RestError extends Error {
   }
 }
 
+/** Reading a statement takes long, and each is looked at before it runs. */
+const remembered = <T>(read: (statement: string) => T): ((statement: string) => T) => {
+  const known = new Map<string, T>();
+  return (statement) => {
+    const value = known.get(statement) ?? read(statement);
+    known.set(statement, value);
+    return value;
+  };
+};
+const described = remembered(describeStatement);
+const translated = remembered(translateStatement);
+
 export interface Result {
   readonly fields: readonly object[];
   readonly rows: readonly object[];
@@ -24,7 +36,7 @@ export interface Result {
 const invalid = (message: string): RestError => new RestError(400, "invalidQuery", message);
 
 const tablesOf = (statement: string, tables: Tables): readonly string[] => {
-  const { tables: named } = describeStatement(statement);
+  const { tables: named } = described(statement);
   const names = [...new Set(named.map(({ name }) => name.replaceAll("`", "")))];
   for (const name of names) {
     if (!name.includes(".")) throw invalid(`Table "${name}" must be qualified with a dataset (e.g. dataset.table).`);
@@ -43,8 +55,8 @@ const wordsOf = (error: unknown): string => {
 export const lookAt = async (statement: string, tables: Tables, bytesOfRow: number) => {
   try {
     const names = tablesOf(statement, tables);
-    const { root, statements } = describeStatement(statement);
-    await tables.connection.prepare(translateStatement(statement));
+    const { root, statements } = described(statement);
+    await tables.connection.prepare(translated(statement));
     const counts = await Promise.all(
       names.map(async (name) => (await tables.connection.runAndReadAll(`SELECT count(*) FROM "${name}"`)).getRows()),
     );
@@ -64,7 +76,7 @@ export const lookAt = async (statement: string, tables: Tables, bytesOfRow: numb
 
 export const runStatement = async (statement: string, tables: Tables, inMicros: boolean): Promise<Result> => {
   try {
-    const read = await tables.connection.runAndReadAll(translateStatement(statement));
+    const read = await tables.connection.runAndReadAll(translated(statement));
     const types = read.columnTypes() as readonly DuckDBType[];
     return {
       fields: read.columnNames().map((name, n) => fieldOf(name, types[n] as DuckDBType)),
