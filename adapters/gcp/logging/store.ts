@@ -71,7 +71,7 @@ const call = { retry: null, timeout: CALL_MS } as const;
 
 const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
 
-/** Whoever goes leaves a shared search to the others. */
+/** Whoever goes is answered at once, and leaves a shared search to the others. */
 const gone = (signal: AbortSignal): Promise<Result<never, Unavailable>> =>
   new Promise((resolve) => signal.addEventListener("abort", () => resolve(err(nobodyWaits())), { once: true }));
 
@@ -190,12 +190,14 @@ class GcpLogs implements LogStore {
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(nobodyWaits())));
     // An answer up to some instant is good a moment later, too: it says how far it has seen.
-    if (query.until === undefined) return new ResultAsync(this.#read(scope, query, place, signal));
+    const heard = (read: Promise<Result<LogFindings, Unavailable>>) =>
+      new ResultAsync(signal === undefined ? read : Promise.race([read, gone(signal)]));
+    if (query.until === undefined) return heard(this.#read(scope, query, place, signal));
     const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = this.#keyOf(scope) + JSON.stringify(question);
     const work = () => this.#read(scope, query, place, undefined);
     const read = this.#shared.read(key, query.until, work, (found) => found.isOk() && !found.value.partial);
-    return new ResultAsync(signal === undefined ? read : Promise.race([read, gone(signal)]));
+    return heard(read);
   }
 
   async #read(

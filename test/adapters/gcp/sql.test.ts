@@ -69,17 +69,16 @@ const failureOf = (statement: string, limits: Partial<SqlLimits> = {}, on = sql)
 const COUNT = "SELECT COUNT(*) AS n FROM logs";
 
 describe("a statement", () => {
-  test("sees its account's rows, however it is written", async () => {
-    for (const statement of [
-      COUNT,
-      "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-      "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
-      "(SELECT COUNT(*) AS n FROM logs)",
-      "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
-      "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-    ])
-      expect(await rowsOf(statement), statement).toEqual([[2]]);
-  });
+  test.each([
+    COUNT,
+    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
+    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
+    "(SELECT COUNT(*) AS n FROM logs)",
+    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
+    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
+  ])("sees its account's rows, however it is written: %s", async (statement) =>
+    expect(await rowsOf(statement)).toEqual([[2]]),
+  );
 
   test("keeps its order", async () => {
     expect(await rowsOf("WITH a AS (SELECT text_payload AS t FROM logs) SELECT t FROM a ORDER BY t DESC")).toEqual([
