@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { GcpSql } from "../../../adapters/gcp/bigquery/engine.ts";
 import { bigQueryFault, runFailure, textFailure } from "../../../adapters/gcp/bigquery/failures.ts";
 import { createGcpSql, gcpSqlQueries } from "../../../adapters/gcp/bigquery/index.ts";
+import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import { accountDigest } from "../../../adapters/shared/account-digest.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -102,7 +103,41 @@ describe("a statement", () => {
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
+  /** An engine whose BigQuery says something else of what a statement would read. */
+  const looking = (change: (query: Record<string, unknown>) => void): GcpSql => {
+    const request = (asked: object, heard: (error: unknown, body: unknown) => void) =>
+      fake.client.request(asked as never, (error: unknown, body: unknown) => {
+        const { statistics } = (body ?? {}) as { statistics?: { query: Record<string, unknown> } };
+        if (statistics !== undefined) change(statistics.query);
+        heard(error, body);
+      });
+    const bigquery = { projectId: fake.project, request } as unknown as GcpClients["bigquery"];
+    const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };
+    const made = createGcpSql(config, givenClients({ bigquery }), ambientOf());
+    engines.push(made);
+    return made;
+  };
+
   test("that BigQuery understands otherwise than the parser is not run", async () => {
+    const table = { projectId: fake.project, datasetId: "linked_logs", tableId: "_Default" };
+    const reads = looking((query) => {
+      query["referencedTables"] = [table];
+    });
+    const writes = looking((query) => {
+      query["statementType"] = "DELETE";
+    });
+    for (const one of [reads, writes])
+      expect(await failureOf(COUNT, {}, one)).toMatchObject({ kind: "invalid_statement" });
+    expect(fake.faults.count(QUERY)).toBe(0);
+    expect(
+      await rowsOf(
+        COUNT,
+        looking(() => undefined),
+      ),
+    ).toEqual([[2]]);
+  });
+
+  test("finds tables that are not there to be the platform's own trouble", async () => {
     const strange = engine({ logDataset: "test-project.another" });
     expect(await failureOf(COUNT, {}, strange)).toMatchObject({ kind: "unavailable" });
     expect(fake.faults.count(QUERY)).toBe(0);
