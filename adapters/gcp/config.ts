@@ -29,6 +29,11 @@ export const gcpConfigSchema = z.strictObject({
     .max(300)
     .default(10)
     .describe("How long an entry may take to show in Cloud Logging."),
+  logReadsPerMinute: z
+    .int()
+    .min(1)
+    .default(60)
+    .describe("Reads of the log that this server may make a minute; with replicas, the project's 60 by their number."),
   logDataset: text
     .optional()
     .describe("The BigQuery dataset that is linked to the log bucket, as PROJECT.DATASET; SQL needs it."),

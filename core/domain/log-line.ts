@@ -6,8 +6,8 @@
  */
 import type { JsonPayload, LogName, Severity } from "./log-entry.ts";
 
-/** A map, because a line may say `constructor`, which every object has. */
-const words: ReadonlyMap<string, Severity> = new Map<string, Severity>([
+/** What loggers call severities. A map, because a line may say `constructor`, which every object has. */
+export const severityWords: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ["default", "DEFAULT"],
   ["trace", "DEBUG"],
   ["debug", "DEBUG"],
@@ -36,7 +36,7 @@ const ofPino = (level: number): Severity =>
 export const severityOf = (payload: JsonPayload): Severity | undefined => {
   const said = payload["severity"] ?? payload["level"];
   if (typeof said === "number") return ofPino(said);
-  return typeof said === "string" ? words.get(said.toLowerCase()) : undefined;
+  return typeof said === "string" ? severityWords.get(said.toLowerCase()) : undefined;
 };
 
 export interface ReadLine {

@@ -16,8 +16,10 @@ export const gcpConfigFrom = (settings: ServeSettings): GcpConfigInput => ({
   stagingBucket: settings.gcpStagingBucket,
   buildIdentity: settings.gcpBuildIdentity,
   settleSeconds: settings.gcpSettleSeconds,
+  logReadsPerMinute: settings.gcpLogReadsPerMinute,
   logDataset: settings.gcpLogDataset,
   billingTable: settings.gcpBillingTable,
+  sqlLocation: settings.gcpSqlLocation,
   sqlBytesBilled: settings.gcpSqlBytesBilled,
   softDelete: settings.gcpSoftDelete,
 });

@@ -9,6 +9,7 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../labels.ts";
 import { INSTANCE_LABEL } from "../logging/entry.ts";
 import { logIds } from "../logging/names.ts";
+import { severityColumn } from "./severity.ts";
 
 /** The view of every log of a bucket in its linked dataset. */
 export const LOG_VIEW = "_AllLogs";
@@ -41,7 +42,7 @@ const owned = (owner: AccountId): string => `'${accountDigest(owner)}'`;
 
 /** @param dataset `PROJECT.DATASET` */
 export const logsView = (dataset: string, owner: AccountId): string =>
-  line(`SELECT timestamp, severity, CASE log_id ${logNames} END AS log_name,
+  line(`SELECT timestamp, ${severityColumn} AS severity, CASE log_id ${logNames} END AS log_name,
     CONCAT(FORMAT_TIMESTAMP('%Y-%m-%dT%H:%M:%E6S', timestamp), '-', insert_id) AS insert_id,
     STRUCT(resource.type AS type, JSON_STRIP_NULLS(JSON_OBJECT(
       'service_name', JSON_VALUE(resource.labels, '$.service_name'),

@@ -31,7 +31,7 @@ export interface ProtoEntry {
 }
 
 /** On what the platform itself wrote, whose severity is then its own. */
-const WRITTEN_LABEL = "portside-written";
+export const WRITTEN_LABEL = "portside-written";
 
 /** Where Cloud Run says which instance a line came from. */
 export const INSTANCE_LABEL = "instanceId";

@@ -3,7 +3,6 @@ import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
-import type { CompilePattern } from "../../../core/domain/log-filter/pattern.ts";
 import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import type { FieldPath, LogFilter } from "../../../core/domain/log-filter/tree.ts";
@@ -85,12 +84,6 @@ const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[]
   any(Object.keys(logIds).map((id) => equals(["logName"], fullLogName(project, id)))),
 ];
 
-export interface LogTuning {
-  readonly readsPerMinute?: number;
-  readonly sharedMillis?: number;
-  readonly compile?: CompilePattern;
-}
-
 const lettersOf = ({ text, json, http }: NewLogEntry): number =>
   (text?.length ?? 0) + JSON.stringify([json, http]).length;
 
@@ -117,18 +110,16 @@ class GcpLogs implements LogStore {
   readonly #call: ProviderCall;
   readonly #limiter: ReadLimiter;
   readonly #shared: SharedReads<Result<LogFindings, Unavailable>>;
-  readonly #compile: CompilePattern;
   #last = 0n;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: Ambient, tuning: LogTuning) {
+  constructor(config: GcpConfig, clients: ClientSource, ambient: Ambient) {
     const { clock, logger } = ambient;
     this.#place = config;
     this.#clients = clients;
     this.#ambient = ambient;
     this.#call = providerCall({ clock, logger, faultOf: googleFault, cloud: "Google Cloud" });
-    this.#limiter = new ReadLimiter(clock, tuning.readsPerMinute ?? READS_PER_MINUTE);
-    this.#shared = new SharedReads(clock, tuning.sharedMillis ?? SHARED_MS);
-    this.#compile = tuning.compile ?? compileRe2;
+    this.#limiter = new ReadLimiter(clock, config.logReadsPerMinute ?? READS_PER_MINUTE);
+    this.#shared = new SharedReads(clock, SHARED_MS);
   }
 
   /** What Cloud Logging does not take (an entry over 256 KB) is lost, and no other with it: that is said in the log. */
@@ -207,7 +198,7 @@ class GcpLogs implements LogStore {
     signal: AbortSignal | undefined,
   ): Promise<Result<LogFindings, Unavailable>> {
     const { project } = this.#place;
-    const pushed = pushedOf(query.filter, { project, scope, compile: this.#compile });
+    const pushed = pushedOf(query.filter, { project, scope, compile: compileRe2 });
     for (const bound of pushed === true ? [true] : [pushed, true])
       try {
         const scan = this.#scanOf(scope, query, bound, signal);
@@ -236,7 +227,7 @@ class GcpLogs implements LogStore {
       if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
       return this.#list(scope, filter, order, size, token, Math.max(left(), TURN_MS), signal);
     };
-    const matches = matcherOf(query.filter, this.#compile);
+    const matches = matcherOf(query.filter, compileRe2);
     const isOver = () => left() === 0 || this.#limiter.wait > Math.max(left(), TURN_MS);
     return { list, pushed, matches, limit: query.limit, until: query.until, isOver };
   }
@@ -275,10 +266,5 @@ class GcpLogs implements LogStore {
   }
 }
 
-/** @param tuning limits for whoever tests, or has an agreement with Google about its quota */
-export const createGcpLogs = (
-  config: GcpConfig,
-  clients: ClientSource,
-  ambient: Ambient,
-  tuning: LogTuning = {},
-): LogStore => new GcpLogs(config, clients, ambient, tuning);
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: Ambient): LogStore =>
+  new GcpLogs(config, clients, ambient);

@@ -12,8 +12,8 @@ contractTests(
   async () => {
     const ambient = ambientOf();
     const fake = await startFakeLogging({ clock: ambient.clock });
-    const tuning = { readsPerMinute: 1_000_000 };
-    const logs = createGcpLogs(gcpConfig, givenClients({ logging: fake.client }), ambient, tuning);
+    const config = { ...gcpConfig, logReadsPerMinute: 1_000_000 };
+    const logs = createGcpLogs(config, givenClients({ logging: fake.client }), ambient);
     return { subject: providerWith({ logs }), close: fake.close };
   },
   memoryCapabilities,

@@ -1,7 +1,8 @@
 /** Logs in Cloud Logging: what is asked how often, what late and failing calls come to, what services' lines become. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { GcpClients } from "../../../adapters/gcp/clients.ts";
-import { createGcpLogs, type LogTuning } from "../../../adapters/gcp/logging/store.ts";
+import type { GcpConfig } from "../../../adapters/gcp/config.ts";
+import { createGcpLogs } from "../../../adapters/gcp/logging/store.ts";
 import { accountDigest } from "../../../adapters/shared/account-digest.ts";
 import { compileRe2 } from "../../../adapters/shared/re2.ts";
 import { randomIds } from "../../../adapters/shared/system.ts";
@@ -38,13 +39,13 @@ afterEach(async () => {
   fakes = [];
 });
 
-const start = async (options: Partial<FakeLoggingOptions> = {}, tuning: LogTuning = {}) => {
+const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<GcpConfig> = {}) => {
   const clock = createJumpingClock();
   const fake = await startFakeLogging({ clock, ...options });
   fakes.push(fake);
   const ambient = { clock, ids: randomIds, logger: silent };
-  const make = (more: LogTuning = {}) =>
-    createGcpLogs(gcpConfig, givenClients({ logging: fake.client }), ambient, { ...tuning, ...more });
+  const make = (more: Partial<GcpConfig> = {}) =>
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients({ logging: fake.client }), ambient);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
       ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
@@ -111,7 +112,7 @@ describe("calls", () => {
 
 describe("the quota", () => {
   test("used up is unavailable, with the time after which it is not", async () => {
-    const { clock, fake, logs } = await start({}, { readsPerMinute: 2 });
+    const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
     await expectOk(logs.newest(scope, ask("", { patience: 0 })));
     await expectOk(logs.newest(scope, ask("", { patience: 0 })));
     expect(await expectError(logs.newest(scope, ask("", { patience: 0 })))).toMatchObject({
@@ -123,15 +124,29 @@ describe("the quota", () => {
     await expectOk(logs.newest(scope, ask()));
   });
 
+  test("of Google's own is never passed, however many ask", async () => {
+    const { clock, fake, logs, line } = await start({ readsPerMinute: 60 });
+    line("a timeout");
+    let [found, refused] = [0, 0];
+    for (let n = 0; n < 200; n++) {
+      const read = await logs.newest(scope, ask("timeout", { patience: 0 }));
+      if (read.isOk()) found++;
+      else refused++;
+      clock.pass(700);
+    }
+    // 140 seconds have room for 180 reads, and each search is two.
+    expect([found > 50, refused > 0, fake.refused()]).toEqual([true, true, 0]);
+  });
+
   test("used up within a search ends it with what it has, and the next one goes on", async () => {
-    const { clock, logs, line, make } = await start({ looksAt: 4 }, { readsPerMinute: 2 });
+    const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 10; n++) line(`line ${n}`);
     const first = await expectOk(logs.after(scope, START, ask("", { patience: 0 })));
     expect(first.partial).toBe(true);
     clock.pass(60_000);
     const second = await expectOk(logs.after(scope, first.seen as LogPosition, ask("", { patience: 30_000 })));
     expect(second.partial).toBe(true);
-    const third = await expectOk(make({ readsPerMinute: 60 }).after(scope, second.seen as LogPosition, ask()));
+    const third = await expectOk(make({ logReadsPerMinute: 60 }).after(scope, second.seen as LogPosition, ask()));
     expect([first, second, third].flatMap(({ entries }) => texts(entries))).toEqual(
       Array.from({ length: 10 }, (_, n) => `line ${n}`),
     );
@@ -141,7 +156,7 @@ describe("the quota", () => {
 describe("order", () => {
   for (const ties of ["ascending", "as listed"] as const)
     test(`entries of one nanosecond come by their ids, newest and behind a place, ties ${ties}`, async () => {
-      const { clock, fake, logs } = await start({ ties, looksAt: 3 }, { readsPerMinute: 1000 });
+      const { clock, fake, logs } = await start({ ties, looksAt: 3 }, { logReadsPerMinute: 1000 });
       const stamp = { seconds: String(clock.now() / 1_000_000_000n), nanos: 7 };
       const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
       fake.ingestEntries(
@@ -270,7 +285,7 @@ describe("the suite rejects", () => {
       listLogEntries: (request: { filter: string; orderBy: string }, options: object) =>
         fake.client.listLogEntries(change(request), options),
     } as unknown as GcpClients["logging"];
-    const logs = createGcpLogs(gcpConfig, givenClients({ logging }), ambient, { readsPerMinute: 1_000_000 });
+    const logs = createGcpLogs({ ...gcpConfig, logReadsPerMinute: 1_000_000 }, givenClients({ logging }), ambient);
     const subject: ProviderSubject = providerWith({ logs });
     let failed = 0;
     for (const one of logStoreCases) await one.run(subject).catch(() => failed++);

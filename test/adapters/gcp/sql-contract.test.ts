@@ -18,7 +18,7 @@ contractTests(
     const config = { ...gcpConfig, logDataset: bigquery.logDataset, billingTable: bigquery.billingTable };
     const clients = givenClients({ logging: logging.client, bigquery: bigquery.client });
     const sql = createGcpSql(config, clients, ambient);
-    const logs = createGcpLogs(config, clients, ambient, { readsPerMinute: 1_000_000 });
+    const logs = createGcpLogs({ ...config, logReadsPerMinute: 1_000_000 }, clients, ambient);
     const close = async () => {
       await sql.close();
       await bigquery.close();

@@ -4,8 +4,11 @@ import type { GcpSql } from "../../../adapters/gcp/bigquery/engine.ts";
 import { bigQueryFault, runFailure, textFailure } from "../../../adapters/gcp/bigquery/failures.ts";
 import { createGcpSql, gcpSqlQueries } from "../../../adapters/gcp/bigquery/index.ts";
 import type { GcpClients } from "../../../adapters/gcp/clients.ts";
+import { createGcpLogs } from "../../../adapters/gcp/logging/store.ts";
 import { accountDigest } from "../../../adapters/shared/account-digest.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
+import { everything } from "../../../core/domain/log-filter/tree.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { isSqlFailure, type SqlLimits } from "../../../core/ports/sql-engine.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
@@ -86,6 +89,30 @@ describe("a statement", () => {
       ["mine"],
       ["also mine"],
     ]);
+  });
+
+  test("sees the severities that the log has", async () => {
+    const owner = "loud" as AccountId;
+    const lines = [
+      ...['{"level":"WARN"}', '{"level":30}', '{"level":60}', '{"level":5}', '{"severity":"err"}', '{"a":1}', "plain"],
+      ...['{"severity":"alert","level":10}', '{"level":"usage"}', '{"level":"none"}', '{"level":"default"}'],
+    ];
+    for (const stream of ["stdout", "stderr"] as const)
+      for (const line of lines)
+        logging.ingest({
+          ...{ service: "app", revision: "app-00001", instance: "i-1", stream, line },
+          labels: { "portside-owner": accountDigest(owner) },
+        });
+    const logs = createGcpLogs(gcpConfig, givenClients({ logging: logging.client }), ambientOf());
+    const service = "app" as DeploymentName;
+    const { entries } = await expectOk(
+      logs.newest({ owner, service }, { filter: everything, limit: 100, patience: 20_000 }),
+    );
+    const { rows } = await expectOk(
+      sql.run({ owner }, "SELECT severity FROM logs ORDER BY timestamp, insert_id", plenty),
+    );
+    expect(entries).toHaveLength(2 * lines.length);
+    expect(await Array.fromAsync(rows)).toEqual(entries.map(({ severity }) => [severity]));
   });
 
   test("cannot name the tables that everybody's rows are in, nor shadow them", async () => {

@@ -1,4 +1,5 @@
 /** Cloud Logging over gRPC, in memory: google/logging/v2/logging.proto. */
+import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
 import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
@@ -14,12 +15,15 @@ export interface FakeLoggingOptions {
   readonly visibleAfter?: number;
   /** Entries of one timestamp in a descending listing: of their ids "in order", which the proto leaves open. */
   readonly ties?: "ascending" | "as listed";
+  /** "entries.list requests: 60 per minute, per project" (https://cloud.google.com/logging/quotas); none unless given. */
+  readonly readsPerMinute?: number;
   /** Entries that one call looks at before it answers with what it has and a token. */
   readonly looksAt?: number;
 }
 
 /** Requests and answers are bounded; how much an answer may have is not documented: assumed, 10 MB as a request. */
 const ANSWER_BYTES = 10_000_000;
+const MINUTE_MS = 60_000;
 const DEFAULT_PAGE = 50;
 const MOST = 1000;
 
@@ -28,6 +32,7 @@ const same = (a: KeptEntry, b: KeptEntry): boolean => a.nanos === b.nanos && a.i
 export const startFakeLogging = async (options: FakeLoggingOptions) => {
   const { clock, project = "test-project", region = "europe-west1" } = options;
   const { visibleAfter = 0, ties = "as listed", looksAt = Number.POSITIVE_INFINITY } = options;
+  const { readsPerMinute = Number.POSITIVE_INFINITY } = options;
   const faults = new Faults();
   const entries: KeptEntry[] = [];
   let ids = 0;
@@ -104,7 +109,20 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     return { page };
   };
 
+  let reads: number[] = [];
+  let refused = 0;
+  const count = (): void => {
+    const now = millisOf(clock.now());
+    reads = reads.filter((at) => at > now - MINUTE_MS);
+    if (reads.length >= readsPerMinute) {
+      refused++;
+      throw new GrpcError("RESOURCE_EXHAUSTED", "Quota exceeded for quota metric 'Read requests'");
+    }
+    reads.push(now);
+  };
+
   const list = (request: Message): object => {
+    count();
     const query = queryOf(request);
     const passes = filterOf(request.filter);
     const [before, asked] = request.pageToken === "" ? [undefined, query] : JSON.parse(request.pageToken);
@@ -141,6 +159,8 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     faults,
     client,
     clientSettings,
+    /** Reads that the quota has refused. */
+    refused: () => refused,
     /** What was kept, in the order of the log. */
     entries: (): readonly KeptEntry[] => listing(false),
     ingest: (line: ServiceLine) => keep([messageOfLine({ project, region }, line)]),
