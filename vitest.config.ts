@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Tests with real processes measure order and outcome, never speed; they get time, and the machine's cores.
-const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
+const real = ["test/adapters/{local,gcp}/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 
 export default defineConfig({
   test: {

@@ -38,7 +38,7 @@ export const INSTANCE_LABEL = "instanceId";
 
 const NANOS = 1_000_000_000n;
 
-/** The place of an entry that the platform writes: its nanosecond, and its id, which sorts as the nanosecond does. */
+/** The place of an entry that the platform writes: its nanosecond, and its id. */
 export interface WrittenPlace {
   readonly instant: Instant;
   readonly insertId: string;

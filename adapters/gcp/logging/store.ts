@@ -44,8 +44,8 @@ const WRITE_LETTERS = 2 * 1024 * 1024;
 const WRITE_ENTRIES = 1000;
 /** Milliseconds of one call. */
 const CALL_MS = 20_000;
-/** Base 36 digits of a nanosecond: enough until the year 2200 and beyond. */
-const PLACE_DIGITS = 13;
+/** BigQuery's timestamps end with the microsecond: an id begins with the nanoseconds behind it, and sorts by them there. */
+const NANO_DIGITS = 3;
 const RANDOM_DIGITS = 7;
 
 /** The client package gives its low-level clients no types; this is what is used of it. */
@@ -161,7 +161,7 @@ class GcpLogs implements LogStore {
     const now = clock.now();
     this.#last = now > this.#last ? now : this.#last + 1n;
     const instant = this.#last as Instant;
-    const insertId = instant.toString(36).padStart(PLACE_DIGITS, "0") + ids.id().slice(0, RANDOM_DIGITS);
+    const insertId = String(instant % 1000n).padStart(NANO_DIGITS, "0") + ids.id().slice(0, RANDOM_DIGITS);
     return protoEntryOf(this.#place, entry, { instant, insertId });
   }
 

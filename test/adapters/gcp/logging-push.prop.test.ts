@@ -67,7 +67,7 @@ const ingested = () =>
 
 const isPushed = (filter: LogFilter, json: ReturnType<typeof kept>["json"]): boolean => {
   const pushed = pushedOf(filter, dialect);
-  return typeof pushed === "boolean" ? pushed : filterOf(printLogFilter(pushed))(json);
+  return typeof pushed === "boolean" ? pushed : filterOf(printLogFilter(pushed)).passes(json);
 };
 
 test("no match is lost, of what the platform wrote or of what a service said", () =>

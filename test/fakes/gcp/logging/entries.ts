@@ -8,6 +8,8 @@ export interface KeptEntry {
   readonly json: EntryJson;
   readonly nanos: bigint;
   readonly insertId: string;
+  /** Of its resource; empty where it is no service's. */
+  readonly service: string;
   /** Letters, about. */
   readonly size: number;
   /** In nanoseconds. */
@@ -83,7 +85,8 @@ export const keptOf = (entry: Message, now: bigint, visibleAt: bigint, nextId: (
   const size = Buffer.byteLength(JSON.stringify(json));
   if (size > ENTRY_BYTES) throw invalid("Log entry is too large: 256 KB at most");
   if (nanos < now - RETENTION_DAYS * DAY_NANOS || nanos > now + DAY_NANOS) return undefined;
-  return { message, json, nanos, insertId, size, visibleAt };
+  const service = String(entry.resource.labels?.service_name ?? "");
+  return { message, json, nanos, insertId, service, size, visibleAt };
 };
 
 export const compareEntries = (a: KeptEntry, b: KeptEntry): number =>

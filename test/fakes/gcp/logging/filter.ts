@@ -6,7 +6,7 @@ import { compileRe2 } from "../../../../adapters/shared/re2.ts";
 import { severities } from "../../../../core/domain/log-entry.ts";
 import { fold } from "../../../../core/domain/log-filter/fold.ts";
 import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
-import type { Comparison, LogFilter } from "../../../../core/domain/log-filter/tree.ts";
+import { type Comparison, conjuncts, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
 import { GrpcError } from "../grpc.ts";
 
 /** An entry as JSON, as the documentation speaks of it. */
@@ -115,11 +115,24 @@ const passes = (filter: LogFilter, entry: EntryJson): boolean => {
   }
 };
 
+/** The service that every match is of; an index for the fake, which holds many suites' entries. */
+const serviceOf = (filter: LogFilter): string | undefined => {
+  const found = conjuncts(filter).find(
+    (term) => term.kind === "compare" && term.op === "=" && term.path.join(".") === "resource.labels.service_name",
+  );
+  return found?.kind === "compare" ? (found.literal.text ?? undefined) : undefined;
+};
+
+export interface RequestFilter {
+  readonly passes: (entry: EntryJson) => boolean;
+  readonly service: string | undefined;
+}
+
 /** The filter of a request; throws INVALID_ARGUMENT for one that does not parse or is too long (logging.proto). */
-export const filterOf = (text: string): ((entry: EntryJson) => boolean) => {
+export const filterOf = (text: string): RequestFilter => {
   if (text.length > FILTER_CHARS) throw new GrpcError("INVALID_ARGUMENT", "the filter is longer than 20000 characters");
   const parsed = parseLogFilter(text, compileRe2);
   if (parsed.isErr()) throw new GrpcError("INVALID_ARGUMENT", `the filter does not parse: ${parsed.error.message}`);
   const filter = parsed.value;
-  return (entry) => passes(filter, entry);
+  return { passes: (entry) => passes(filter, entry), service: serviceOf(filter) };
 };

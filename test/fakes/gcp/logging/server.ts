@@ -44,7 +44,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     let now: bigint = clock.now();
     const kept = messages.map((message) => keptOf(message, now++, visibleAt, nextId));
     entries.push(...kept.filter((one) => one !== undefined));
-    listings = undefined;
+    listings = new Map();
   };
 
   const write = ({ entries: given, logName, resource, labels, partialSuccess, dryRun }: Message): object => {
@@ -70,14 +70,20 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     const all = entries.toSorted(compareEntries);
     return all.filter((one, index) => index === 0 || !same(one, all[index - 1] as KeptEntry));
   };
-  let listings: { readonly asc: readonly KeptEntry[]; readonly desc: readonly KeptEntry[] } | undefined;
-  const listing = (isDescending: boolean): readonly KeptEntry[] => {
-    if (listings === undefined) {
-      const asc = sorted();
-      const byId = (a: KeptEntry, b: KeptEntry) => (a.nanos === b.nanos ? compareEntries(a, b) : compareEntries(b, a));
-      listings = { asc, desc: ties === "as listed" ? asc.toReversed() : asc.toSorted(byId) };
-    }
-    return isDescending ? listings.desc : listings.asc;
+  interface Listings {
+    readonly asc: readonly KeptEntry[];
+    readonly desc: readonly KeptEntry[];
+  }
+  let listings = new Map<string | undefined, Listings>();
+  const listingsOf = (service: string | undefined): Listings => {
+    const known = listings.get(service);
+    if (known !== undefined) return known;
+    const all = service === undefined ? sorted() : listingsOf(undefined).asc;
+    const asc = service === undefined ? all : all.filter((one) => one.service.toLowerCase() === service.toLowerCase());
+    const byId = (a: KeptEntry, b: KeptEntry) => (a.nanos === b.nanos ? compareEntries(a, b) : compareEntries(b, a));
+    const made = { asc, desc: ties === "as listed" ? asc.toReversed() : asc.toSorted(byId) };
+    listings.set(service, made);
+    return made;
   };
 
   const orders = new Map([
@@ -124,11 +130,11 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
   const list = (request: Message): object => {
     count();
     const query = queryOf(request);
-    const passes = filterOf(request.filter);
+    const { passes, service } = filterOf(request.filter);
     const [before, asked] = request.pageToken === "" ? [undefined, query] : JSON.parse(request.pageToken);
     if (asked !== query) throw new GrpcError("INVALID_ARGUMENT", "the page token is another query's");
     if (!request.resourceNames.includes(`projects/${project}`)) return { entries: [], nextPageToken: "" };
-    const all = listing(orders.get(request.orderBy) as boolean);
+    const all = listingsOf(service)[orders.get(request.orderBy) === true ? "desc" : "asc"];
     const from = before === undefined ? 0 : all.findIndex((one) => `${one.nanos} ${one.insertId}` === before) + 1;
     const now = clock.now();
     const { page, last } = pageFrom(
@@ -162,7 +168,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     /** Reads that the quota has refused. */
     refused: () => refused,
     /** What was kept, in the order of the log. */
-    entries: (): readonly KeptEntry[] => listing(false),
+    entries: (): readonly KeptEntry[] => listingsOf(undefined).asc,
     ingest: (line: ServiceLine) => keep([messageOfLine({ project, region }, line)]),
     ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem({ project, region }, line)]),
     ingestRequest: (served: ServedRequest) => keep([messageOfRequest({ project, region }, served)]),
