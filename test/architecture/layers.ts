@@ -27,7 +27,7 @@ const rules: readonly Rule[] = [
     why: "ports mention the domain only",
   },
   { from: /^core\//, may: [core, /^zod$/], why: "core imports zod and itself, and neverthrow through core/result.ts" },
-  ...["memory", "local", "gcp"].map((provider) => ({
+  ...["memory", "local"].map((provider) => ({
     from: new RegExp(`^adapters/${provider}/`),
     may: [
       new RegExp(`^adapters/(${provider}|shared|identity|billing)/`),
@@ -35,7 +35,6 @@ const rules: readonly Rule[] = [
       /^core\/(errors|result)\.ts$/,
       node,
       /^(zod|tar|undici|semver|jose|tinypool)$/,
-      ...(provider === "gcp" ? [/^(@google-cloud\/[a-z-]+|google-auth-library)$/] : []),
     ],
     why: "providers know the ports, the domain and what adapters share, never each other",
   })),
@@ -46,7 +45,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|@google-cloud\/[a-z-]+|google-auth-library)$/,
+      /^(zod|mime|@google-cloud\/[a-z-]+|google-auth-library)$/,
     ],
     why: "a cloud's packages are known to its own adapter alone",
   },

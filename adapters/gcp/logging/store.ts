@@ -31,8 +31,6 @@ interface Ambient {
   readonly logger: Logger;
 }
 
-/** Calls of `entries.list` a minute of a project, all its clients together: https://cloud.google.com/logging/quotas */
-const READS_PER_MINUTE = 60;
 /** For how long one poll is also the next one's of the same question. */
 const SHARED_MS = 1000;
 /** A search waits for its turn no longer than this. */
@@ -118,7 +116,7 @@ class GcpLogs implements LogStore {
     this.#clients = clients;
     this.#ambient = ambient;
     this.#call = providerCall({ clock, logger, faultOf: googleFault, cloud: "Google Cloud" });
-    this.#limiter = new ReadLimiter(clock, config.logReadsPerMinute ?? READS_PER_MINUTE);
+    this.#limiter = new ReadLimiter(clock, config.logReadsPerMinute);
     this.#shared = new SharedReads(clock, SHARED_MS);
   }
 

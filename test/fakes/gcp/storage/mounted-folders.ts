@@ -63,7 +63,9 @@ export class MountedFolders {
       this.pull();
       return known.folder;
     }
-    const folder = join(this.#root, `${name}-${bucket.generation}`);
+    const folder = join(this.#root, name);
+    // Of an earlier bucket of the name.
+    rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     this.#mirrors.set(bucket, { folder, files: new Map() });
     this.push();
