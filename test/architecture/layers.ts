@@ -45,7 +45,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|mime|@google-cloud\/[a-z-]+|google-auth-library)$/,
+      /^(zod|mime|tar|@google-cloud\/[a-z-]+|google-auth-library)$/,
     ],
     why: "a cloud's packages are known to its own adapter alone",
   },

@@ -104,5 +104,7 @@ test.each([
   ["123@cloudbuild.gserviceaccount.com"],
   ["p@appspot.gserviceaccount.com"],
 ])("the default identity %s may not build", (buildIdentity) => {
-  expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow("a default identity has more rights");
+  expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow(
+    "default identity, which has rights on more than it needs",
+  );
 });

@@ -1,5 +1,7 @@
 /** Every fake of Google Cloud together, as one project: what is built runs, its lines are in the log, its buckets are mounted. */
-import { dirname } from "node:path";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
@@ -8,6 +10,7 @@ import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import type { GcpConfigInput } from "../../../adapters/gcp/config.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
 import { createSystemClock } from "../../../adapters/shared/system.ts";
+import { has } from "../../support/machine.ts";
 import { startFakeBigQuery } from "./bigquery/server.ts";
 import { FakeBuild } from "./build/builds.ts";
 import { FakeIam } from "./iam.ts";
@@ -43,13 +46,14 @@ export const startFakeCloud = async () => {
   // No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
   process.env["METADATA_SERVER_DETECTION"] = "none";
   const clock = createSystemClock();
-  const storage = await startFakeStorage();
+  const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
+  const storage = await startFakeStorage({ folder: buckets });
   const { project, world } = storage;
   const staging = `${project}-portside-sources`;
   world.insertBucket({ name: staging });
   const logging = await startFakeLogging({ clock, project, region: REGION });
   const scheduler = await startFakeScheduler({ clock, project });
-  const bigquery = await startFakeBigQuery({ project, entries: () => logging.entries() });
+  const bigquery = await startFakeBigQuery({ project, entries: () => logging.entries(), pageRows: 7 });
   const registry = new FakeRegistry();
   const iam = new FakeIam();
   iam.most = 10_000;
@@ -71,7 +75,7 @@ export const startFakeCloud = async () => {
       logging.ingest({ ...from, stream: log, line: text ?? JSON.stringify(json) });
     else logging.ingestSystem({ ...from, line: text ?? "" });
   };
-  const local = await createLocalEngine({ onLine, buckets: dirname(storage.folderOf(staging)), runner: "process" });
+  const local = await createLocalEngine({ onLine, buckets, runner: has("bubblewrap") ? "bubblewrap" : "process" });
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
@@ -115,6 +119,7 @@ export const startFakeCloud = async () => {
     region: REGION,
     dataDir,
     settleSeconds: 0,
+    logReadsPerMinute: 1_000_000,
     logDataset: bigquery.logDataset,
     billingTable: bigquery.billingTable,
     clients,

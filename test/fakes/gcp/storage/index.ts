@@ -27,6 +27,8 @@ export interface FakeStorageOptions {
   /** The storage's own clock; the machine's where none is given. */
   readonly clock?: Pick<Clock, "now">;
   readonly faults?: Faults;
+  /** Where buckets are folders; a temporary folder where none is given. */
+  readonly folder?: string;
 }
 
 export interface FakeStorage {
@@ -58,6 +60,8 @@ const keyPair = () => {
 
 interface Call {
   readonly method: string;
+  /** The bucket that it is about; empty where it is about none. */
+  readonly bucket: string;
   readonly failed: (error: StorageFailure) => Reply;
   readonly act: (body: Buffer) => Reply;
 }
@@ -83,27 +87,27 @@ const jsonCall = (world: StorageWorld, verb: string, path: string, query: URLSea
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
     return answerJson(world, { method, parts, query, body: json });
   };
-  return { method: method ?? "storage.unknown", failed: jsonFailure, act };
+  return { method: method ?? "storage.unknown", bucket: parts[0] ?? "", failed: jsonFailure, act };
 };
 
 const xmlCall = (world: StorageWorld, req: IncomingMessage, path: string, query: URLSearchParams): Call => {
   const verb = req.method ?? "GET";
   const headers = headersOf(req);
+  const [, bucket = "", ...rest] = decoded(path);
   const act = (body: Buffer): Reply => {
-    const [, bucket = "", ...rest] = decoded(path);
     const object = rest.join("/");
     const keyOf = (email: string) => (email === EMAIL ? keyPair().publicKey : undefined);
     checkSignature({ verb, path: `/${bucket}/${object}`, query, headers }, world.now(), keyOf);
     return answerXml(world, { verb, bucket, object, query, headers, body });
   };
-  return { method: xmlMethod(verb), failed: xmlFailure, act };
+  return { method: xmlMethod(verb), bucket, failed: xmlFailure, act };
 };
 
 export const startFakeStorage = async (options: FakeStorageOptions = {}): Promise<FakeStorage> => {
-  const { clock, faults = new Faults() } = options;
+  const { clock, faults = new Faults(), folder = mkdtempSync(join(tmpdir(), "portside-gcs-")) } = options;
   const world = new StorageWorld(clock === undefined ? Date.now : () => millisOf(clock.now()));
   const uploads = new Uploads(world);
-  const folders = new MountedFolders(world, mkdtempSync(join(tmpdir(), "portside-gcs-")));
+  const folders = new MountedFolders(world, folder);
   const others = new Map<string, () => void>();
   let url = "";
 
@@ -117,6 +121,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
       const headers = headersOf(req);
       return {
         method: id === null ? "storage.objects.insert" : "storage.objects.insert.chunk",
+        bucket,
         failed: jsonFailure,
         act: (body) =>
           id === null
@@ -128,20 +133,21 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     if (path.endsWith(":signBlob") && verb === "POST")
       return {
         method: "iam.signBlob",
+        bucket: "",
         failed: jsonFailure,
         act: (body) => signBlob(decodeURIComponent(path), body),
       };
     return xmlCall(world, req, path, query);
   };
 
-  const run = ({ method, act, failed }: Call, body: Buffer): Reply => {
+  const run = ({ method, bucket, act, failed }: Call, body: Buffer): Reply => {
     const other = others.get(method);
     others.delete(method);
     other?.();
     try {
-      folders.pull();
+      folders.pull(bucket);
       const reply = act(body);
-      folders.push();
+      folders.push(bucket);
       return reply;
     } catch (error) {
       if (error instanceof StorageFailure) return failed(error);

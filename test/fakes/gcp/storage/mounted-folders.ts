@@ -60,7 +60,7 @@ export class MountedFolders {
     const bucket = this.#world.bucket(name);
     const known = this.#mirrors.get(bucket);
     if (known !== undefined) {
-      this.pull();
+      this.pull(name);
       return known.folder;
     }
     const folder = join(this.#root, name);
@@ -68,13 +68,17 @@ export class MountedFolders {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     this.#mirrors.set(bucket, { folder, files: new Map() });
-    this.push();
+    this.push(name);
     return folder;
   }
 
-  /** What services have written and removed becomes objects; before each call. */
-  pull(): void {
-    for (const [bucket, { folder, files }] of this.#mirrors) {
+  #of(name: string): readonly (readonly [FakeBucket, Mirror])[] {
+    return [...this.#mirrors].filter(([bucket]) => bucket.name === name);
+  }
+
+  /** What services have written and removed becomes objects; before each call about the bucket. */
+  pull(bucketName: string): void {
+    for (const [bucket, { folder, files }] of this.#of(bucketName)) {
       const present = this.#world.live.get(bucket.name) === bucket ? filesIn(folder) : undefined;
       if (present === undefined) continue;
       for (const name of files.keys())
@@ -94,9 +98,9 @@ export class MountedFolders {
     }
   }
 
-  /** What calls have put and deleted becomes files; after each call. */
-  push(): void {
-    for (const [bucket, { folder, files }] of this.#mirrors) {
+  /** What calls have put and deleted becomes files; after each call about the bucket. */
+  push(bucketName: string): void {
+    for (const [bucket, { folder, files }] of this.#of(bucketName)) {
       for (const name of files.keys())
         if (!bucket.objects.has(name)) {
           files.delete(name);
