@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 
 const folder = process.argv[2];
-const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
+const { exports, peerDependencies: peers } = JSON.parse(readFileSync("package.json", "utf8"));
 const subpaths = Object.keys(exports).filter((path) => !path.endsWith(".json"));
 const run = (file, args, options = {}) =>
   execFileSync(file, args, { cwd: folder, stdio: "pipe", encoding: "utf8", ...options });
@@ -47,6 +47,7 @@ run("npm", [
   "vitest@5.1.1",
   "fast-check@4",
   "stripe@23",
+  ...Object.keys(peers).filter((name) => name.startsWith("@google-cloud/") || name === "google-auth-library"),
 ]);
 writeFileSync(
   join(folder, "consumer.ts"),

@@ -36,7 +36,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding> {
   }
 }
 
-const SERVICE_USAGE = "https://serviceusage.googleapis.com/v1";
+const SERVICE_USAGE = "https://serviceusage.googleapis.com";
 const RESOURCE_MANAGER = "https://cloudresourcemanager.googleapis.com/v3";
 
 /** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet */
@@ -51,7 +51,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
   }
   let found: Services;
   try {
-    found = await get<Services>(`${SERVICE_USAGE}/projects/${project}/services:batchGet?${query}`);
+    found = await get<Services>(`${SERVICE_USAGE}/v1/projects/${project}/services:batchGet?${query}`);
   } catch (error) {
     yield worrying(
       "APIs",
@@ -138,6 +138,57 @@ async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
   }
 }
 
+const ACCOUNTS_METRIC = "iam.googleapis.com/quota/service-account-count";
+
+/** https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list */
+const serviceAccountLimit = async (project: string, get: Get): Promise<number | undefined> => {
+  interface Metrics {
+    readonly metrics?: readonly {
+      readonly metric: string;
+      readonly consumerQuotaLimits?: readonly {
+        readonly quotaBuckets?: readonly { readonly effectiveLimit?: string }[];
+      }[];
+    }[];
+  }
+  const url = `${SERVICE_USAGE}/v1beta1/projects/${project}/services/iam.googleapis.com/consumerQuotaMetrics`;
+  const { metrics = [] } = await get<Metrics>(url);
+  const bucket = metrics.find(({ metric }) => metric === ACCOUNTS_METRIC)?.consumerQuotaLimits?.[0]?.quotaBuckets?.[0];
+  return bucket?.effectiveLimit === undefined ? undefined : Number(bucket.effectiveLimit);
+};
+
+/** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
+const countServiceAccounts = async (project: string, get: Get): Promise<number> => {
+  let count = 0;
+  for (let token = ""; ; ) {
+    const query = token === "" ? "pageSize=100" : `pageSize=100&pageToken=${encodeURIComponent(token)}`;
+    const page = await get<{ readonly accounts?: readonly unknown[]; readonly nextPageToken?: string }>(
+      `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts?${query}`,
+    );
+    count += page.accounts?.length ?? 0;
+    token = page.nextPageToken ?? "";
+    if (token === "") return count;
+  }
+};
+
+/** Fewer left than this are soon used up. */
+const FEW_LEFT = 10;
+
+/** Every account of the platform takes a service account, of which a project has a hundred to begin with. */
+async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding> {
+  const what = "quota of service accounts";
+  try {
+    const limit = await serviceAccountLimit(project, get);
+    if (limit === undefined) return yield worrying(what, "Service Usage does not tell it");
+    const left = limit - (await countServiceAccounts(project, get));
+    const words = `${left} of ${limit} are left; every account takes one`;
+    yield left < FEW_LEFT
+      ? worrying(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
+      : fine(what, words);
+  } catch (error) {
+    yield worrying(what, `it cannot be looked up: ${problemOf(error)}`);
+  }
+}
+
 /** Findings as they are made. Without credentials there is nothing further to find. */
 export async function* diagnoseGcp(config: Requested, clients: ClientSource): AsyncGenerator<Finding> {
   for await (const finding of credentials(clients)) {
@@ -148,4 +199,5 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   yield* enabledApis(config, get);
   yield* permissions(config, get);
   yield* things(config, get);
+  yield* quotas(config, get);
 }

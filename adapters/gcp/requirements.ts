@@ -29,8 +29,6 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
     "run.services.setIamPolicy",
     "run.services.getIamPolicy",
     "run.revisions.get",
-    "run.revisions.list",
-    "run.operations.get",
   ],
   "roles/cloudbuild.builds.editor": [
     "cloudbuild.builds.create",
@@ -65,7 +63,7 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
   "roles/iam.serviceAccountAdmin": [
     "iam.serviceAccounts.create",
     "iam.serviceAccounts.get",
-    "iam.serviceAccounts.delete",
+    "iam.serviceAccounts.list",
   ],
   "roles/iam.serviceAccountUser": ["iam.serviceAccounts.actAs"],
 };

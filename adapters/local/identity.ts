@@ -4,7 +4,7 @@ import type { JWK } from "jose";
 import type { AccountId } from "../../core/domain/account.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import type { Logger } from "../../core/ports/system.ts";
-import { createIdentity, generateSigningKey } from "../identity/index.ts";
+import { createIdentity, generateSigningKey, type JwtIssuer } from "../identity/index.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
 import { openState } from "./state/database.ts";
 import { createKeyRows } from "./state/keys.ts";
@@ -18,21 +18,32 @@ export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> 
 
 export interface FolderIdentity {
   readonly identity: Identity;
+  /** How many API keys there are. */
+  countKeys(): number;
   /** True where the folder has keys of an account other than this one. */
   hasOtherAccounts(account: AccountId): boolean;
   close(): void;
 }
 
 /** The credentials of a data folder without its engine; also while a server runs on it. */
-export const createLocalIdentity = (dataDir: string, logger: Logger = silent): FolderIdentity => {
+export const createLocalIdentity = (
+  dataDir: string,
+  { logger = silent, issuers = [] }: { readonly logger?: Logger; readonly issuers?: readonly JwtIssuer[] } = {},
+): FolderIdentity => {
   const db = openState(resolve(dataDir));
   const keys = createKeyRows(db);
   const identity = createIdentity({
     records: keys,
     loadSigningKey: keptSigningKey(new SettingRows(db)),
+    issuers,
     clock: createSystemClock(),
     ids: randomIds,
     logger,
   });
-  return { identity, hasOtherAccounts: (account) => keys.hasOther(account), close: () => db.close() };
+  return {
+    identity,
+    countKeys: () => keys.count(),
+    hasOtherAccounts: (account) => keys.hasOther(account),
+    close: () => db.close(),
+  };
 };

@@ -13,6 +13,7 @@ import type { Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
 import { createBilling } from "./billing.ts";
 import { coreModule } from "./core-module.ts";
+import { issuersOf } from "./issuers.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { loadProvider, type ProvidedParts } from "./providers.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -55,11 +56,11 @@ const keptIdentity = async (
   settings: ServeSettings,
   logger: Logger,
   stack: AsyncDisposableStack,
-): Promise<Identity> => {
+): Promise<Pick<ProvidedParts, "identity" | "countKeys">> => {
   const { createLocalIdentity } = await import("../../adapters/local/index.ts");
-  const kept = createLocalIdentity(settings.dataDir, logger);
+  const kept = createLocalIdentity(settings.dataDir, { logger, issuers: issuersOf(settings) });
   stack.defer(() => kept.close());
-  return kept.identity;
+  return { identity: kept.identity, countKeys: kept.countKeys };
 };
 
 /** @param prepare binds parts of an embedder's own (a clock, a logger, an identity) before anything is made of them */
@@ -75,12 +76,12 @@ export const buildPlatform = async (
   if (!container.isBound(LOGGER)) container.bind(LOGGER).toConstantValue(loggerOf(log));
   if (!container.isBound(SETTINGS)) container.bind(SETTINGS).toConstantValue(coreSettings(settings));
   const ambient = { clock: container.get(CLOCK), ids: container.get(IDS), logger: container.get(LOGGER) };
-  const parts = await loadProvider(settings, ambient);
-  stack.defer(() => parts.close?.());
+  const loaded = await loadProvider(settings, ambient);
+  stack.defer(() => loaded.close?.());
+  const isOwn = container.isBound(IDENTITY) || loaded.identity !== undefined;
+  const parts = isOwn ? loaded : { ...loaded, ...(await keptIdentity(settings, ambient.logger, stack)) };
   container.bind(PROVIDER).toConstantValue(parts.provider);
-  if (!container.isBound(IDENTITY)) {
-    container.bind(IDENTITY).toConstantValue(parts.identity ?? (await keptIdentity(settings, ambient.logger, stack)));
-  }
+  if (!container.isBound(IDENTITY)) container.bind(IDENTITY).toConstantValue(parts.identity as Identity);
   if (!container.isBound(BILLING)) container.bind(BILLING).toConstantValue(await createBilling(settings, ambient));
   container.load(coreModule);
   await resolveAll(container);

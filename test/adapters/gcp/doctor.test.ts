@@ -26,7 +26,7 @@ test("a project that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 3);
+  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 4);
 });
 
 test.each(Object.keys(apis))(
@@ -90,12 +90,22 @@ test("without credentials nothing further is asked", async () => {
   expect(refusalToStart(findings)).toContain("gcloud auth application-default login");
 });
 
+test("a quota that is nearly used up is a warning, counted over every page", async () => {
+  const project = whole();
+  Object.assign(project, { serviceAccounts: 295, serviceAccountLimit: 300 });
+  expect(missing(await look(project))).toEqual([
+    expect.objectContaining({ verdict: "warning", words: "5 of 300 are left; every account takes one" }),
+  ]);
+  project.serviceAccounts = 100;
+  expect(missing(await look(project))).toEqual([]);
+});
+
 test("what may not be looked at is a warning, and keeps nothing from starting", async () => {
   const project = whole();
   for (const host of ["serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "iam.googleapis.com"])
     project.forbidden.add(host);
   const findings = missing(await look(project));
-  expect(findings.map(({ verdict }) => verdict)).toEqual(["warning", "warning", "warning"]);
+  expect(findings.map(({ verdict }) => verdict)).toEqual(["warning", "warning", "warning", "warning"]);
   expect(refusalToStart(findings)).toBeUndefined();
 });
 

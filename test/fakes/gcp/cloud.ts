@@ -99,7 +99,7 @@ export const startFakeCloud = async () => {
   const auth = {
     ...ready.auth,
     request: (options: { url: string }) =>
-      options.url.startsWith(IAM) && !ready.resources.has(options.url)
+      options.url.startsWith(IAM) && !options.url.includes("?pageSize=") && !ready.resources.has(options.url)
         ? toIam.request(options)
         : ready.auth.request(options as never),
   } as GcpClients["auth"];
@@ -127,6 +127,7 @@ export const startFakeCloud = async () => {
   return {
     config,
     project: ready,
+    storage: Object.assign(world, { project }),
     faults: {
       run: run.faults,
       build: build.faults,

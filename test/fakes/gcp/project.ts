@@ -2,6 +2,7 @@
  * The parts of a project that a doctor looks at, as a `GoogleAuth` whose requests are answered here: which APIs are
  * enabled, which permissions are held, which resources are there.
  * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet
+ * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list
  * https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions
  */
 import type { AuthClient, GoogleAuth } from "google-auth-library";
@@ -16,6 +17,9 @@ export interface FakeProject {
   /** Hosts that answer 403. */
   readonly forbidden: Set<string>;
   readonly requests: string[];
+  /** Service accounts that there are, and may be. */
+  serviceAccounts: number;
+  serviceAccountLimit: number;
   readonly auth: GoogleAuth<AuthClient>;
 }
 
@@ -26,6 +30,24 @@ interface Request {
   readonly data?: { readonly permissions?: readonly string[] };
 }
 
+const quotaMetrics = (limit: number): object => ({
+  metrics: [
+    { metric: "iam.googleapis.com/other", consumerQuotaLimits: [{ quotaBuckets: [{ effectiveLimit: "1" }] }] },
+    {
+      metric: "iam.googleapis.com/quota/service-account-count",
+      consumerQuotaLimits: [{ quotaBuckets: [{ effectiveLimit: String(limit) }] }],
+    },
+  ],
+});
+
+/** https://docs.cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts/list */
+const accountsPage = (all: number, query: URLSearchParams): object => {
+  const from = Number(query.get("pageToken") ?? 0);
+  const to = Math.min(all, from + Number(query.get("pageSize")));
+  const accounts = Array.from({ length: to - from }, (_, index) => ({ email: `account-${from + index}` }));
+  return to < all ? { accounts, nextPageToken: String(to) } : { accounts };
+};
+
 export const fakeProject = (): FakeProject => {
   const [apis, permissions, resources, forbidden] = [0, 1, 2, 3].map(() => new Set<string>()) as [
     Set<string>,
@@ -34,7 +56,7 @@ export const fakeProject = (): FakeProject => {
     Set<string>,
   ];
   const requests: string[] = [];
-  const state = { credentials: true };
+  const state = { credentials: true, serviceAccounts: 3, serviceAccountLimit: 100 };
   const answer = ({ url, data }: Request): unknown => {
     const { host, pathname, searchParams } = new URL(url);
     requests.push(`${data === undefined ? "GET" : "POST"} ${host}${pathname}`);
@@ -47,6 +69,8 @@ export const fakeProject = (): FakeProject => {
       };
     if (pathname.endsWith(":testIamPermissions"))
       return { permissions: (data?.permissions ?? []).filter((one) => permissions.has(one)) };
+    if (pathname.endsWith("/consumerQuotaMetrics")) return quotaMetrics(state.serviceAccountLimit);
+    if (pathname.endsWith("/serviceAccounts")) return accountsPage(state.serviceAccounts, searchParams);
     if (resources.has(url)) return {};
     throw failure(404, "not found");
   };
