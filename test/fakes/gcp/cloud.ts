@@ -18,7 +18,7 @@ import { startFakeLogging } from "./logging/server.ts";
 import { fakeProject } from "./project.ts";
 import { FakeRegistry } from "./registry.ts";
 import { redirectedAuth } from "./rest-server.ts";
-import type { RunEngine, RunLine } from "./run/engine.ts";
+import { createPretendedEngine, type RunEngine, type RunLine } from "./run/engine.ts";
 import { createLocalEngine } from "./run/local-engine.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
@@ -42,7 +42,8 @@ const readyProject = (project: string, staging: string) => {
   return ready;
 };
 
-export const startFakeCloud = async () => {
+/** @param services whether they run as processes here, or answer as if they did */
+export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
   // No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
   process.env["METADATA_SERVER_DETECTION"] = "none";
   const clock = createSystemClock();
@@ -75,7 +76,10 @@ export const startFakeCloud = async () => {
       logging.ingest({ ...from, stream: log, line: text ?? JSON.stringify(json) });
     else logging.ingestSystem({ ...from, line: text ?? "" });
   };
-  const local = await createLocalEngine({ onLine, buckets, runner: has("bubblewrap") ? "bubblewrap" : "process" });
+  const local =
+    services === "real"
+      ? await createLocalEngine({ onLine, buckets, runner: has("bubblewrap") ? "bubblewrap" : "process" })
+      : { ...(await createPretendedEngine(onLine)), build: async () => ({ image: "hello" }) };
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
@@ -128,6 +132,8 @@ export const startFakeCloud = async () => {
     config,
     project: ready,
     storage: Object.assign(world, { project }),
+    /** The names of scheduled jobs. */
+    jobs: () => scheduler.jobs().map(({ name }) => String(name)),
     faults: {
       run: run.faults,
       build: build.faults,
