@@ -1,6 +1,7 @@
 /** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
@@ -181,15 +182,33 @@ const capabilities = (): string => {
   const local = new Map(
     featuresOf(localCapabilities(config, { runner, limits: "cgroup", reason: undefined }, toolchain)),
   );
-  const rows = featuresOf(memoryCapabilities).map(([name, memory]) => [`\`${name}\``, memory, local.get(name) ?? ""]);
+  const gcp = new Map(
+    featuresOf(
+      gcpCapabilities(
+        gcpConfigOf({
+          project: "my-project",
+          region: "europe-west1",
+          dataDir: "data",
+          logDataset: "my-project.logs",
+        }),
+      ),
+    ),
+  );
+  const rows = featuresOf(memoryCapabilities).map(([name, memory]) => [
+    `\`${name}\``,
+    memory,
+    local.get(name) ?? "",
+    gcp.get(name) ?? "",
+  ]);
   return `# Capabilities
 
 ${MADE}
 
 What each provider offers, in the words of \`GET /v1/capabilities\`. The local provider is shown as root with bubblewrap,
-npm and python3 installed; what it finds on your machine, it says itself.
+npm and python3 installed; what it finds on your machine, it says itself. The provider gcp is shown with SQL set up, and
+without billing ([gcp.md](gcp.md)).
 
-${table(["feature", "memory", "local"], rows)}
+${table(["feature", "memory", "local", "gcp"], rows)}
 `;
 };
 
