@@ -70,7 +70,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
 }
 
 /** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
-async function* permissions(config: Requested, get: Get): AsyncGenerator<Finding> {
+async function* permissions(config: Requested, get: Get, member: string): AsyncGenerator<Finding> {
   const { project } = config;
   const wanted = config.logDataset === undefined ? roles : { ...roles, ...sqlRoles };
   const url = `${RESOURCE_MANAGER}/projects/${project}:testIamPermissions`;
@@ -89,7 +89,7 @@ async function* permissions(config: Requested, get: Get): AsyncGenerator<Finding
       : lacking(
           role,
           `without ${absent.join(", ")}`,
-          `gcloud projects add-iam-policy-binding ${project} --member MEMBER --role ${role}`,
+          `gcloud projects add-iam-policy-binding ${project} --member ${member} --role ${role}`,
         );
   }
 }
@@ -135,6 +135,32 @@ async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
     if (found === true) yield fine(what, "is there");
     else if (found === false) yield lacking(what, "is not there", fix);
     else yield worrying(what, `cannot be looked at: ${found}`);
+  }
+}
+
+/** Who the platform is, as policies name it; a word to be replaced where the credentials do not tell. */
+const memberOf = async (clients: ClientSource): Promise<string> => {
+  try {
+    const { client_email: email } = await (await clients("auth")).getCredentials();
+    return email === undefined ? "MEMBER" : `serviceAccount:${email}`;
+  } catch {
+    return "MEMBER";
+  }
+};
+
+/** Signed URLs need a key, or the right to have IAM sign: https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct */
+async function* signing(clients: ClientSource, member: string): AsyncGenerator<Finding> {
+  const what = "signed URLs";
+  try {
+    await (await clients("auth")).sign("portside doctor");
+    yield fine(what, "can be made");
+  } catch (error) {
+    const email = member.replace(/^serviceAccount:/, "");
+    yield lacking(
+      what,
+      `cannot be made, so nobody reaches the objects of volumes: ${problemOf(error)}`,
+      `gcloud iam service-accounts add-iam-policy-binding ${email} --member ${member} --role roles/iam.serviceAccountTokenCreator`,
+    );
   }
 }
 
@@ -197,7 +223,9 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   }
   const get = requester(clients);
   yield* enabledApis(config, get);
-  yield* permissions(config, get);
+  const member = await memberOf(clients);
+  yield* permissions(config, get, member);
+  yield* signing(clients, member);
   yield* things(config, get);
   yield* quotas(config, get);
 }

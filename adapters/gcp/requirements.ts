@@ -57,6 +57,7 @@ export const roles: Readonly<Record<string, readonly string[]>> = {
     "cloudscheduler.jobs.get",
     "cloudscheduler.jobs.update",
     "cloudscheduler.jobs.delete",
+    "cloudscheduler.jobs.enable",
   ],
   "roles/logging.viewer": ["logging.logEntries.list"],
   "roles/logging.logWriter": ["logging.logEntries.create"],

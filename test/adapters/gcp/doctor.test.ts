@@ -26,7 +26,7 @@ test("a project that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 4);
+  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 5);
 });
 
 test.each(Object.keys(apis))(
@@ -55,7 +55,7 @@ test.each(Object.entries(roles))(
     expect(finding).toMatchObject({
       what: role,
       words: `without ${last}`,
-      fix: expect.stringContaining(`--role ${role}`),
+      fix: `gcloud projects add-iam-policy-binding p --member serviceAccount:platform@p.iam.gserviceaccount.com --role ${role}`,
     });
   },
 );
@@ -74,6 +74,18 @@ test.each([
   const project = whole();
   project.resources.delete(url);
   expect(missing(await look(project))).toEqual([expect.objectContaining({ verdict: "missing", fix })]);
+});
+
+test("without the right to sign, URLs are what is missing", async () => {
+  const project = whole();
+  project.signs = false;
+  const [finding, ...more] = missing(await look(project));
+  expect(more).toEqual([]);
+  expect(finding).toMatchObject({
+    what: "signed URLs",
+    verdict: "missing",
+    fix: expect.stringContaining("add-iam-policy-binding platform@p.iam.gserviceaccount.com"),
+  });
 });
 
 test("SQL needs more, where it is set up", async () => {

@@ -12,8 +12,9 @@ export interface FakeProject {
   readonly permissions: Set<string>;
   /** URLs of resources that are there. */
   readonly resources: Set<string>;
-  /** No credentials are found. */
+  /** Whether credentials are found, and whether anything can be signed with them. */
   credentials: boolean;
+  signs: boolean;
   /** Hosts that answer 403. */
   readonly forbidden: Set<string>;
   readonly requests: string[];
@@ -56,7 +57,7 @@ export const fakeProject = (): FakeProject => {
     Set<string>,
   ];
   const requests: string[] = [];
-  const state = { credentials: true, serviceAccounts: 3, serviceAccountLimit: 100 };
+  const state = { credentials: true, signs: true, serviceAccounts: 3, serviceAccountLimit: 100 };
   const answer = ({ url, data }: Request): unknown => {
     const { host, pathname, searchParams } = new URL(url);
     requests.push(`${data === undefined ? "GET" : "POST"} ${host}${pathname}`);
@@ -78,6 +79,11 @@ export const fakeProject = (): FakeProject => {
     getAccessToken: async () => {
       if (state.credentials) return "token";
       throw new Error("Could not load the default credentials.");
+    },
+    getCredentials: async () => ({ client_email: "platform@p.iam.gserviceaccount.com" }),
+    sign: async () => {
+      if (state.signs) return "signature";
+      throw failure(403, "Permission 'iam.serviceAccounts.signBlob' denied");
     },
     request: async (request: Request) => ({ data: answer(request) }),
   } as unknown as GoogleAuth<AuthClient>;
