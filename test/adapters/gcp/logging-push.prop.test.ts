@@ -12,7 +12,7 @@ import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { logFilter, logInstant, newLogEntry } from "../../arbitraries/index.ts";
-import { loadProtos, type Message } from "../../fakes/gcp/grpc.ts";
+import { type Message, messages } from "../../fakes/gcp/grpc.ts";
 import { keptOf } from "../../fakes/gcp/logging/entries.ts";
 import { filterOf } from "../../fakes/gcp/logging/filter.ts";
 import { messageOfLine } from "../../fakes/gcp/logging/ingest.ts";
@@ -21,18 +21,8 @@ const place = { project: "test-project", region: "europe-west1" };
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const dialect = { project: place.project, scope, compile: compileRe2 };
 
-/** An entry as it is received: through the wire's own encoding. */
-const method = (
-  loadProtos("@google-cloud/logging-api")["google.logging.v2.LoggingServiceV2"] as never as Record<
-    string,
-    { requestSerialize: (value: object) => Buffer; requestDeserialize: (bytes: Buffer) => Message }
-  >
-)["WriteLogEntries"];
-
-const received = (entry: object): Message => {
-  const bytes = method?.requestSerialize({ entries: [entry] }) as Buffer;
-  return method?.requestDeserialize(bytes).entries[0];
-};
+const wire = messages("@google-cloud/logging-api");
+const received = (entry: object): Message => wire.received("google.logging.v2.LogEntry", entry);
 
 const kept = (message: Message) => {
   const now = BigInt(message.timestamp?.seconds ?? 1_767_225_600) * 1_000_000_000n;

@@ -23,8 +23,8 @@ import { ambientOf, gcpConfig, givenClients, providerWith, silent } from "./subj
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const START = behind(0n as Instant);
-const LIST = "logging.entries.list";
-const WRITE = "logging.entries.write";
+const LIST = "LoggingServiceV2.ListLogEntries";
+const WRITE = "LoggingServiceV2.WriteLogEntries";
 
 const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
   filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),

@@ -94,17 +94,17 @@ describe("calls", () => {
 
   test("are one for what is there and two for what is not", async () => {
     await expectOk(scheduler().put(job()));
-    expect(fake.faults.log).toEqual(["scheduler.jobs.patch", "scheduler.jobs.create"]);
+    expect(fake.faults.log).toEqual(["CloudScheduler.UpdateJob", "CloudScheduler.CreateJob"]);
     fake.faults.clear();
     await expectOk(scheduler().put(job({ maxSeconds: 30 })));
     await expectOk(scheduler().find(job()));
     await expectOk(scheduler().remove(job()));
     await expectOk(scheduler().remove(job()));
     expect(fake.faults.log).toEqual([
-      "scheduler.jobs.patch",
-      "scheduler.jobs.get",
-      "scheduler.jobs.delete",
-      "scheduler.jobs.delete",
+      "CloudScheduler.UpdateJob",
+      "CloudScheduler.GetJob",
+      "CloudScheduler.DeleteJob",
+      "CloudScheduler.DeleteJob",
     ]);
   });
 

@@ -13,6 +13,7 @@ import { createSystemClock } from "../../../adapters/shared/system.ts";
 import { has } from "../../support/machine.ts";
 import { startFakeBigQuery } from "./bigquery/server.ts";
 import { FakeBuild } from "./build/builds.ts";
+import { clientOptions } from "./grpc.ts";
 import { FakeIam } from "./iam.ts";
 import { startFakeLogging } from "./logging/server.ts";
 import { fakeProject } from "./project.ts";
@@ -44,8 +45,6 @@ const readyProject = (project: string, staging: string) => {
 
 /** @param services whether they run as processes here, or answer as if they did */
 export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
-  // No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
-  process.env["METADATA_SERVER_DETECTION"] = "none";
   const clock = createSystemClock();
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const storage = await startFakeStorage({ folder: buckets });
@@ -108,10 +107,10 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
         : ready.auth.request(options as never),
   } as GcpClients["auth"];
   const clients = {
-    services: new v2.ServicesClient(servers.run.clientOptions),
-    revisions: new v2.RevisionsClient(servers.run.clientOptions),
-    builds: new CloudBuildClient(servers.build.clientOptions),
-    registry: new ArtifactRegistryClient(servers.registry.clientOptions),
+    services: new v2.ServicesClient(clientOptions(servers.run, project)),
+    revisions: new v2.RevisionsClient(clientOptions(servers.run, project)),
+    builds: new CloudBuildClient(clientOptions(servers.build, project)),
+    registry: new ArtifactRegistryClient(clientOptions(servers.registry, project)),
     storage: new Storage(storage.storageClientOptions),
     logging: logging.client,
     scheduler: scheduler.client,

@@ -1,7 +1,7 @@
 /** Tags of Artifact Registry: google/devtools/artifactregistry/v1/tag.proto. */
 import { createHash } from "node:crypto";
 import { Faults } from "./faults.ts";
-import { GrpcFailure, type GrpcServer, serveGrpc } from "./grpc-server.ts";
+import { GrpcError, type GrpcServer, serveGrpc } from "./grpc.ts";
 
 interface Image {
   readonly digest: string;
@@ -38,7 +38,7 @@ export class FakeRegistry {
   async open(): Promise<GrpcServer> {
     const GetTag = ({ name }: { name: string }) => {
       const image = this.#tags.get(name);
-      if (image === undefined) throw new GrpcFailure("NOT_FOUND", "Requested entity was not found.");
+      if (image === undefined) throw new GrpcError("NOT_FOUND", "Requested entity was not found.");
       return { name, version: `${name.split("/tags/")[0]}/versions/${image.digest}` };
     };
     const name = "google.devtools.artifactregistry.v1.ArtifactRegistry";

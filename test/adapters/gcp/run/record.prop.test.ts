@@ -8,7 +8,7 @@ import { revisionIdOf } from "../../../../adapters/gcp/run/resource-names.ts";
 import { type Instant, parseInstant } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";
-import { messages } from "../../../fakes/gcp/grpc-server.ts";
+import { messages } from "../../../fakes/gcp/grpc.ts";
 import { runs } from "../../../support/runs.ts";
 
 const wire = messages("@google-cloud/run");
@@ -29,7 +29,7 @@ const rendered = (template: ServiceTemplate, former: ServiceTemplate[] = []): Ru
   };
 };
 
-const onTheWire = (service: RunService) => wire.normal("google.cloud.run.v2.Service", service) as RunService;
+const onTheWire = (service: RunService) => wire.received("google.cloud.run.v2.Service", service) as RunService;
 
 test("rendered, sent and parsed, a template is itself", () => {
   fc.assert(

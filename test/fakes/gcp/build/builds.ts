@@ -5,8 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
 import { Faults } from "../faults.ts";
-import { GrpcFailure, type GrpcServer, messages, serveGrpc } from "../grpc-server.ts";
-import type { Message } from "../run/services.ts";
+import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
 
 const PACKAGE = "@google-cloud/cloudbuild";
 const TYPES = "google.devtools.cloudbuild.v1";
@@ -32,7 +31,7 @@ interface Running {
 const ENDED = ["SUCCESS", "FAILURE", "INTERNAL_ERROR", "TIMEOUT", "CANCELLED", "EXPIRED"];
 
 const invalid = (message: string): never => {
-  throw new GrpcFailure("INVALID_ARGUMENT", message);
+  throw new GrpcError("INVALID_ARGUMENT", message);
 };
 
 /** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
@@ -72,7 +71,7 @@ export class FakeBuild {
 
   #find(id: string): Running {
     const running = this.#builds.get(id);
-    if (running === undefined) throw new GrpcFailure("NOT_FOUND", "Requested entity was not found.");
+    if (running === undefined) throw new GrpcError("NOT_FOUND", "Requested entity was not found.");
     return running;
   }
 
@@ -85,7 +84,7 @@ export class FakeBuild {
     if (given.serviceAccount && !given.logsBucket && logging !== "CLOUD_LOGGING_ONLY" && logging !== "NONE")
       invalid("if 'build.service_account' is specified, the build must have a logs bucket or another kind of logging");
     const id = randomUUID();
-    const build = this.#messages.normal(`${TYPES}.Build`, given);
+    const build = this.#messages.received(`${TYPES}.Build`, given);
     Object.assign(build, { id, name: `${parent}/builds/${id}`, projectId, status: "QUEUED" });
     const running: Running = { build, abort: new AbortController(), log: [] };
     this.#builds.set(id, running);
@@ -107,7 +106,7 @@ export class FakeBuild {
   #cancel(id: string): Message {
     const { build, abort } = this.#find(id);
     // Assumption: what has ended is not cancelled any more.
-    if (ENDED.includes(build.status)) throw new GrpcFailure("FAILED_PRECONDITION", "The build has finished already.");
+    if (ENDED.includes(build.status)) throw new GrpcError("FAILED_PRECONDITION", "The build has finished already.");
     build.status = "CANCELLED";
     abort.abort();
     return build;

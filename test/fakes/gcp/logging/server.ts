@@ -2,7 +2,7 @@
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
-import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
+import { clientOptions, GrpcError, type Message, serveGrpc } from "../grpc.ts";
 import { compareEntries, type KeptEntry, keptOf } from "./entries.ts";
 import { filterOf } from "./filter.ts";
 import { messageOfLine, messageOfRequest, messageOfSystem, type ServedRequest, type ServiceLine } from "./ingest.ts";
@@ -146,18 +146,11 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     return { entries: page, nextPageToken: last === undefined ? "" : JSON.stringify([last, query]) };
   };
 
-  const protos = loadProtos("@google-cloud/logging-api");
-  const running = await startGrpc([
-    {
-      definition: protos["google.logging.v2.LoggingServiceV2"] as never,
-      handlers: {
-        writeLogEntries: unary(faults, "logging.entries.write", write),
-        listLogEntries: unary(faults, "logging.entries.list", list),
-      },
-    },
-  ]);
+  const handlers = { WriteLogEntries: write, ListLogEntries: list };
+  const services = { "google.logging.v2.LoggingServiceV2": handlers };
+  const server = await serveGrpc("@google-cloud/logging-api", services, faults);
   const { v2 } = await import("@google-cloud/logging");
-  const clientSettings = clientOptions(running.port, project);
+  const clientSettings = clientOptions(server, project);
   const client = new v2.LoggingServiceV2Client(clientSettings);
   return {
     project,
@@ -176,7 +169,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     ingestEntries: (messages: readonly Message[]) => keep(messages),
     close: async () => {
       await client.close();
-      await running.close();
+      server.close();
     },
   };
 };

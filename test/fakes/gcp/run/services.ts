@@ -6,12 +6,9 @@ import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { parseMemory } from "../../../../core/domain/resources.ts";
 import { Faults } from "../faults.ts";
-import { GrpcFailure, type GrpcServer, type Handlers, messages, serveGrpc } from "../grpc-server.ts";
+import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
 import type { EngineRevision, RunEngine } from "./engine.ts";
 import { checkService, checkServiceId } from "./validation.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: messages have the shape of their protos
-export type Message = Record<string, any>;
 
 const PACKAGE = "@google-cloud/run";
 const SERVICE = "google.cloud.run.v2.Service";
@@ -142,7 +139,7 @@ export class FakeRun {
 
   #find(name: string): Stored {
     const stored = this.#services.get(name);
-    if (stored === undefined) throw new GrpcFailure("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    if (stored === undefined) throw new GrpcError("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
     return stored;
   }
 
@@ -153,7 +150,7 @@ export class FakeRun {
   #create({ parent, serviceId, service }: Message): Message {
     checkServiceId(serviceId ?? "");
     const name = `${parent}/services/${serviceId}`;
-    if (this.#services.has(name)) throw new GrpcFailure("ALREADY_EXISTS", `Resource '${serviceId}' already exists.`);
+    if (this.#services.has(name)) throw new GrpcError("ALREADY_EXISTS", `Resource '${serviceId}' already exists.`);
     const wanted = this.#normal(service ?? {});
     const stored: Stored = {
       id: serviceId,
@@ -186,10 +183,10 @@ export class FakeRun {
     const stored = this.#find(service.name);
     // An etag that is not the newest: ABORTED (https://google.aip.dev/154; assumption that Run keeps to it).
     if (service.etag && service.etag !== stored.etag)
-      throw new GrpcFailure("ABORTED", `Conflict for resource '${stored.id}': version '${service.etag}' was specified`);
+      throw new GrpcError("ABORTED", `Conflict for resource '${stored.id}': version '${service.etag}' was specified`);
     const paths: string[] = updateMask?.paths ?? MUTABLE;
     for (const path of paths)
-      if (!MUTABLE.includes(path)) throw new GrpcFailure("INVALID_ARGUMENT", `update_mask: '${path}'`);
+      if (!MUTABLE.includes(path)) throw new GrpcError("INVALID_ARGUMENT", `update_mask: '${path}'`);
     const given = this.#normal(service);
     const fields = Object.fromEntries(paths.map((path) => [fieldOf(path), given[fieldOf(path)]]));
     const wanted = { ...stored.wanted, ...fields };
@@ -213,7 +210,7 @@ export class FakeRun {
     if (!changed) return;
     if (stored.revisions.has(id))
       // https://github.com/hashicorp/terraform-provider-google/issues/14569
-      throw new GrpcFailure("ALREADY_EXISTS", `Revision named '${id}' with different configuration already exists.`);
+      throw new GrpcError("ALREADY_EXISTS", `Revision named '${id}' with different configuration already exists.`);
     const createTime = timestamp();
     stored.revisions.set(id, { id, template, createTime, state: "pending", reason: {}, starting: undefined });
     stored.latestCreated = id;
@@ -226,7 +223,7 @@ export class FakeRun {
   }
 
   #normal(service: Message): Message {
-    const normal = this.#messages.normal(SERVICE, service);
+    const normal = this.#messages.received(SERVICE, service);
     return Object.fromEntries(MUTABLE.map((path) => [fieldOf(path), normal[fieldOf(path)]]));
   }
 
@@ -289,13 +286,13 @@ export class FakeRun {
     const members = (policy.bindings ?? []).flatMap((binding: Message) => binding.members ?? []);
     if (members.includes("allUsers") && this.#deps.policies?.includes("iam.allowedPolicyMemberDomains"))
       // https://github.com/terraform-google-modules/terraform-example-foundation/issues/1454
-      throw new GrpcFailure(
+      throw new GrpcError(
         "FAILED_PRECONDITION",
         "One or more users named in the policy do not belong to a permitted customer.",
       );
     // google/iam/v1/policy.proto, `etag`: a policy that was read before another's write is refused.
     if (policy.etag?.length > 0 && !Buffer.from(policy.etag).equals(stored.policy.etag))
-      throw new GrpcFailure("ABORTED", "There were concurrent policy changes.");
+      throw new GrpcError("ABORTED", "There were concurrent policy changes.");
     stored.policy = { ...policy, etag: Buffer.from(this.#nextEtag()) };
     const [serving] = stored.traffic;
     if (serving !== undefined && this.#isPublic(stored)) await this.#deps.engine.serve(stored.id, serving.revision);
@@ -304,7 +301,7 @@ export class FakeRun {
 
   #delete({ name, etag }: Message): Message {
     const stored = this.#find(name);
-    if (etag && etag !== stored.etag) throw new GrpcFailure("ABORTED", `Conflict for resource '${stored.id}'`);
+    if (etag && etag !== stored.etag) throw new GrpcError("ABORTED", `Conflict for resource '${stored.id}'`);
     stored.isDeleted = true;
     this.#wake(stored);
     const operation = this.#operation(stored);
@@ -318,7 +315,7 @@ export class FakeRun {
 
   #list({ parent, pageSize, pageToken }: Message): Message {
     // "Results are sorted by creation time, descending"; "cannot be the '-' wildcard": service.proto.
-    if (parent.endsWith("/-")) throw new GrpcFailure("INVALID_ARGUMENT", "parent: a region is needed");
+    if (parent.endsWith("/-")) throw new GrpcError("INVALID_ARGUMENT", "parent: a region is needed");
     const all = [...this.#services.values()].filter((one) => one.name.startsWith(`${parent}/services/`)).reverse();
     const from = Number(pageToken || 0);
     const size = pageSize || DEFAULT_PAGE;
@@ -329,7 +326,7 @@ export class FakeRun {
   readonly #getRevision = ({ name }: Message): Message => {
     const [service = ""] = name.split("/revisions/");
     const revision = this.#find(service).revisions.get(lastPart(name));
-    if (revision === undefined) throw new GrpcFailure("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
+    if (revision === undefined) throw new GrpcError("NOT_FOUND", `Resource '${lastPart(name)}' was not found`);
     const conditions = [this.#condition("Ready", revision)];
     return { ...revision.template, name, service, createTime: revision.createTime, conditions };
   };
@@ -362,7 +359,7 @@ export class FakeRun {
 
   readonly #getOperation = ({ name }: Message): Message => {
     const operation = this.#operations.get(name);
-    if (operation === undefined) throw new GrpcFailure("NOT_FOUND", "There is no such operation");
+    if (operation === undefined) throw new GrpcError("NOT_FOUND", "There is no such operation");
     return operation;
   };
 

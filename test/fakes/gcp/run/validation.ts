@@ -1,10 +1,9 @@
 /** What Cloud Run refuses of a service, from the comments of its protos and its documentation. */
 import { parseMemory } from "../../../../core/domain/resources.ts";
-import { GrpcFailure } from "../grpc-server.ts";
-import type { Message } from "./services.ts";
+import { GrpcError, type Message } from "../grpc.ts";
 
 const invalid = (message: string): never => {
-  throw new GrpcFailure("INVALID_ARGUMENT", message);
+  throw new GrpcError("INVALID_ARGUMENT", message);
 };
 
 /** "It must begin with letter, and cannot end with hyphen; must contain fewer than 50 characters": service.proto. */

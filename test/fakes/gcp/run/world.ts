@@ -8,6 +8,7 @@ import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/verdict.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
+import { clientOptions } from "../grpc.ts";
 import { FakeIam } from "../iam.ts";
 import { FakeObjects } from "../objects.ts";
 import { FakeRegistry } from "../registry.ts";
@@ -40,9 +41,6 @@ export interface WorldOptions {
   readonly policies?: readonly string[];
 }
 
-// No look-up of credentials on the network: google-auth-library's METADATA_SERVER_DETECTION.
-process.env.METADATA_SERVER_DETECTION = "none";
-
 export const openRunWorld = async (options: WorldOptions) => {
   const lines: RunLine[] = [];
   const made = await options.engine((line) => lines.push(line));
@@ -69,10 +67,10 @@ export const openRunWorld = async (options: WorldOptions) => {
     objects: await objects.open(),
   };
   const clients = {
-    services: new v2.ServicesClient(servers.run.clientOptions),
-    revisions: new v2.RevisionsClient(servers.run.clientOptions),
-    builds: new CloudBuildClient(servers.build.clientOptions),
-    registry: new ArtifactRegistryClient(servers.registry.clientOptions),
+    services: new v2.ServicesClient(clientOptions(servers.run, PROJECT)),
+    revisions: new v2.RevisionsClient(clientOptions(servers.run, PROJECT)),
+    builds: new CloudBuildClient(clientOptions(servers.build, PROJECT)),
+    registry: new ArtifactRegistryClient(clientOptions(servers.registry, PROJECT)),
     storage: new Storage({
       projectId: PROJECT,
       apiEndpoint: servers.objects.origin,

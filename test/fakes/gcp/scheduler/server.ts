@@ -3,7 +3,7 @@ import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
-import { clientOptions, GrpcError, loadProtos, type Message, startGrpc, unary } from "../grpc.ts";
+import { clientOptions, GrpcError, type Handlers, type Message, serveGrpc } from "../grpc.ts";
 import { execute } from "./execution.ts";
 import { checkedJob } from "./rules.ts";
 
@@ -107,24 +107,20 @@ export const startFakeScheduler = async ({
     return job;
   };
 
-  const protos = loadProtos("@google-cloud/scheduler");
-  const server = await startGrpc([
-    {
-      definition: protos["google.cloud.scheduler.v1.CloudScheduler"] as never,
-      handlers: {
-        createJob: unary(faults, "scheduler.jobs.create", create),
-        updateJob: unary(faults, "scheduler.jobs.patch", update),
-        getJob: unary(faults, "scheduler.jobs.get", ({ name }) => known(name)),
-        deleteJob: unary(faults, "scheduler.jobs.delete", remove),
-        listJobs: unary(faults, "scheduler.jobs.list", list),
-        pauseJob: unary(faults, "scheduler.jobs.pause", ({ name }) => setState(name, "ENABLED", "PAUSED")),
-        resumeJob: unary(faults, "scheduler.jobs.resume", ({ name }) => setState(name, "PAUSED", "ENABLED")),
-        runJob: unary(faults, "scheduler.jobs.run", runNow),
-      },
-    },
-  ]);
+  const handlers: Handlers = {
+    CreateJob: create,
+    UpdateJob: update,
+    GetJob: ({ name }) => known(name),
+    DeleteJob: remove,
+    ListJobs: list,
+    PauseJob: ({ name }) => setState(name, "ENABLED", "PAUSED"),
+    ResumeJob: ({ name }) => setState(name, "PAUSED", "ENABLED"),
+    RunJob: runNow,
+  };
+  const services = { "google.cloud.scheduler.v1.CloudScheduler": handlers };
+  const server = await serveGrpc("@google-cloud/scheduler", services, faults);
   const { CloudSchedulerClient } = await import("@google-cloud/scheduler");
-  const clientSettings = clientOptions(server.port, project);
+  const clientSettings = clientOptions(server, project);
   const client = new CloudSchedulerClient(clientSettings);
   return {
     project,
@@ -138,7 +134,7 @@ export const startFakeScheduler = async ({
       closed.abort();
       for (const { stop } of jobs.values()) stop.abort();
       await client.close();
-      await server.close();
+      server.close();
     },
   };
 };
