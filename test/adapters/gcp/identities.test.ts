@@ -18,7 +18,8 @@ beforeEach(() => {
   world.iam.accounts.clear();
   world.iam.faults.clear();
   Object.assign(world.iam, { looksUntilVisible: 0, most: 100 });
-  world.objects.addBucket("vol");
+  world.storage.world.live.delete("vol");
+  world.storage.world.insertBucket({ name: "vol" });
   identities = createIdentities(PROJECT, world.clients, { clock: createLeapingClock(), logger: silentLogger });
 });
 
@@ -45,11 +46,10 @@ test("one that never shows, and one for which there is no room, are outages with
 });
 
 test("rights on a bucket are added once, beside what is there; a bucket that is gone has none", async () => {
-  const bucket = world.objects.buckets.get("vol");
-  if (bucket !== undefined)
-    bucket.policy.bindings.push({ role: "roles/storage.admin", members: ["user:ops@example.com"] });
+  const bucket = world.storage.world.bucket("vol");
+  bucket.policy.bindings.push({ role: "roles/storage.admin", members: ["user:ops@example.com"] });
   for (let round = 0; round < 2; round++) expect((await identities.allow("vol", "a@b"))._unsafeUnwrap()).toBe(true);
-  expect(bucket?.policy.bindings).toEqual([
+  expect(bucket.policy.bindings).toEqual([
     { role: "roles/storage.admin", members: ["user:ops@example.com"] },
     { role: "roles/storage.objectUser", members: ["serviceAccount:a@b"] },
   ]);
@@ -60,8 +60,8 @@ test("rights that others give at the same time are not undone", async () => {
   const members = ["a@b", "c@d", "e@f"];
   const allowed = await Promise.all(members.map((email) => identities.allow("vol", email)));
   expect(allowed.map((one) => one._unsafeUnwrap())).toEqual([true, true, true]);
-  const given = world.objects.buckets.get("vol")?.policy.bindings.flatMap((binding) => binding.members);
-  expect(given?.sort()).toEqual(members.map((email) => `serviceAccount:${email}`));
+  const given = world.storage.world.bucket("vol").policy.bindings.flatMap((binding) => binding.members);
+  expect(given.sort()).toEqual(members.map((email) => `serviceAccount:${email}`));
 });
 
 test.each([

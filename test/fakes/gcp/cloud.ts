@@ -89,9 +89,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   };
   run = new FakeRun({ engine, resolveImage: (reference) => registry.resolve(reference) });
   const build = new FakeBuild({
-    readObject: async (bucket, name) => world.bucket(bucket).objects.get(name)?.bytes,
-    writeObject: async (bucket, name, bytes) =>
-      void world.putObject(world.bucket(bucket), { name, bytes: Buffer.from(bytes) }),
+    storage: world,
     push: (reference, image) => registry.push(reference, image),
     build: local.build,
   });

@@ -122,7 +122,7 @@ test("what was built before is not staged and not built again", async () => {
   const again = await build();
   expect(again.at(-1)).toEqual(first);
   expect(linesOf(again)).toEqual(["This source was built before; its image is used again"]);
-  expect([...world.build.faults.log, ...world.objects.faults.log]).toEqual([]);
+  expect([...world.build.faults.log, ...world.storage.faults.log]).toEqual([]);
   // Another account builds its own.
   expect((await build({ owner: "globex" })).at(-1)).not.toEqual(first);
   expect(builds).toBe(2);
@@ -191,7 +191,7 @@ test("an abort cancels the build, within five seconds, and the source can be bui
 });
 
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-const fakes = ["registry", "objects", "build"] as const;
+const fakes = ["registry", "storage", "build"] as const;
 
 test("a fault at any single call: what passes is passed over, what does not ends with a cause; a repeat completes it", async () => {
   await build({ source: sourceFrom(nodeSource("counted")) });

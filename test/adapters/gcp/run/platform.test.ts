@@ -60,7 +60,7 @@ test("what was set by hand survives the next deploy, and what was declared is re
 });
 
 test("mounts are volumes of the account's buckets, in the second generation, with rights and with a warning", async () => {
-  run.objects.addBucket("vol-data");
+  run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
   expect(events.at(-1)?.kind).toBe("ready");
   const said = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
@@ -71,7 +71,7 @@ test("mounts are volumes of the account's buckets, in the second generation, wit
   expect(template.containers[0].resources.limits.memory).toBe("512Mi");
   expect(template.volumes).toHaveLength(2);
   const member = `serviceAccount:${template.serviceAccount}`;
-  expect(run.objects.buckets.get("vol-data")?.policy.bindings).toEqual([
+  expect(run.storage.world.bucket("vol-data").policy.bindings).toEqual([
     { role: "roles/storage.objectUser", members: [member] },
   ]);
   // As declared: a client that reads it and deploys it again declares the same.
@@ -79,7 +79,7 @@ test("mounts are volumes of the account's buckets, in the second generation, wit
 });
 
 test("plenty of memory, or a volume that is only read, needs no warning", async () => {
-  run.objects.addBucket("vol-data");
+  run.storage.world.insertBucket({ name: "vol-data" });
   const events = await run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent");
   expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
 });

@@ -10,7 +10,7 @@ import { accountOf, nameOf, openPretendedRun, type PretendedRun } from "../../..
 let run: PretendedRun;
 beforeAll(async () => {
   run = await openPretendedRun();
-  run.objects.addBucket("vol-data");
+  run.storage.world.insertBucket({ name: "vol-data" });
   // An account has an identity, and there are more accounts here than a project has by default.
   run.iam.most = 10_000;
 });
@@ -18,7 +18,7 @@ afterAll(() => run.close());
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-const fakes = ["run", "iam", "objects"] as const;
+const fakes = ["run", "iam", "storage"] as const;
 
 let counter = 0;
 const fresh = () => {

@@ -6,13 +6,14 @@ import { randomUUID } from "node:crypto";
 import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
 import { Faults } from "../faults.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
+import type { StorageWorld } from "../storage/world.ts";
 
 const PACKAGE = "@google-cloud/cloudbuild";
 const TYPES = "google.devtools.cloudbuild.v1";
 
 export interface FakeBuildDeps {
-  readonly readObject: (bucket: string, name: string) => Promise<Uint8Array | undefined>;
-  readonly writeObject: (bucket: string, name: string, bytes: Uint8Array) => Promise<void>;
+  /** Sources are read from it and logs written to it. */
+  readonly storage: StorageWorld;
   /** Stores an image under its reference: its digest. */
   readonly push: (reference: string, engineImage: string) => string;
   readonly build: (
@@ -118,10 +119,13 @@ export class FakeBuild {
     const bucket = String(build.logsBucket).replace(/^gs:\/\//, "");
     const [name = "", ...folder] = bucket.split("/");
     const object = [...folder, `log-${build.id}.txt`].join("/");
-    const write = () =>
-      this.#deps.writeObject(name, object, Buffer.from(running.log.map((line) => `${line}\n`).join("")));
+    const { storage } = this.#deps;
+    const write = () => {
+      const bytes = Buffer.from(running.log.map((line) => `${line}\n`).join(""));
+      storage.putObject(storage.bucket(name), { name: object, bytes });
+    };
     // Cloud Build adds to the object while it builds (STREAM_ON).
-    const timer = setInterval(() => void write(), 50);
+    const timer = setInterval(write, 50);
     build.status = "WORKING";
     say(`starting build "${build.id}"`);
     const end = await this.#outcome(build, say, abort.signal).catch((error: Error): Message => {
@@ -130,13 +134,13 @@ export class FakeBuild {
     });
     clearInterval(timer);
     say(end.status === "SUCCESS" ? "DONE" : "ERROR");
-    await write();
+    write();
     if (build.status === "WORKING") Object.assign(build, end);
   }
 
   async #outcome(build: Message, say: (line: string) => void, signal: AbortSignal): Promise<Message> {
     const { bucket, object } = build.source?.storageSource ?? {};
-    const archive = await this.#deps.readObject(bucket, object);
+    const archive = this.#deps.storage.live.get(bucket)?.objects.get(object)?.bytes;
     const failed = (type: string, more: Message = {}) => ({ status: "FAILURE", failureInfo: { type }, ...more });
     if (archive === undefined) return failed("FETCH_SOURCE_FAILED");
     if (this.outcome !== undefined) return this.outcome;

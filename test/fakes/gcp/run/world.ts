@@ -3,16 +3,15 @@ import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
-import { PassThroughClient } from "google-auth-library";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/verdict.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";
 import { FakeIam } from "../iam.ts";
-import { FakeObjects } from "../objects.ts";
 import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
+import { startFakeStorage } from "../storage/index.ts";
 import type { RunEngine, RunLine } from "./engine.ts";
 import { FakeRun } from "./services.ts";
 
@@ -46,11 +45,10 @@ export const openRunWorld = async (options: WorldOptions) => {
   const made = await options.engine((line) => lines.push(line));
   const registry = new FakeRegistry();
   const iam = new FakeIam();
-  const objects = new FakeObjects();
-  objects.addBucket(STAGING);
+  const storage = await startFakeStorage();
+  storage.world.insertBucket({ name: STAGING });
   const build = new FakeBuild({
-    readObject: async (bucket, name) => objects.read(bucket, name),
-    writeObject: async (bucket, name, bytes) => objects.write(bucket, name, Buffer.from(bytes)),
+    storage: storage.world,
     push: (reference, image) => registry.push(reference, image),
     build: made.build ?? (async () => ({ image: "hello" })),
   });
@@ -64,19 +62,13 @@ export const openRunWorld = async (options: WorldOptions) => {
     build: await build.open(),
     registry: await registry.open(),
     iam: await iam.open(),
-    objects: await objects.open(),
   };
   const clients = {
     services: new v2.ServicesClient(clientOptions(servers.run, PROJECT)),
     revisions: new v2.RevisionsClient(clientOptions(servers.run, PROJECT)),
     builds: new CloudBuildClient(clientOptions(servers.build, PROJECT)),
     registry: new ArtifactRegistryClient(clientOptions(servers.registry, PROJECT)),
-    storage: new Storage({
-      projectId: PROJECT,
-      apiEndpoint: servers.objects.origin,
-      authClient: new PassThroughClient(),
-      retryOptions: { autoRetry: false },
-    }),
+    storage: new Storage(storage.storageClientOptions),
     auth: redirectedAuth(PROJECT, { "https://iam.googleapis.com": servers.iam.origin }),
   };
   const lastLines: LastLines = async ({ service, revision }) =>
@@ -88,7 +80,7 @@ export const openRunWorld = async (options: WorldOptions) => {
     build,
     registry,
     iam,
-    objects,
+    storage,
     lines: lines as readonly RunLine[],
     lastLines,
     made,
@@ -103,6 +95,7 @@ export const openRunWorld = async (options: WorldOptions) => {
         clients.builds.close(),
         clients.registry.close(),
       ]);
+      await storage.close();
       await made.close();
     },
   };

@@ -79,13 +79,14 @@ const signBlob = (path: string, body: Buffer): Reply => {
   return jsonReply({ keyId: "1", signedBlob: signature.toString("base64") });
 };
 
-const jsonCall = (world: StorageWorld, verb: string, path: string, query: URLSearchParams): Call => {
+const jsonCall = (world: StorageWorld, req: IncomingMessage, path: string, query: URLSearchParams): Call => {
+  const verb = req.method ?? "GET";
   const parts = decoded(path.slice("/storage/v1/b".length)).filter((_, index) => index > 0);
   const method = jsonMethod(verb, parts);
   const act = (body: Buffer): Reply => {
     if (method === undefined) throw failure(404, "notFound", "Not Found");
     const json = () => JSON.parse(body.toString()) as Record<string, unknown>;
-    return answerJson(world, { method, parts, query, body: json });
+    return answerJson(world, { method, parts, query, body: json, range: req.headers.range });
   };
   return { method: method ?? "storage.unknown", bucket: parts[0] ?? "", failed: jsonFailure, act };
 };
@@ -129,7 +130,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
             : uploads.goOn(id, headers["content-range"], body),
       };
     }
-    if (path.startsWith("/storage/v1/b")) return jsonCall(world, verb, path, query);
+    if (path.startsWith("/storage/v1/b")) return jsonCall(world, req, path, query);
     if (path.endsWith(":signBlob") && verb === "POST")
       return {
         method: "iam.signBlob",

@@ -1,5 +1,6 @@
 /** The fake's JSON API: https://cloud.google.com/storage/docs/json_api/v1, method by method. */
 import { crc32c } from "./crc32c.ts";
+import { download } from "./download.ts";
 import { failure, jsonReply, type Reply } from "./failure.ts";
 import { byBytes, type FakeBucket, md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
@@ -9,6 +10,8 @@ export interface JsonCall {
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
   readonly body: () => Record<string, unknown>;
+  /** The `Range` header. */
+  readonly range: string | undefined;
 }
 
 const time = (millis: number | undefined): string | undefined =>
@@ -136,22 +139,14 @@ const objectOf = (bucket: FakeBucket, name: string, query: URLSearchParams): Obj
   return found;
 };
 
-const media = ({ bytes, contentType, generation }: ObjectVersion): Reply => ({
-  status: 200,
-  headers: {
-    "content-type": contentType,
-    "content-length": bytes.length,
-    "x-goog-generation": String(generation),
-    "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
-  },
-  body: bytes,
-});
-
-const onObject = (world: StorageWorld, bucket: FakeBucket, name: string, { method, query }: JsonCall): Reply => {
+const onObject = (world: StorageWorld, bucket: FakeBucket, name: string, call: JsonCall): Reply => {
+  const { method, query, range } = call;
   switch (method) {
     case "storage.objects.get": {
       const found = objectOf(bucket, name, query);
-      return query.get("alt") === "media" ? media(found) : jsonReply(objectResource(bucket.name, found));
+      if (query.get("alt") !== "media") return jsonReply(objectResource(bucket.name, found));
+      // .../json_api/v1/status-codes#416_Requested_Range_Not_Satisfiable
+      return download(found, { range, refusal: "requestedRangeNotSatisfiable" });
     }
     case "storage.objects.delete":
       objectOf(bucket, name, query);

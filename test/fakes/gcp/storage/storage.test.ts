@@ -190,6 +190,18 @@ describe("objects", () => {
     expect(await codeOf(storage.bucket("objects").file("a").restore({ generation, ifGenerationMatch: 0 }))).toBe(412);
   });
 
+  test("are read from a byte on, up to one, and no further than they go", async () => {
+    const file = storage.bucket("objects").file("a/b c.txt");
+    await save("objects", "a/b c.txt", "grüß dich");
+    const part = async (start: number, end?: number) =>
+      (await file.download({ start, ...(end === undefined ? {} : { end }), validation: false }))[0].toString();
+    expect(await part(7)).toBe("dich");
+    expect(await part(0, 1)).toBe("gr");
+    expect(await codeOf(part(100))).toBe(416);
+    await save("objects", "empty", "");
+    expect(await codeOf(storage.bucket("objects").file("empty").download({ start: 0, validation: false }))).toBe(416);
+  });
+
   test("that are not there, and buckets that are not, are 404", async () => {
     expect(await codeOf(storage.bucket("objects").file("none").getMetadata())).toBe(404);
     expect(await codeOf(storage.bucket("objects").file("none").delete())).toBe(404);

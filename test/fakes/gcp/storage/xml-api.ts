@@ -2,8 +2,7 @@
  * The fake's XML API, as signed URLs use it: https://cloud.google.com/storage/docs/xml-api/get-object-download and
  * .../put-object-upload.
  */
-import parseRange from "range-parser";
-import { crc32c } from "./crc32c.ts";
+import { download } from "./download.ts";
 import { failure, type Reply, type StorageFailure } from "./failure.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
@@ -36,28 +35,18 @@ const notAsAsked = (headers: XmlCall["headers"], etag: string): Reply | undefine
   return names(other, etag) ? { status: 304, headers: { etag } } : undefined;
 };
 
-const download = (call: XmlCall, object: ObjectVersion): Reply => {
+const retrieve = (call: XmlCall, object: ObjectVersion): Reply => {
   const etag = etagOf(object);
-  const { bytes, contentType, created, generation } = object;
   const same = notAsAsked(call.headers, etag);
   if (same !== undefined) return same;
   const headers = {
     etag,
     // .../docs/xml-api/reference-headers#responsecontenttype
-    "content-type": call.query.get("response-content-type") ?? contentType,
-    "last-modified": new Date(created).toUTCString(),
+    "content-type": call.query.get("response-content-type") ?? object.contentType,
+    "last-modified": new Date(object.created).toUTCString(),
     "accept-ranges": "bytes",
-    "x-goog-generation": String(generation),
-    "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
   };
-  const { range } = call.headers;
-  const ranges = range === undefined ? undefined : parseRange(bytes.length, range);
-  if (ranges === -1) throw failure(416, "InvalidRange", "The requested range cannot be satisfied.");
-  const one = typeof ranges === "object" ? ranges[0] : undefined;
-  if (one === undefined) return { status: 200, headers: { ...headers, "content-length": bytes.length }, body: bytes };
-  const body = bytes.subarray(one.start, one.end + 1);
-  const part = { "content-range": `bytes ${one.start}-${one.end}/${bytes.length}`, "content-length": body.length };
-  return { status: 206, headers: { ...headers, ...part }, body };
+  return download(object, { range: call.headers["range"], refusal: "InvalidRange", headers });
 };
 
 const upload = (world: StorageWorld, { bucket: name, object, headers, body }: XmlCall): Reply => {
@@ -86,5 +75,5 @@ export const answerXml = (world: StorageWorld, call: XmlCall): Reply => {
   if (call.verb !== "GET" && call.verb !== "HEAD") throw failure(405, "MethodNotAllowed", "Use GET, HEAD or PUT.");
   const found = world.bucket(call.bucket).objects.get(call.object);
   if (found === undefined) throw failure(404, "NoSuchKey", "The specified key does not exist.");
-  return download(call, found);
+  return retrieve(call, found);
 };

@@ -1,0 +1,35 @@
+/**
+ * The bytes of an object as both APIs send them, whole or as the range that was asked for:
+ * https://cloud.google.com/storage/docs/xml-api/reference-headers#range, https://www.rfc-editor.org/rfc/rfc9110#section-14
+ */
+import parseRange from "range-parser";
+import { crc32c } from "./crc32c.ts";
+import { failure, type Reply } from "./failure.ts";
+import { md5, type ObjectVersion } from "./world.ts";
+
+export interface DownloadRequest {
+  /** The `Range` header. */
+  readonly range: string | undefined;
+  /** How the API names the refusal of one that lies outside. */
+  readonly refusal: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Of several ranges the first is sent. */
+export const download = (object: ObjectVersion, { range, refusal, headers: more }: DownloadRequest): Reply => {
+  const { bytes, contentType, generation } = object;
+  const headers = {
+    "content-type": contentType,
+    "x-goog-generation": String(generation),
+    // Of the whole object, whatever part of it is sent.
+    "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
+    ...more,
+  };
+  const ranges = range === undefined ? undefined : parseRange(bytes.length, range);
+  if (ranges === -1) throw failure(416, refusal, "The requested range cannot be satisfied.");
+  const one = typeof ranges === "object" ? ranges[0] : undefined;
+  if (one === undefined) return { status: 200, headers: { ...headers, "content-length": bytes.length }, body: bytes };
+  const body = bytes.subarray(one.start, one.end + 1);
+  const part = { "content-range": `bytes ${one.start}-${one.end}/${bytes.length}`, "content-length": body.length };
+  return { status: 206, headers: { ...headers, ...part }, body };
+};
