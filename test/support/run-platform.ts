@@ -9,7 +9,8 @@ import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/p
 import type { Clock } from "../../core/ports/system.ts";
 import { collect, templateFor } from "../contracts/support.ts";
 import { createPretendedEngine } from "../fakes/gcp/run/engine.ts";
-import { config, openRunWorld, PROJECT, REGION, type WorldOptions } from "../fakes/gcp/run/world.ts";
+import { config, openRunWorld, type WorldOptions } from "../fakes/gcp/run/world.ts";
+import { PROJECT, REGION } from "../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "./leaping-clock.ts";
 import { keepingLogger } from "./silent-logger.ts";
 

@@ -1,9 +1,9 @@
 /** The fake Cloud Logging, asked by the official client, does what the proto says. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FakeLogging, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
-import { createJumpingClock } from "./jumping-clock.ts";
+import { createLeapingClock } from "../../support/leaping-clock.ts";
 
-const clock = createJumpingClock();
+const clock = createLeapingClock();
 let fake: FakeLogging;
 beforeAll(async () => {
   fake = await startFakeLogging({ clock });

@@ -18,8 +18,10 @@ import { logStoreCases, type ProviderSubject } from "../../contracts/index.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/gcp/faults.ts";
 import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
-import { createJumpingClock } from "./jumping-clock.ts";
-import { ambientOf, gcpConfig, givenClients, providerWith, silent } from "./subject.ts";
+import { gcpConfig } from "../../fakes/gcp/test-project.ts";
+import { createLeapingClock } from "../../support/leaping-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+import { ambientOf, givenClients, providerWith } from "./subject.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const START = behind(0n as Instant);
@@ -40,10 +42,10 @@ afterEach(async () => {
 });
 
 const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<GcpConfig> = {}) => {
-  const clock = createJumpingClock();
+  const clock = createLeapingClock();
   const fake = await startFakeLogging({ clock, ...options });
   fakes.push(fake);
-  const ambient = { clock, ids: randomIds, logger: silent };
+  const ambient = { clock, ids: randomIds, logger: silentLogger };
   const make = (more: Partial<GcpConfig> = {}) =>
     createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients({ logging: fake.client }), ambient);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>

@@ -1,34 +1,22 @@
-/** Cloud Scheduler keeps the promises of the clock port, whatever fails between, and its jobs say what was declared. */
+/** Cloud Scheduler's jobs say what was declared, whatever fails between, and fire as they say. */
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { cloudCron } from "../../../adapters/gcp/scheduler/cron-text.ts";
 import { parseJob, renderJob } from "../../../adapters/gcp/scheduler/job.ts";
 import { createGcpScheduler } from "../../../adapters/gcp/scheduler/scheduler.ts";
-import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { parseCron } from "../../../core/domain/schedule.ts";
-import { contractTests, schedulerCases } from "../../contracts/index.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/gcp/faults.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";
-import { createJumpingClock } from "./jumping-clock.ts";
+import { gcpConfig } from "../../fakes/gcp/test-project.ts";
+import { createLeapingClock } from "../../support/leaping-clock.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
 import { type Listener, listen } from "./listener.ts";
-import { ambientOf, gcpConfig, givenClients, providerWith, silent } from "./subject.ts";
-
-contractTests(
-  "gcp scheduler",
-  schedulerCases,
-  async () => {
-    const ambient = ambientOf();
-    const fake = await startFakeScheduler(ambient);
-    const scheduler = createGcpScheduler(gcpConfig, givenClients({ scheduler: fake.client }), ambient);
-    return { subject: providerWith({ scheduler }), close: fake.close };
-  },
-  memoryCapabilities,
-);
+import { givenClients } from "./subject.ts";
 
 const job = (change: Partial<CronJob> = {}): CronJob => ({
   name: "app" as DeploymentName,
@@ -88,8 +76,8 @@ describe("calls", () => {
   afterAll(() => fake.close());
   const scheduler = () =>
     createGcpScheduler(gcpConfig, givenClients({ scheduler: fake.client }), {
-      clock: createJumpingClock(),
-      logger: silent,
+      clock: createLeapingClock(),
+      logger: silentLogger,
     });
 
   test("are one for what is there and two for what is not", async () => {
@@ -157,7 +145,7 @@ describe("a fire", () => {
     const fake = await startFakeScheduler({ clock });
     const scheduler = createGcpScheduler(gcpConfig, givenClients({ scheduler: fake.client }), {
       clock,
-      logger: silent,
+      logger: silentLogger,
     });
     listener.answer(statuses);
     await expectOk(scheduler.put(job({ url: listener.url, schedule: { cron: "0 9 * * *", timezone: "UTC" } })));

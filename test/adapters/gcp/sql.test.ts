@@ -15,8 +15,9 @@ import { expectError, expectOk } from "../../contracts/support.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../fakes/gcp/bigquery/server.ts";
 import type { FaultKind } from "../../fakes/gcp/faults.ts";
 import { type FakeLogging, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
+import { gcpConfig, PROJECT } from "../../fakes/gcp/test-project.ts";
 import { eventually } from "../../support/eventually.ts";
-import { ambientOf, gcpConfig, givenClients } from "./subject.ts";
+import { ambientOf, givenClients } from "./subject.ts";
 
 const acme = { owner: "acme" as AccountId };
 const plenty: SqlLimits = { deadline: 20_000, rows: 1000, bytes: 1024 * 1024 };
@@ -138,7 +139,7 @@ describe("a statement", () => {
         if (statistics !== undefined) change(statistics.query);
         heard(error, body);
       });
-    const bigquery = { projectId: fake.project, request } as unknown as GcpClients["bigquery"];
+    const bigquery = { projectId: PROJECT, request } as unknown as GcpClients["bigquery"];
     const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };
     const made = createGcpSql(config, givenClients({ bigquery }), ambientOf());
     engines.push(made);
@@ -146,7 +147,7 @@ describe("a statement", () => {
   };
 
   test("that BigQuery understands otherwise than the parser is not run", async () => {
-    const table = { projectId: fake.project, datasetId: "linked_logs", tableId: "_Default" };
+    const table = { projectId: PROJECT, datasetId: "linked_logs", tableId: "_Default" };
     const reads = looking((query) => {
       query["referencedTables"] = [table];
     });

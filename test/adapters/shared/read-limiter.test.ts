@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ReadLimiter } from "../../../adapters/shared/read-limiter.ts";
 import { SharedReads } from "../../../adapters/shared/shared-reads.ts";
 import { millisOf } from "../../../core/domain/instant.ts";
-import { createJumpingClock } from "../gcp/jumping-clock.ts";
+import { createLeapingClock } from "../../support/leaping-clock.ts";
 
 test("no sixty seconds have more calls than the quota", () =>
   fc.assert(
@@ -12,7 +12,7 @@ test("no sixty seconds have more calls than the quota", () =>
       fc.integer({ min: 1, max: 5 }),
       fc.array(fc.tuple(fc.nat({ max: 30_000 }), fc.nat({ max: 70_000 })), { maxLength: 40 }),
       async (quota, asks) => {
-        const clock = createJumpingClock();
+        const clock = createLeapingClock();
         const limiter = new ReadLimiter(clock, quota);
         const made: number[] = [];
         for (const [pause, patience] of asks) {
@@ -33,7 +33,7 @@ test("no sixty seconds have more calls than the quota", () =>
   ));
 
 test("what is used up opens again a minute after", async () => {
-  const clock = createJumpingClock();
+  const clock = createLeapingClock();
   const limiter = new ReadLimiter(clock, 2);
   expect([await limiter.take(0), await limiter.take(0), await limiter.take(0)]).toEqual([undefined, undefined, 60]);
   clock.pass(59_000);
@@ -43,7 +43,7 @@ test("what is used up opens again a minute after", async () => {
 });
 
 test("one read answers those who ask the same within its time, and no other", async () => {
-  const clock = createJumpingClock();
+  const clock = createLeapingClock();
   const reads = new SharedReads<number>(clock, 1000);
   let count = 0;
   const ask = (key: string, until: bigint, isGood = true) =>
@@ -66,7 +66,7 @@ test("one read answers those who ask the same within its time, and no other", as
 });
 
 test("a read that fails is nobody else's", async () => {
-  const reads = new SharedReads<number>(createJumpingClock(), 1000);
+  const reads = new SharedReads<number>(createLeapingClock(), 1000);
   const fails = reads.read(
     "a",
     0n,

@@ -24,20 +24,20 @@ import { createLocalEngine } from "./run/local-engine.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
 import { startFakeStorage } from "./storage/index.ts";
+import { PROJECT, REGION } from "./test-project.ts";
 
-const REGION = "europe-west1";
 const IAM = "https://iam.googleapis.com";
 
 /** A project in which everything is enabled, allowed and there. */
-const readyProject = (project: string, staging: string) => {
+const readyProject = (staging: string) => {
   const ready = fakeProject();
   for (const name of [...Object.keys(apis), sqlApi]) ready.apis.add(name);
   for (const one of [roles, sqlRoles].flatMap((table) => Object.values(table).flat())) ready.permissions.add(one);
   ready.resources.add(
-    `${IAM}/v1/projects/${project}/serviceAccounts/portside-build@${project}.iam.gserviceaccount.com`,
+    `${IAM}/v1/projects/${PROJECT}/serviceAccounts/portside-build@${PROJECT}.iam.gserviceaccount.com`,
   );
   ready.resources.add(
-    `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${REGION}/repositories/portside`,
+    `https://artifactregistry.googleapis.com/v1/projects/${PROJECT}/locations/${REGION}/repositories/portside`,
   );
   ready.resources.add(`https://storage.googleapis.com/storage/v1/b/${staging}`);
   return ready;
@@ -48,12 +48,12 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const clock = createSystemClock();
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const storage = await startFakeStorage({ folder: buckets });
-  const { project, world } = storage;
-  const staging = `${project}-portside-sources`;
+  const { world } = storage;
+  const staging = `${PROJECT}-portside-sources`;
   world.insertBucket({ name: staging });
-  const logging = await startFakeLogging({ clock, project, region: REGION });
-  const scheduler = await startFakeScheduler({ clock, project });
-  const bigquery = await startFakeBigQuery({ project, entries: () => logging.entries(), pageRows: 7 });
+  const logging = await startFakeLogging({ clock });
+  const scheduler = await startFakeScheduler({ clock });
+  const bigquery = await startFakeBigQuery({ entries: () => logging.entries(), pageRows: 7 });
   const registry = new FakeRegistry();
   const iam = new FakeIam();
   iam.most = 10_000;
@@ -95,8 +95,8 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   });
   const servers = { run: await run.open(), build: await build.open(), registry: await registry.open() };
   const accounts = await iam.open();
-  const ready = readyProject(project, staging);
-  const toIam = redirectedAuth(project, { [IAM]: accounts.origin });
+  const ready = readyProject(staging);
+  const toIam = redirectedAuth(PROJECT, { [IAM]: accounts.origin });
   const auth = {
     ...ready.auth,
     request: (options: { url: string }) =>
@@ -105,10 +105,10 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
         : ready.auth.request(options as never),
   } as GcpClients["auth"];
   const clients = {
-    services: new v2.ServicesClient(clientOptions(servers.run, project)),
-    revisions: new v2.RevisionsClient(clientOptions(servers.run, project)),
-    builds: new CloudBuildClient(clientOptions(servers.build, project)),
-    registry: new ArtifactRegistryClient(clientOptions(servers.registry, project)),
+    services: new v2.ServicesClient(clientOptions(servers.run, PROJECT)),
+    revisions: new v2.RevisionsClient(clientOptions(servers.run, PROJECT)),
+    builds: new CloudBuildClient(clientOptions(servers.build, PROJECT)),
+    registry: new ArtifactRegistryClient(clientOptions(servers.registry, PROJECT)),
     storage: new Storage(storage.storageClientOptions),
     logging: logging.client,
     scheduler: scheduler.client,
@@ -116,7 +116,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     auth,
   };
   const config = (dataDir: string): GcpConfigInput => ({
-    project,
+    project: PROJECT,
     region: REGION,
     dataDir,
     settleSeconds: 0,

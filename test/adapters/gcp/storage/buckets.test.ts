@@ -24,7 +24,7 @@ describe("a volume's bucket", () => {
     const { labels, name } = bucketOf(volume);
     expect(labels).toMatchObject({ "portside-account": accountDigest(owner), "portside-volume": "data" });
     expect(JSON.stringify([labels, name])).not.toContain("somebody");
-    const claims = fake.world.live.get("portside-test-portside-volumes");
+    const claims = fake.world.live.get("test-project-portside-volumes");
     expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
   });
 

@@ -5,8 +5,9 @@ import { describe, expect, test } from "vitest";
 import { instantOfMillis, millisOf } from "../../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
 import { a, account, data, fake, inAMinute, put } from "./steps.ts";
-import { silent, volumesOver } from "./subject.ts";
+import { volumesOver } from "./subject.ts";
 
 describe("grants", () => {
   const keyless = () => {
@@ -31,7 +32,7 @@ describe("grants", () => {
 
   test("that IAM does not sign are unavailable, and the log says which right is missing", async () => {
     const said: string[] = [];
-    const logger = { ...silent, error: (message: string) => void said.push(message) };
+    const logger = { ...silentLogger, error: (message: string) => void said.push(message) };
     const authClient = new Impersonated({
       sourceClient: new PassThroughClient(),
       targetPrincipal: "nobody",

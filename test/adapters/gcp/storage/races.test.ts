@@ -64,7 +64,7 @@ describe("calls that race, from several replicas", () => {
 
 describe("what others do meanwhile", () => {
   const claimOf = (owner: AccountId) =>
-    [fake.world.bucket("portside-test-portside-volumes").objects, `data/${accountDigest(owner)}`] as const;
+    [fake.world.bucket("test-project-portside-volumes").objects, `data/${accountDigest(owner)}`] as const;
 
   test("a bucket whose claim went while it was made is no volume; another one is made", async () => {
     const owner = account();
@@ -147,7 +147,7 @@ describe("what was cut", () => {
       [false, 300_000],
       [false, 3_600_000],
     ] as const) {
-      const claims = fake.world.bucket("portside-test-portside-volumes");
+      const claims = fake.world.bucket("test-project-portside-volumes");
       if (!isClaimed) fake.world.removeObject(claims, `data/${accountDigest(owner)}`);
       const other = volumesOver(fake, { clock: later(millis) });
       expect(await expectOk(other.list(owner))).toEqual([]);

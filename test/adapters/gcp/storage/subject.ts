@@ -1,31 +1,21 @@
-/** The volume store over a Cloud Storage that is a fake, within a provider that is otherwise the memory's. */
+/** The volume store over a Cloud Storage that is a fake. */
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
-import { type GcpConfig, gcpConfigOf } from "../../../../adapters/gcp/config.ts";
+import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
 import { createGcpVolumes, type GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
-import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
 import { ok } from "../../../../core/result.ts";
-import { freshNames, type ProviderSubject, type Started } from "../../../contracts/index.ts";
-import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
-import { nodeContractSources } from "../../../support/contract-sources.ts";
-
-export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+import type { FakeStorage } from "../../../fakes/gcp/storage/index.ts";
+import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
 
 export const serviceAccountOf = (owner: AccountId): string =>
-  `ps-${accountDigest(owner).slice(0, 20)}@portside-test.iam.gserviceaccount.com`;
-
-export const storageConfig: GcpConfig = gcpConfigOf({
-  project: "portside-test",
-  region: "europe-west1",
-  dataDir: "/nonexistent",
-  buildIdentity: "builds@portside-test.iam.gserviceaccount.com",
-});
+  `ps-${accountDigest(owner).slice(0, 20)}@${PROJECT}.iam.gserviceaccount.com`;
 
 /** What Cloud Storage declares about volumes. */
 export const storageCapabilities: Capabilities = {
@@ -50,23 +40,10 @@ export const volumesOver = (
   fake: Pick<FakeStorage, "storageClientOptions">,
   options: VolumesOptions = {},
 ): GcpVolumes => {
-  const { clock = createSystemClock(), ids = randomIds, logger = silent } = options;
+  const { clock = createSystemClock(), ids = randomIds, logger = silentLogger } = options;
   const storage = options.storage ?? new Storage(fake.storageClientOptions);
-  const config = { ...storageConfig, ...options.config };
+  const config = { ...gcpConfig, ...options.config };
   return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger }, async (owner) =>
     ok(serviceAccountOf(owner)),
   );
-};
-
-export const startSubject = async (): Promise<Started<ProviderSubject>> => {
-  const fake = await startFakeStorage();
-  const { provider } = createMemoryProvider();
-  return {
-    subject: {
-      provider: { ...provider, volumes: volumesOver(fake), capabilities: storageCapabilities },
-      sources: nodeContractSources,
-      ...freshNames("gcs"),
-    },
-    close: () => fake.close(),
-  };
 };

@@ -70,19 +70,19 @@ describe("soft delete", () => {
     const other = await startFakeStorage();
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
     expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
-    expect([...other.world.live.keys()]).toEqual(["portside-test-portside-volumes"]);
+    expect([...other.world.live.keys()]).toEqual(["test-project-portside-volumes"]);
     await other.close();
   });
 
   test("of less is one, with the command that mends it, unless it was accepted", async () => {
     const other = await startFakeStorage();
     other.world.insertBucket({
-      name: "portside-test-portside-volumes",
+      name: "test-project-portside-volumes",
       softDeletePolicy: { retentionDurationSeconds: "0" },
     });
     const problem = await expectOk(volumesOver(other).softDeleteProblem());
     expect(problem).toMatch(/keeps what is deleted for 0 days, not 7/);
-    expect(problem).toContain("gcloud storage buckets update gs://portside-test-portside-volumes");
+    expect(problem).toContain("gcloud storage buckets update gs://test-project-portside-volumes");
     const accepting = volumesOver(other, { config: { softDelete: "any" } });
     expect(await expectOk(accepting.softDeleteProblem())).toBeUndefined();
     await other.close();

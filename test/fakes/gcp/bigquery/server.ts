@@ -5,11 +5,11 @@ import { PassThroughClient } from "google-auth-library";
 import { type FaultKind, Faults } from "../faults.ts";
 import type { Message } from "../grpc.ts";
 import type { KeptEntry } from "../logging/entries.ts";
+import { PROJECT } from "../test-project.ts";
 import { lookAt, RestError, type Result, runStatement } from "./statements.ts";
 import { type ExportedCost, Tables } from "./tables.ts";
 
 export interface FakeBigQueryOptions {
-  readonly project?: string;
   /** The log whose entries the linked dataset shows. */
   readonly entries: () => readonly KeptEntry[];
   /** Rows of one answer; the real one's bound is 10 MB. */
@@ -42,14 +42,10 @@ const bodyOf = async (request: IncomingMessage): Promise<Message> => {
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
 
-export const startFakeBigQuery = async ({
-  project = "test-project",
-  entries,
-  pageRows = 1000,
-}: FakeBigQueryOptions) => {
+export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQueryOptions) => {
   const faults = new Faults();
-  const logDataset = `${project}.linked_logs`;
-  const billingTable = `${project}.costs.gcp_billing_export_resource_v1_010101_ABCDEF_010101`;
+  const logDataset = `${PROJECT}.linked_logs`;
+  const billingTable = `${PROJECT}.costs.gcp_billing_export_resource_v1_010101_ABCDEF_010101`;
   const tables = await Tables.create(`${logDataset}._AllLogs`, billingTable);
   const costs: ExportedCost[] = [];
   const jobs = new Map<string, Job>();
@@ -85,9 +81,9 @@ export const startFakeBigQuery = async ({
 
   const results = async (id: string, within: number, size: number, pageToken: string | undefined): Promise<object> => {
     const job = jobs.get(id);
-    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${project}:${id}`);
+    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${PROJECT}:${id}`);
     await Promise.race([job.result, pause(within)]);
-    const jobReference = { projectId: project, jobId: id, location: "EU" };
+    const jobReference = { projectId: PROJECT, jobId: id, location: "EU" };
     if (job.settled === undefined) return { jobComplete: false, jobReference };
     if (job.settled instanceof RestError) throw job.settled;
     const { fields, rows } = job.settled;
@@ -106,7 +102,7 @@ export const startFakeBigQuery = async ({
   const insert = async ({ configuration }: Message): Promise<object> => {
     if (configuration.dryRun !== true) throw new RestError(400, "invalid", "only dry runs are inserted here");
     const query = await lookAt(configuration.query.query, tables, BYTES_OF_ROW);
-    const jobReference = { projectId: project, location: "EU" };
+    const jobReference = { projectId: PROJECT, location: "EU" };
     return {
       jobReference,
       status: { state: "DONE" },
@@ -116,7 +112,7 @@ export const startFakeBigQuery = async ({
 
   const stop = (id: string): object => {
     const job = jobs.get(id);
-    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${project}:${id}`);
+    if (job === undefined) throw new RestError(404, "notFound", `Not found: Job ${PROJECT}:${id}`);
     // "stopped: ... the job is canceled" (error-messages).
     job.settled ??= new RestError(400, "stopped", "Job execution was cancelled: User requested cancellation");
     return { job: { status: { state: "DONE" } } };
@@ -125,7 +121,7 @@ export const startFakeBigQuery = async ({
   type Act = () => Promise<object> | object;
   /** The method of the API by the request's path, and what it does. */
   const methodOf = (verb: string | undefined, url: URL, body: Message): readonly [string, Act] | undefined => {
-    const path = url.pathname.replace(`/bigquery/v2/projects/${project}`, "");
+    const path = url.pathname.replace(`/bigquery/v2/projects/${PROJECT}`, "");
     const [, part, id, action] = path.split("/");
     if (verb === "POST" && path === "/jobs") return ["bigquery.jobs.insert", () => insert(body)];
     if (verb === "POST" && path === "/queries")
@@ -169,10 +165,9 @@ export const startFakeBigQuery = async ({
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const apiEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const clientSettings = { projectId: project, apiEndpoint, autoRetry: false, authClient: new PassThroughClient() };
+  const clientSettings = { projectId: PROJECT, apiEndpoint, autoRetry: false, authClient: new PassThroughClient() };
   const { BigQuery } = await import("@google-cloud/bigquery");
   return {
-    project,
     logDataset,
     billingTable,
     faults,

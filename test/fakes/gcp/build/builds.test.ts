@@ -3,7 +3,8 @@
 import type { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPretendedEngine } from "../run/engine.ts";
-import { openRunWorld, PROJECT, REGION, type RunWorld, STAGING } from "../run/world.ts";
+import { openRunWorld, type RunWorld, STAGING } from "../run/world.ts";
+import { PROJECT, REGION } from "../test-project.ts";
 
 const parent = `projects/${PROJECT}/locations/${REGION}`;
 const IMAGE = `${REGION}-docker.pkg.dev/${PROJECT}/r/folder/app:one`;

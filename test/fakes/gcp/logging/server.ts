@@ -3,14 +3,13 @@ import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
 import { clientOptions, GrpcError, type Message, serveGrpc } from "../grpc.ts";
+import { PROJECT, REGION } from "../test-project.ts";
 import { compareEntries, type KeptEntry, keptOf } from "./entries.ts";
 import { filterOf } from "./filter.ts";
 import { messageOfLine, messageOfRequest, messageOfSystem, type ServedRequest, type ServiceLine } from "./ingest.ts";
 
 export interface FakeLoggingOptions {
   readonly clock: Clock;
-  readonly project?: string;
-  readonly region?: string;
   /** Milliseconds until an entry shows in listings. */
   readonly visibleAfter?: number;
   /** Entries of one timestamp in a descending listing: of their ids "in order", which the proto leaves open. */
@@ -29,9 +28,10 @@ const MOST = 1000;
 
 const same = (a: KeptEntry, b: KeptEntry): boolean => a.nanos === b.nanos && a.insertId === b.insertId;
 
+const place = { project: PROJECT, region: REGION };
+
 export const startFakeLogging = async (options: FakeLoggingOptions) => {
-  const { clock, project = "test-project", region = "europe-west1" } = options;
-  const { visibleAfter = 0, ties = "as listed", looksAt = Number.POSITIVE_INFINITY } = options;
+  const { clock, visibleAfter = 0, ties = "as listed", looksAt = Number.POSITIVE_INFINITY } = options;
   const { readsPerMinute = Number.POSITIVE_INFINITY } = options;
   const faults = new Faults();
   const entries: KeptEntry[] = [];
@@ -133,7 +133,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     const { passes, service } = filterOf(request.filter);
     const [before, asked] = request.pageToken === "" ? [undefined, query] : JSON.parse(request.pageToken);
     if (asked !== query) throw new GrpcError("INVALID_ARGUMENT", "the page token is another query's");
-    if (!request.resourceNames.includes(`projects/${project}`)) return { entries: [], nextPageToken: "" };
+    if (!request.resourceNames.includes(`projects/${PROJECT}`)) return { entries: [], nextPageToken: "" };
     const all = listingsOf(service)[orders.get(request.orderBy) === true ? "desc" : "asc"];
     const from = before === undefined ? 0 : all.findIndex((one) => `${one.nanos} ${one.insertId}` === before) + 1;
     const now = clock.now();
@@ -150,11 +150,9 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
   const services = { "google.logging.v2.LoggingServiceV2": handlers };
   const server = await serveGrpc("@google-cloud/logging-api", services, faults);
   const { v2 } = await import("@google-cloud/logging");
-  const clientSettings = clientOptions(server, project);
+  const clientSettings = clientOptions(server, PROJECT);
   const client = new v2.LoggingServiceV2Client(clientSettings);
   return {
-    project,
-    region,
     faults,
     client,
     clientSettings,
@@ -162,9 +160,9 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     refused: () => refused,
     /** What was kept, in the order of the log. */
     entries: (): readonly KeptEntry[] => listingsOf(undefined).asc,
-    ingest: (line: ServiceLine) => keep([messageOfLine({ project, region }, line)]),
-    ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem({ project, region }, line)]),
-    ingestRequest: (served: ServedRequest) => keep([messageOfRequest({ project, region }, served)]),
+    ingest: (line: ServiceLine) => keep([messageOfLine(place, line)]),
+    ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem(place, line)]),
+    ingestRequest: (served: ServedRequest) => keep([messageOfRequest(place, served)]),
     /** Entries as an agent of Google's writes them, with places of their own. */
     ingestEntries: (messages: readonly Message[]) => keep(messages),
     close: async () => {

@@ -6,8 +6,9 @@ import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nodeContractSources } from "../../../support/contract-sources.ts";
 import { eventually } from "../../../support/eventually.ts";
+import { PROJECT, REGION } from "../test-project.ts";
 import { createLocalEngine, type LocalEngine } from "./local-engine.ts";
-import { openRunWorld, PROJECT, REGION, type RunWorld } from "./world.ts";
+import { openRunWorld, type RunWorld } from "./world.ts";
 
 const parent = `projects/${PROJECT}/locations/${REGION}`;
 

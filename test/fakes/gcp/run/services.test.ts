@@ -2,8 +2,9 @@
 
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PROJECT, REGION } from "../test-project.ts";
 import { createPretendedEngine } from "./engine.ts";
-import { openRunWorld, PROJECT, REGION, type RunWorld } from "./world.ts";
+import { openRunWorld, type RunWorld } from "./world.ts";
 
 const parent = `projects/${PROJECT}/locations/${REGION}`;
 const IMAGE = `${REGION}-docker.pkg.dev/${PROJECT}/r/hello:1`;

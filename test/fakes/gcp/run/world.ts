@@ -4,7 +4,6 @@ import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
-import { gcpConfigOf } from "../../../../adapters/gcp/config.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/verdict.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";
@@ -12,22 +11,13 @@ import { FakeIam } from "../iam.ts";
 import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
 import { startFakeStorage } from "../storage/index.ts";
+import { gcpConfig, PROJECT } from "../test-project.ts";
 import type { RunEngine, RunLine } from "./engine.ts";
 import { FakeRun } from "./services.ts";
 
-export const PROJECT = "test-project";
-export const REGION = "europe-west1";
-
 export const STAGING = "staged";
 
-export const config = gcpConfigOf({
-  project: PROJECT,
-  region: REGION,
-  dataDir: "/nowhere",
-  stagingBucket: STAGING,
-  buildIdentity: `builds@${PROJECT}.iam.gserviceaccount.com`,
-  settleSeconds: 0,
-});
+export const config = { ...gcpConfig, stagingBucket: STAGING, settleSeconds: 0 };
 
 interface MadeEngine {
   readonly engine: RunEngine;

@@ -4,6 +4,7 @@ import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
 import { clientOptions, GrpcError, type Handlers, type Message, serveGrpc } from "../grpc.ts";
+import { PROJECT } from "../test-project.ts";
 import { execute } from "./execution.ts";
 import { checkedJob } from "./rules.ts";
 
@@ -17,13 +18,7 @@ interface Kept {
 const NAP_MS = 15_000;
 const MOST = 500;
 
-export const startFakeScheduler = async ({
-  clock,
-  project = "test-project",
-}: {
-  readonly clock: Clock;
-  readonly project?: string;
-}) => {
+export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) => {
   const faults = new Faults();
   const jobs = new Map<string, Kept>();
   const closed = new AbortController();
@@ -120,10 +115,9 @@ export const startFakeScheduler = async ({
   const services = { "google.cloud.scheduler.v1.CloudScheduler": handlers };
   const server = await serveGrpc("@google-cloud/scheduler", services, faults);
   const { CloudSchedulerClient } = await import("@google-cloud/scheduler");
-  const clientSettings = clientOptions(server, project);
+  const clientSettings = clientOptions(server, PROJECT);
   const client = new CloudSchedulerClient(clientSettings);
   return {
-    project,
     faults,
     client,
     clientSettings,

@@ -15,6 +15,7 @@ import { GoogleAuth } from "google-auth-library";
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
+import { PROJECT } from "../test-project.ts";
 import { failure, injected, jsonFailure, jsonReply, type Reply, StorageFailure } from "./failure.ts";
 import { answerJson, jsonMethod } from "./json-api.ts";
 import { MountedFolders } from "./mounted-folders.ts";
@@ -33,7 +34,6 @@ export interface FakeStorageOptions {
 
 export interface FakeStorage {
   readonly url: string;
-  readonly project: string;
   /** For `new Storage(...)`; its key signs URLs. */
   readonly storageClientOptions: StorageOptions;
   /** The service account of the key. */
@@ -48,7 +48,6 @@ export interface FakeStorage {
   close(): Promise<void>;
 }
 
-const PROJECT = "portside-test";
 const EMAIL = `platform@${PROJECT}.iam.gserviceaccount.com`;
 
 /** One for all fakes of a process: making it takes a while. */
@@ -184,7 +183,6 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
   auth.jsonContent = { type: "service_account", client_email: EMAIL, private_key: privateKey };
   return {
     url,
-    project: PROJECT,
     email: EMAIL,
     publicKey: keyPair().publicKey,
     storageClientOptions: {
