@@ -41,7 +41,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): P
 
   const logs = createGcpLogs(config, clients, deps);
   const identities = createIdentities(project, clients, deps);
-  const volumes = createGcpVolumes(config, clients, deps, (owner, options) => identities.ensure(owner, options));
+  const volumes = createGcpVolumes(config, clients, deps);
   const shortLife = await volumes.softDeleteProblem();
   if (shortLife.isErr()) throw new Error(shortLife.error.message, { cause: shortLife.error.cause });
   if (shortLife.value !== undefined) throw new Error(shortLife.value);

@@ -2,7 +2,7 @@
  * The calls of Cloud Storage's JSON API that volumes are made of, each with the states it can meet as values.
  * https://cloud.google.com/storage/docs/json_api/v1
  */
-import type { BucketMetadata, FileMetadata, Policy, Storage } from "@google-cloud/storage";
+import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -130,23 +130,6 @@ export class StorageApi {
     const request = { what: "buckets.restore", method: "POST", uri: `${bucketUri(id)}/restore` } as const;
     const sent = await this.#send<BucketMetadata>({ ...request, query: { generation }, patience: TURN_MS }, options);
     return states("not_found", "exists")(sent);
-  }
-
-  async policy(bucket: string, options: CallOptions): Answer<Policy | "not_found"> {
-    const query = { optionsRequestedPolicyVersion: 3 };
-    const request = { what: "buckets.getIamPolicy", uri: `${bucketUri(bucket)}/iam`, query };
-    return states("not_found")(await this.#send<Policy>(request, options));
-  }
-
-  /** `changed`, `exists`: the policy's etag is not the newest. `invalid`: a member of it is unknown (yet). */
-  async setPolicy(
-    bucket: string,
-    policy: Policy,
-    options: CallOptions,
-  ): Answer<Policy | "not_found" | "changed" | "exists" | "invalid"> {
-    const request = { what: "buckets.setIamPolicy", method: "PUT", uri: `${bucketUri(bucket)}/iam` } as const;
-    const sent = await this.#send<Policy>({ ...request, json: policy }, options);
-    return states("not_found", "changed", "exists", "invalid")(sent);
   }
 
   async objects(bucket: string, query: Query, options: CallOptions): Answer<ObjectPage | "not_found"> {

@@ -3,6 +3,7 @@
  * that nobody else has changed the bucket meanwhile (`ifMetagenerationMatch`).
  * https://cloud.google.com/storage/docs/tags-and-labels#bucket-labels
  */
+
 import type { BucketMetadata } from "@google-cloud/storage";
 import type { AccountId } from "../../../core/domain/account.ts";
 import {
@@ -15,6 +16,7 @@ import {
 import { parseVolumeName, type VolumeName } from "../../../core/domain/names.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { OWNER_LABEL } from "../labels.ts";
 
 /**
  * `making`: nobody sees it yet. `live`. `hidden`: while it is decided whether it goes. `deleting`: in the trash, and
@@ -46,7 +48,7 @@ export interface VolumeBucket {
 }
 
 const key = {
-  owner: "portside-account",
+  owner: OWNER_LABEL,
   name: "portside-volume",
   state: "portside-state",
   call: "portside-call",

@@ -9,7 +9,6 @@ import { type Conflict, conflict, type Unavailable, unavailable } from "../../..
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import { grantObjects } from "./access.ts";
 import type { Answer } from "./api.ts";
 import { newLabels, type VolumeBucket, volumeOf } from "./bucket.ts";
 import { bucketSettings, forbidden } from "./bucket-settings.ts";
@@ -78,7 +77,7 @@ const finish = async (
   claim: Claim,
   options: CallOptions,
 ): Attempt => {
-  const { api, buckets, claims, clock, identityOf } = parts;
+  const { buckets, claims } = parts;
   const inserted = await insert(parts, owner, name, claim, options);
   if (inserted.isErr()) return err(inserted.error);
   const found = await buckets.get(owner, claim.bucket, options);
@@ -88,11 +87,7 @@ const finish = async (
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
   // Another call was faster.
   if (bucket.state !== "making") return ok("again");
-  const identity = await identityOf(owner, options);
-  if (identity.isErr()) return err(identity.error);
-  const granted = await grantObjects(api, clock, bucket.id, identity.value, options);
-  if (granted.isErr()) return err(granted.error);
-  return granted.value === "not_found" ? ok("again") : enliven(parts, owner, bucket, claim, options);
+  return enliven(parts, owner, bucket, claim, options);
 };
 
 const attempt = async (parts: Parts, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {

@@ -22,7 +22,7 @@ import { signedGrant } from "./grants.ts";
 import { dropAbandoned, makeVolume } from "./making.ts";
 import { accountPrefix, claimsBucket } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
-import type { IdentityOf, Parts } from "./parts.ts";
+import type { Parts } from "./parts.ts";
 import { inTrash, restoreVolume } from "./restoring.ts";
 
 export interface Ambient {
@@ -181,16 +181,10 @@ export class GcpVolumes implements VolumeStore {
   }
 }
 
-/** @param identityOf the service account of an account's services; it gets the objects of the account's buckets */
-export const createGcpVolumes = (
-  config: GcpConfig,
-  clients: ClientSource,
-  ambient: Ambient,
-  identityOf: IdentityOf,
-): GcpVolumes => {
+export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: Ambient): GcpVolumes => {
   const call = providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
   const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
   const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
   const buckets = new Buckets(api, ambient.clock, ambient.ids);
-  return new GcpVolumes({ ...ambient, api, buckets, claims, config, identityOf });
+  return new GcpVolumes({ ...ambient, api, buckets, claims, config });
 };

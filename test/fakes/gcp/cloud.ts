@@ -128,7 +128,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   return {
     config,
     project: ready,
-    storage: Object.assign(world, { project }),
+    storage: Object.assign(world, { project: PROJECT }),
     /** The names of scheduled jobs. */
     jobs: () => scheduler.jobs().map(({ name }) => String(name)),
     faults: {

@@ -95,7 +95,7 @@ test("without any one of its marks a service is none of ours", () => {
       const service = rendered(template);
       const foreign: RunService[] = [
         { ...service, labels: {} },
-        { ...service, labels: { "portside-account": "0".repeat(32) } },
+        { ...service, labels: { "portside-owner": "0".repeat(32) } },
         { ...service, name: "projects/p/locations/r/services/another-name-than-declared-here" },
         ...[annotations.state, annotations.attempted, annotations.former].flatMap((key) => [
           { ...service, annotations: { ...service.annotations, [key]: "{" } },

@@ -1,12 +1,10 @@
 /** What a volume's bucket is beyond the port's promises: closed, marked, the account's own; and how many calls it takes. */
 import { describe, expect, test } from "vitest";
-import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
-import { whileTicking } from "../../../support/memory-platform.ts";
 import { a, account, bucketOf, data, fake, inAMinute, now } from "./steps.ts";
-import { serviceAccountOf, volumesOver } from "./subject.ts";
+import { volumesOver } from "./subject.ts";
 
 describe("a volume's bucket", () => {
   test("is closed to the public, has one set of rights, keeps what is deleted for a week, and stands in the region", async () => {
@@ -22,19 +20,15 @@ describe("a volume's bucket", () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     const { labels, name } = bucketOf(volume);
-    expect(labels).toMatchObject({ "portside-account": accountDigest(owner), "portside-volume": "data" });
+    expect(labels).toMatchObject({ "portside-owner": accountDigest(owner), "portside-volume": "data" });
     expect(JSON.stringify([labels, name])).not.toContain("somebody");
     const claims = fake.world.live.get("test-project-portside-volumes");
     expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
   });
 
-  test("is open to the account's own service account alone, also where that is known to policies a while later", async () => {
-    const owner = account();
-    const member = `serviceAccount:${serviceAccountOf(owner)}`;
-    fake.world.unknownMembers.set(member, 3);
-    const clock = createManualClock();
-    const { volume } = await whileTicking(clock, expectOk(volumesOver(fake, { clock }).create(owner, data)));
-    expect(bucketOf(volume).policy.bindings).toEqual([{ role: "roles/storage.objectAdmin", members: [member] }]);
+  test("is open to nobody, until a service mounts it", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    expect(bucketOf(volume).policy.bindings).toEqual([]);
   });
 
   test("keeps the rights that it has from elsewhere", async () => {
@@ -46,7 +40,7 @@ describe("a volume's bucket", () => {
     await expectOk(volumes.hide(volume));
     await expectOk(volumes.discard(volume, now()));
     await expectOk(volumes.restore(owner, volume.id));
-    expect(bucketOf(volume).policy.bindings).toHaveLength(2);
+    expect(bucketOf(volume).policy.bindings).toEqual([audit]);
   });
 
   test("may be of a volume that is called as Google is", async () => {
@@ -59,7 +53,7 @@ describe("a volume's bucket", () => {
   test("of another account's digest is none, whatever its name", async () => {
     const owner = account();
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
-    bucketOf(volume).labels["portside-account"] = accountDigest(account());
+    bucketOf(volume).labels["portside-owner"] = accountDigest(account());
     expect(await expectOk(volumesOver(fake).list(owner))).toEqual([]);
     expect((await expectError(volumesOver(fake).hide(volume))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).restore(owner, volume.id))).kind).toBe("not_found");

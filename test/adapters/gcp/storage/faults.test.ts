@@ -7,13 +7,13 @@ import { describe, expect, test } from "vitest";
 import type { GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/index.ts";
 import type { ControlPlane } from "../../../../core/control-plane.ts";
-import type { AccountId, Principal } from "../../../../core/domain/account.ts";
+import type { Principal } from "../../../../core/domain/account.ts";
 import type { ControlPlaneError } from "../../../../core/errors.ts";
 import type { Result } from "../../../../core/result.ts";
 import type { FaultKind } from "../../../fakes/gcp/faults.ts";
 import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { startMemory, whileTicking } from "../../../support/memory-platform.ts";
-import { serviceAccountOf, volumesOver } from "./subject.ts";
+import { volumesOver } from "./subject.ts";
 
 interface Stage {
   readonly fake: FakeStorage;
@@ -70,7 +70,7 @@ const shown = async (stage: Stage) => {
   return { volumes, trash };
 };
 
-/** One volume lives and nothing else is there; its services may use it, and all of its objects are in it. */
+/** One volume lives and nothing else is there, and all of its objects are in it. */
 const livesWith = async (stage: Stage, paths: readonly string[]): Promise<void> => {
   const { volumes, trash } = await shown(stage);
   expect([volumes.map((one) => one.name), trash]).toEqual([[name], []]);
@@ -78,8 +78,6 @@ const livesWith = async (stage: Stage, paths: readonly string[]): Promise<void> 
   expect([...live.keys()].filter((one) => one.startsWith("ps-"))).toEqual([volumes[0]?.id]);
   expect(deleted.filter((one) => one.labels["portside-state"] !== "making")).toEqual([]);
   const bucket = live.get(volumes[0]?.id ?? "");
-  const member = `serviceAccount:${serviceAccountOf("acme" as AccountId)}`;
-  expect(bucket?.policy.bindings).toEqual([{ role: "roles/storage.objectAdmin", members: [member] }]);
   expect([...(bucket?.objects.keys() ?? [])].sort()).toEqual([...paths].sort());
 };
 

@@ -73,9 +73,7 @@ describe("what others do meanwhile", () => {
     fake.meanwhile("storage.buckets.insert", () => void claims.delete(name));
     const { volume, created } = await expectOk(volumesOver(fake).create(owner, data));
     expect([created, claims.get(name)?.metadata["bucket"]]).toEqual([true, volume.id]);
-    const own = [...fake.world.live.values()].filter(
-      ({ labels }) => labels["portside-account"] === accountDigest(owner),
-    );
+    const own = [...fake.world.live.values()].filter(({ labels }) => labels["portside-owner"] === accountDigest(owner));
     expect(own.map((bucket) => bucket.name)).toEqual([volume.id]);
     expect(await expectOk(volumesOver(fake).trash(owner))).toEqual([]);
   });

@@ -4,18 +4,12 @@ import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
 import { createGcpVolumes, type GcpVolumes } from "../../../../adapters/gcp/storage/volume-store.ts";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
-import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
 import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
-import { ok } from "../../../../core/result.ts";
 import type { FakeStorage } from "../../../fakes/gcp/storage/index.ts";
-import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
+import { gcpConfig } from "../../../fakes/gcp/test-project.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
-
-export const serviceAccountOf = (owner: AccountId): string =>
-  `ps-${accountDigest(owner).slice(0, 20)}@${PROJECT}.iam.gserviceaccount.com`;
 
 /** What Cloud Storage declares about volumes. */
 export const storageCapabilities: Capabilities = {
@@ -43,7 +37,5 @@ export const volumesOver = (
   const { clock = createSystemClock(), ids = randomIds, logger = silentLogger } = options;
   const storage = options.storage ?? new Storage(fake.storageClientOptions);
   const config = { ...gcpConfig, ...options.config };
-  return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger }, async (owner) =>
-    ok(serviceAccountOf(owner)),
-  );
+  return createGcpVolumes(config, clientSource(config.project, { storage }), { clock, ids, logger });
 };
