@@ -1,6 +1,6 @@
 /** Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts */
 import { Faults } from "./faults.ts";
-import { type RestReply, restError, serveRest } from "./rest-server.ts";
+import { RestError, type RestServer, serveRest } from "./rest-server.ts";
 
 interface Account {
   readonly email: string;
@@ -20,32 +20,38 @@ export class FakeIam {
   /** "By default, each project can have up to 100 service accounts": the same page. */
   most = 100;
 
-  async open() {
-    return serveRest(this.faults, ({ method, url, body }) => {
-      const [, project = "", email] = PATH.exec(url.pathname) ?? [];
-      if (method === "GET" && email !== undefined)
-        return { method: "iam.get", act: () => this.#get(decodeURIComponent(email)) };
-      if (method === "POST" && email === undefined && project !== "")
-        return { method: "iam.create", act: () => this.#create(project, JSON.parse(body.toString())) };
-      return undefined;
+  open(): Promise<RestServer> {
+    return serveRest({
+      faults: this.faults,
+      route: ({ verb, url, body }) => {
+        const [, project = "", email] = PATH.exec(url.pathname) ?? [];
+        if (verb === "GET" && email !== undefined)
+          return { method: "iam.get", act: () => this.#get(decodeURIComponent(email)) };
+        if (verb === "POST" && email === undefined && project !== "")
+          return { method: "iam.create", act: () => this.#create(project, body) };
+        return undefined;
+      },
     });
   }
 
-  #get(email: string): RestReply {
+  #get(email: string): object {
     const account = this.accounts.get(email);
-    if (account === undefined || account.hidden-- > 0) return restError(404, `Unknown service account: ${email}`);
-    return { status: 200, body: { name: `projects/-/serviceAccounts/${email}`, ...account } };
+    if (account === undefined || account.hidden-- > 0)
+      throw new RestError(404, "notFound", `Unknown service account: ${email}`);
+    return { name: `projects/-/serviceAccounts/${email}`, ...account };
   }
 
-  #create(project: string, request: { accountId: string; serviceAccount?: Partial<Account> }): RestReply {
+  #create(project: string, request: { accountId: string; serviceAccount?: Partial<Account> }): object {
     // "must be 6-30 characters long, and match the regular expression [a-z]([-a-z0-9]*[a-z0-9])".
-    if (!/^[a-z]([-a-z0-9]{4,28}[a-z0-9])$/.test(request.accountId)) return restError(400, "accountId");
+    if (!/^[a-z]([-a-z0-9]{4,28}[a-z0-9])$/.test(request.accountId))
+      throw new RestError(400, "badRequest", "accountId");
     const email = `${request.accountId}@${project}.iam.gserviceaccount.com`;
-    if (this.accounts.has(email)) return restError(409, `Service account ${request.accountId} already exists.`);
+    if (this.accounts.has(email))
+      throw new RestError(409, "alreadyExists", `Service account ${request.accountId} already exists.`);
     if (this.accounts.size >= this.most)
-      return restError(429, "Maximum number of service accounts on project reached.");
+      throw new RestError(429, "rateLimitExceeded", "Maximum number of service accounts on project reached.");
     const { displayName = "", description = "" } = request.serviceAccount ?? {};
     this.accounts.set(email, { email, displayName, description, hidden: this.looksUntilVisible });
-    return { status: 200, body: { email } };
+    return { email };
   }
 }

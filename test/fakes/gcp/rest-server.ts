@@ -1,57 +1,90 @@
-/** A server of Google's JSON APIs on loopback, and credentials that send the packages' requests there. */
+/** A server of Google's JSON APIs on loopback, how those say errors, and credentials that send the packages' requests there. */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { GoogleAuth, PassThroughClient } from "google-auth-library";
-import type { Faults } from "./faults.ts";
+import type { FaultKind, Faults } from "./faults.ts";
 
-export interface RestReply {
+/** What a method throws: an error with its status and its reason (https://cloud.google.com/apis/design/errors#http_mapping). */
+export class RestError extends Error {
   readonly status: number;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly reason: string;
+
+  constructor(status: number, reason: string, message: string) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+  }
 }
 
-export interface RestRequest {
-  readonly method: string;
-  readonly url: URL;
-  readonly headers: IncomingMessage["headers"];
-  readonly body: Buffer;
-}
-
-/** The error model of JSON APIs: https://cloud.google.com/apis/design/errors#http_mapping */
-export const restError = (status: number, message: string): RestReply => ({
-  status,
-  body: { error: { code: status, message, errors: [{ message, reason: "injected" }] } },
+/** https://cloud.google.com/storage/docs/json_api/v1/status-codes#errorformat, which the other JSON APIs keep to as well */
+export const errorBody = ({ status, reason, message }: RestError): object => ({
+  error: { code: status, message, errors: [{ domain: "global", reason, message }] },
 });
 
-const injected = {
-  unavailable: restError(503, "injected: the service is unavailable"),
-  permission_denied: restError(403, "injected: permission denied"),
-  resource_exhausted: restError(429, "injected: quota exceeded"),
+/** How calls fail that are told to; those whose reply is lost have none. */
+export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, RestError>>;
+
+export const injected: InjectedErrors = {
+  unavailable: new RestError(503, "backendError", "Service unavailable (injected)."),
+  permission_denied: new RestError(403, "forbidden", "The caller does not have this permission (injected)."),
+  resource_exhausted: new RestError(429, "rateLimitExceeded", "The rate limit was exceeded (injected)."),
 };
 
-/** @param route the method's name, for counting and faults, and what it does; undefined: no such path */
-export const serveRest = async (
-  faults: Faults,
-  route: (request: RestRequest) => { method: string; act: () => RestReply | Promise<RestReply> } | undefined,
-): Promise<{ readonly origin: string; close(): void }> => {
-  const server = createServer(async (req, res) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of req) chunks.push(chunk as Buffer);
-    const url = new URL(req.url ?? "/", "http://fake");
-    const request = { method: req.method ?? "GET", url, headers: req.headers, body: Buffer.concat(chunks) };
-    const found = route(request);
-    const fault = found === undefined ? undefined : faults.enter(found.method);
-    const reply =
-      fault !== undefined && fault !== "reply_lost"
-        ? injected[fault]
-        : ((await found?.act()) ?? restError(404, `no such path: ${req.method} ${req.url}`));
-    if (fault === "reply_lost") return void req.socket.destroy();
-    const raw = Buffer.isBuffer(reply.body);
-    res.writeHead(reply.status, {
-      "content-type": raw ? "application/octet-stream" : "application/json",
-      ...reply.headers,
-    });
-    res.end(raw ? reply.body : JSON.stringify(reply.body ?? {}));
+export interface RestRequest {
+  readonly verb: string;
+  readonly url: URL;
+  // biome-ignore lint/suspicious/noExplicitAny: of whatever the method takes
+  readonly body: any;
+}
+
+export interface RestMethod {
+  /** For counts and faults. */
+  readonly method: string;
+  readonly act: () => object | Promise<object>;
+}
+
+export interface RestApi {
+  readonly faults: Faults;
+  /** Undefined: there is no such path. */
+  readonly route: (request: RestRequest) => RestMethod | undefined;
+  /** Where the API has reasons of its own. */
+  readonly injected?: InjectedErrors;
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const given = await text(request);
+  return given === "" ? {} : JSON.parse(given);
+};
+
+export interface RestServer {
+  readonly origin: string;
+  close(): void;
+}
+
+export const serveRest = async ({ faults, route, injected: errors = injected }: RestApi): Promise<RestServer> => {
+  /** Undefined: the reply is lost. */
+  const answer = async (request: IncomingMessage): Promise<object | undefined> => {
+    const { method: verb = "GET" } = request;
+    const url = new URL(request.url ?? "/", "http://fake");
+    const found = route({ verb, url, body: await bodyOf(request) });
+    if (found === undefined) throw new RestError(404, "notFound", `no method at ${verb} ${url.pathname}`);
+    const fault = faults.enter(found.method);
+    if (fault !== undefined && fault !== "reply_lost") throw errors[fault];
+    const done = await found.act();
+    return fault === "reply_lost" ? undefined : done;
+  };
+  const server = createServer((request, response) => {
+    const send = (status: number, body: object) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    answer(request).then(
+      (done) => (done === undefined ? response.destroy() : send(200, done)),
+      (error: Error) => {
+        const known = error instanceof RestError;
+        const shown = known ? error : new RestError(500, "internalError", `the fake met a bug: ${error.stack}`);
+        send(shown.status, errorBody(shown));
+      },
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

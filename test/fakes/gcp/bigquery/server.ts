@@ -1,12 +1,11 @@
 /** BigQuery's REST interface over HTTP: https://cloud.google.com/bigquery/docs/reference/rest. It really answers. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { PassThroughClient } from "google-auth-library";
-import { type FaultKind, Faults } from "../faults.ts";
+import { Faults } from "../faults.ts";
 import type { Message } from "../grpc.ts";
 import type { KeptEntry } from "../logging/entries.ts";
+import { type InjectedErrors, RestError, type RestMethod, type RestRequest, serveRest } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
-import { lookAt, RestError, type Result, runStatement } from "./statements.ts";
+import { lookAt, type Result, runStatement } from "./statements.ts";
 import { type ExportedCost, Tables } from "./tables.ts";
 
 export interface FakeBigQueryOptions {
@@ -25,7 +24,8 @@ const BYTES_OF_ROW = 100;
 /** "By default, this limit is 10 seconds" (v2/jobs/query, `timeoutMs`). */
 const ANSWER_MS = 10_000;
 
-const faulty: Readonly<Record<Exclude<FaultKind, "reply_lost">, RestError>> = {
+/** https://cloud.google.com/bigquery/docs/error-messages */
+const injected: InjectedErrors = {
   unavailable: new RestError(
     503,
     "backendError",
@@ -33,11 +33,6 @@ const faulty: Readonly<Record<Exclude<FaultKind, "reply_lost">, RestError>> = {
   ),
   permission_denied: new RestError(403, "accessDenied", "Access Denied: the caller has no permission"),
   resource_exhausted: new RestError(403, "rateLimitExceeded", "Exceeded rate limits"),
-};
-
-const bodyOf = async (request: IncomingMessage): Promise<Message> => {
-  const text = Buffer.concat(await Array.fromAsync(request)).toString();
-  return text === "" ? {} : JSON.parse(text);
 };
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
@@ -120,7 +115,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
 
   type Act = () => Promise<object> | object;
   /** The method of the API by the request's path, and what it does. */
-  const methodOf = (verb: string | undefined, url: URL, body: Message): readonly [string, Act] | undefined => {
+  const methodOf = ({ verb, url, body }: RestRequest): readonly [string, Act] | undefined => {
     const path = url.pathname.replace(`/bigquery/v2/projects/${PROJECT}`, "");
     const [, part, id, action] = path.split("/");
     if (verb === "POST" && path === "/jobs") return ["bigquery.jobs.insert", () => insert(body)];
@@ -138,34 +133,23 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
     return ["bigquery.jobs.getQueryResults", () => results(id ?? "", within, size, token)];
   };
 
-  const answer = (response: ServerResponse, status: number, body: object): void => {
-    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
-  };
-
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const url = new URL(request.url ?? "/", "http://fake");
-    const body = await bodyOf(request);
-    const method = methodOf(request.method, url, body);
-    try {
-      if (method === undefined) throw new RestError(404, "notFound", `no method at ${url.pathname}`);
-      const [name, act] = method;
-      const fault = faults.enter(name);
-      if (fault !== undefined && fault !== "reply_lost") throw faulty[fault];
+  const route = (request: RestRequest): RestMethod | undefined => {
+    const [method, act] = methodOf(request) ?? [];
+    if (method === undefined || act === undefined) return undefined;
+    const caughtUp = async () => {
       await tables.catchUp(entries(), costs);
-      const done = await act();
-      if (fault === "reply_lost") response.destroy();
-      else answer(response, 200, done);
-    } catch (error) {
-      const { status, reason, message } =
-        error instanceof RestError ? error : new RestError(500, "internalError", String(error));
-      answer(response, status, { error: { code: status, message, errors: [{ reason, message, domain: "global" }] } });
-    }
+      return act();
+    };
+    return { method, act: caughtUp };
   };
 
-  const server = createServer((request, response) => void handle(request, response));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const apiEndpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const clientSettings = { projectId: PROJECT, apiEndpoint, autoRetry: false, authClient: new PassThroughClient() };
+  const server = await serveRest({ faults, route, injected });
+  const clientSettings = {
+    projectId: PROJECT,
+    apiEndpoint: server.origin,
+    autoRetry: false,
+    authClient: new PassThroughClient(),
+  };
   const { BigQuery } = await import("@google-cloud/bigquery");
   return {
     logDataset,
@@ -179,10 +163,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
     slowDown: (millis: number) => {
       slowness = millis;
     },
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
+    close: async () => server.close(),
   };
 };
 

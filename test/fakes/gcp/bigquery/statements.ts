@@ -2,19 +2,9 @@
 import type { DuckDBType } from "@duckdb/node-api";
 import { failureOf } from "../../../../adapters/shared/sql/errors.ts";
 import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
+import { RestError } from "../rest-server.ts";
 import { cellOf, fieldOf } from "./cells.ts";
 import type { Tables } from "./tables.ts";
-
-/** An error as BigQuery's REST interface writes one: https://cloud.google.com/bigquery/docs/error-messages */
-export class RestError extends Error {
-  readonly status: number;
-  readonly reason: string;
-  constructor(status: number, reason: string, message: string) {
-    super(message);
-    this.status = status;
-    this.reason = reason;
-  }
-}
 
 /** Reading a statement takes long, and each is looked at before it runs. */
 const remembered = <T>(read: (statement: string) => T): ((statement: string) => T) => {

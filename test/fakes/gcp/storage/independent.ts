@@ -11,7 +11,7 @@ import { createServer as createProbe } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { StorageOptions } from "@google-cloud/storage";
-import { StorageFailure } from "./failure.ts";
+import { RestError } from "../rest-server.ts";
 import { type FakeStorage, startFakeStorage } from "./index.ts";
 import { checkSignature } from "./signature.ts";
 import { xmlFailure } from "./xml-api.ts";
@@ -59,7 +59,7 @@ const isAllowed = (fake: FakeStorage, req: IncomingMessage, res: ServerResponse)
     checkSignature({ verb: req.method ?? "GET", path, query, headers }, Date.now(), () => fake.publicKey);
     return true;
   } catch (error) {
-    if (!(error instanceof StorageFailure)) throw error;
+    if (!(error instanceof RestError)) throw error;
     const { status, headers: refusal, body } = xmlFailure(error);
     req.resume();
     res.writeHead(status, { ...refusal }).end(body);

@@ -15,8 +15,9 @@ import { GoogleAuth } from "google-auth-library";
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../faults.ts";
+import { injected, RestError } from "../rest-server.ts";
 import { PROJECT } from "../test-project.ts";
-import { failure, injected, jsonFailure, jsonReply, type Reply, StorageFailure } from "./failure.ts";
+import { failure, jsonFailure, jsonReply, type Reply } from "./failure.ts";
 import { answerJson, jsonMethod } from "./json-api.ts";
 import { MountedFolders } from "./mounted-folders.ts";
 import { checkSignature } from "./signature.ts";
@@ -61,7 +62,7 @@ interface Call {
   readonly method: string;
   /** The bucket that it is about; empty where it is about none. */
   readonly bucket: string;
-  readonly failed: (error: StorageFailure) => Reply;
+  readonly failed: (error: RestError) => Reply;
   readonly act: (body: Buffer) => Reply;
 }
 
@@ -150,7 +151,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
       folders.push(bucket);
       return reply;
     } catch (error) {
-      if (error instanceof StorageFailure) return failed(error);
+      if (error instanceof RestError) return failed(error);
       throw error;
     }
   };
@@ -159,8 +160,8 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     const call = callOf(req);
     const fault = faults.enter(call.method);
     const body = await buffer(req);
-    const refused = injected(fault);
-    const reply = refused === undefined ? run(call, body) : call.failed(refused);
+    const isRefused = fault !== undefined && fault !== "reply_lost";
+    const reply = isRefused ? call.failed(injected[fault]) : run(call, body);
     if (fault === "reply_lost") return void res.destroy();
     const bytes = reply.body ?? "";
     res.writeHead(reply.status, { "content-length": Buffer.byteLength(bytes), ...reply.headers });

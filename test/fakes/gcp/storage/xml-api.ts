@@ -2,8 +2,10 @@
  * The fake's XML API, as signed URLs use it: https://cloud.google.com/storage/docs/xml-api/get-object-download and
  * .../put-object-upload.
  */
+
+import type { RestError } from "../rest-server.ts";
 import { download } from "./download.ts";
-import { failure, type Reply, type StorageFailure } from "./failure.ts";
+import { failure, type Reply } from "./failure.ts";
 import { md5, type ObjectVersion, type StorageWorld } from "./world.ts";
 
 export interface XmlCall {
@@ -16,7 +18,7 @@ export interface XmlCall {
 }
 
 /** https://cloud.google.com/storage/docs/xml-api/reference-status */
-export const xmlFailure = ({ status, reason, message }: StorageFailure): Reply => ({
+export const xmlFailure = ({ status, reason, message }: RestError): Reply => ({
   status,
   headers: { "content-type": "application/xml; charset=UTF-8" },
   body: `<?xml version='1.0' encoding='UTF-8'?><Error><Code>${reason}</Code><Message>${message}</Message></Error>`,
