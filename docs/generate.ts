@@ -9,6 +9,7 @@ import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
 import {
   accountLimits,
   archiveLimits,
+  cloudDeadlines,
   deployLimits,
   fieldLimits,
   fireLimits,
@@ -89,9 +90,15 @@ const limits = (): string => {
     ["requests a minute", String(accountLimits.requestsPerMinute)],
   ];
   const deploy = [
-    ["build", seconds(deployLimits.buildDeadline)],
-    ["until a service listens", seconds(deployLimits.listenDeadline)],
-    ["rollout as a whole", seconds(deployLimits.rolloutDeadline)],
+    ["build", `${seconds(deployLimits.buildDeadline)}; on a cloud ${seconds(cloudDeadlines.buildDeadline)}`],
+    [
+      "until a service listens",
+      `${seconds(deployLimits.listenDeadline)}; on a cloud ${seconds(cloudDeadlines.listenDeadline)}`,
+    ],
+    [
+      "rollout as a whole",
+      `${seconds(deployLimits.rolloutDeadline)}; on a cloud ${seconds(cloudDeadlines.rolloutDeadline)}`,
+    ],
     ["setting its schedule", seconds(deployLimits.scheduleDeadline)],
     ["a silent step repeats its status after", seconds(deployLimits.heartbeat)],
     ["deploys of one name that wait", String(deployLimits.queuedPerName)],

@@ -1,6 +1,6 @@
 /** What this provider can do, in words: Cloud Run's sizes and limits, and what the other services of Google Cloud add. */
-import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
-import { GiB, MiB } from "../../core/domain/limits.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
+import { cloudDeadlines, GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./bigquery/index.ts";
 import type { GcpConfig } from "./config.ts";
@@ -54,6 +54,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     visible_seconds: 60,
   },
   source_object: offered(),
+  deadlines: deadlinesIn(cloudDeadlines),
   cron: gcpCron,
   logs: gcpLogCapabilities(config),
   sql: { queries: gcpSqlQueries(config), lag_seconds: sqlLagSeconds },

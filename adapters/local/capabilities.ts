@@ -1,7 +1,7 @@
 /** What the local engine can do on this machine, said with reasons. */
 import { availableParallelism, totalmem } from "node:os";
-import { type Capabilities, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
-import { MiB } from "../../core/domain/limits.ts";
+import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
+import { deployLimits, MiB } from "../../core/domain/limits.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 import type { Toolchain } from "./builder/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
@@ -77,6 +77,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     visible_seconds: 0,
   },
   source_object: offered(),
+  deadlines: deadlinesIn(deployLimits),
   cron: { schedules: offered(), max_seconds: LONGEST_FIRE_SECONDS },
   logs: {
     newest: offered(),

@@ -1,6 +1,6 @@
 /** What the memory provider can do: a simulation with Cloud Run's sizes, so that every rule can be tested anywhere. */
-import { type Capabilities, missing, offered } from "../../core/domain/capabilities.ts";
-import { GiB, MiB } from "../../core/domain/limits.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
+import { deployLimits, GiB, MiB } from "../../core/domain/limits.ts";
 import type { ResourceCatalogue } from "../../core/domain/resources.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 
@@ -42,6 +42,7 @@ export const memoryCapabilities: Capabilities = {
     visible_seconds: 0,
   },
   source_object: offered(),
+  deadlines: deadlinesIn(deployLimits),
   cron: { schedules: offered("schedules are kept; nothing fires"), max_seconds: 1800 },
   logs: { newest: offered(), since: offered(), query: offered(), settle_seconds: 0, retention_days: 30 },
   sql: { queries: sqlQueries(), lag_seconds: 0 },

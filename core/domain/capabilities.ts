@@ -64,6 +64,9 @@ export const capabilitiesSchema = z
       }),
     }),
     source_object: feature,
+    deadlines: z
+      .object({ build: z.int(), listen: z.int(), rollout: z.int() })
+      .meta({ description: "Seconds that the phases of a deploy may take, where the platform's settings do not say." }),
     cron: z.object({ schedules: feature, max_seconds: z.int() }),
     logs: z.object({
       newest: feature,
@@ -79,6 +82,17 @@ export const capabilitiesSchema = z
     subscription: feature,
   })
   .readonly();
+
+/** Deadlines in milliseconds, as limits are kept, as the record has them. */
+export const deadlinesIn = (limits: {
+  readonly buildDeadline: number;
+  readonly listenDeadline: number;
+  readonly rolloutDeadline: number;
+}): Capabilities["deadlines"] => ({
+  build: limits.buildDeadline / 1000,
+  listen: limits.listenDeadline / 1000,
+  rollout: limits.rolloutDeadline / 1000,
+});
 
 export type Capabilities = z.output<typeof capabilitiesSchema>;
 

@@ -64,6 +64,13 @@ export const deployLimits = {
   logTailLines: 20,
 } as const;
 
+/** Where machines are had over a network, and images are pulled to them (contract 4.1). */
+export const cloudDeadlines = {
+  buildDeadline: 30 * 60_000,
+  listenDeadline: 5 * 60_000,
+  rolloutDeadline: 15 * 60_000,
+} as const;
+
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
 /** Bounds of the fires of a schedule (contract 4.5). Times are milliseconds. */

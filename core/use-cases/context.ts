@@ -36,10 +36,16 @@ export interface SettingsInput {
   readonly reservedNames?: readonly string[];
 }
 
+/** How long the phases of a deploy may take on this provider, where nobody says otherwise. */
+const providersOwn = ({ provider }: Ports): Partial<DeployLimits> => {
+  const { build, listen, rollout } = provider.capabilities.deadlines;
+  return { buildDeadline: build * 1000, listenDeadline: listen * 1000, rolloutDeadline: rollout * 1000 };
+};
+
 export const createContext = (ports: Ports, input: SettingsInput): Context => {
   const settings: Settings = {
     accountLimits: { ...accountLimits, ...input.accountLimits },
-    deployLimits: { ...deployLimits, ...input.deployLimits },
+    deployLimits: { ...deployLimits, ...providersOwn(ports), ...input.deployLimits },
     logLimits: { ...logLimits, ...input.logLimits },
     reservedNames: input.reservedNames ?? reservedNames,
   };

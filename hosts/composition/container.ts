@@ -30,12 +30,13 @@ export interface Platform {
 
 const coreSettings = (settings: ServeSettings): SettingsInput => {
   const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
+  const { buildSeconds, listenSeconds, deploysQueued } = settings;
   return {
     accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
     deployLimits: {
-      buildDeadline: settings.buildSeconds * 1000,
-      listenDeadline: settings.listenSeconds * 1000,
-      queuedPerName: settings.deploysQueued,
+      ...(buildSeconds === undefined ? {} : { buildDeadline: buildSeconds * 1000 }),
+      ...(listenSeconds === undefined ? {} : { listenDeadline: listenSeconds * 1000 }),
+      queuedPerName: deploysQueued,
     },
   };
 };

@@ -54,13 +54,13 @@ export const serveShape = {
   buildSeconds: z
     .number()
     .positive()
-    .default(deployLimits.buildDeadline / 1000)
-    .describe("How long a build may take."),
+    .optional()
+    .describe("How long a build may take (default: the provider's `deadlines` in /v1/capabilities)."),
   listenSeconds: z
     .number()
     .positive()
-    .default(deployLimits.listenDeadline / 1000)
-    .describe("How long a service may take to listen."),
+    .optional()
+    .describe("How long a service may take to listen (default: likewise the provider's)."),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer."),
   jwtAudience: z.string().optional().describe("The audience that its tokens must have."),
   jwtJwks: z.string().optional().describe("Where its keys are, if not where its discovery document says."),
