@@ -8,8 +8,8 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/support/not-run-reporter.ts"],
     pool: "forks",
-    // Half of the time a test waits for a process.
-    maxWorkers: Math.max(2, availableParallelism()) + 1,
+    // Half of the time a test waits for a process, or for a clock.
+    maxWorkers: Math.max(2, availableParallelism()) + 2,
     projects: [
       {
         extends: true,

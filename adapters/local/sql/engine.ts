@@ -18,14 +18,17 @@ export interface LocalSqlConfig {
   readonly logs: LocalLogs;
   readonly billing: BillingSource;
   readonly idleMillis?: number;
+  /** Processes at once. */
+  readonly most?: number;
 }
 
-export const createLocalSql = ({ folder, logs, billing, idleMillis = IDLE_MS }: LocalSqlConfig): ProcessSqlEngine => {
+export const createLocalSql = (config: LocalSqlConfig): ProcessSqlEngine => {
+  const { folder, logs, billing, idleMillis = IDLE_MS, most = MOST } = config;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return new ProcessSqlEngine({
     script,
     argsOf: (owner) => [join(folder, logs.digestOf(owner), "logs.duckdb"), logs.pathOf(owner)],
-    most: MOST,
+    most,
     idleMillis,
     compiled: join(folder, "compiled"),
     beforeRun: (owner) => logs.writeAll(owner),

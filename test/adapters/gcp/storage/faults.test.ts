@@ -13,6 +13,7 @@ import type { Result } from "../../../../core/result.ts";
 import type { FaultKind } from "../../../fakes/gcp/faults.ts";
 import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { startMemory, whileTicking } from "../../../support/memory-platform.ts";
+import { sampled } from "../../../support/sampled.ts";
 import { volumesOver } from "./subject.ts";
 
 interface Stage {
@@ -110,6 +111,8 @@ const callsOf = async (prepare: (stage: Stage) => Promise<void>, command: Comman
   return stage.fake.faults.log.length;
 };
 
+const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
+
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 
 for (const { what, prepare, command, check } of scenes)
@@ -118,7 +121,8 @@ for (const { what, prepare, command, check } of scenes)
       test(`${kind} at any call`, { timeout: 60_000 }, async () => {
         let failures = 0;
         const calls = await callsOf(prepare, command);
-        for (let nth = 1; nth <= calls; nth++) {
+        const tried = sampled(upTo(calls), 3);
+        for (const nth of tried) {
           await using stage = await setStage();
           await prepare(stage);
           stage.fake.faults.clear();
@@ -135,13 +139,13 @@ for (const { what, prepare, command, check } of scenes)
         }
         expect(calls).toBeGreaterThan(5);
         // The platform's own rights are for somebody to look at; everything else passes by itself.
-        if (kind === "permission_denied") expect(failures).toBeGreaterThan(5);
+        if (kind === "permission_denied") expect(failures).toBeGreaterThan(tried.length / 2);
         else expect(failures).toBe(0);
       });
 
     test("a stop at any call", { timeout: 60_000 }, async () => {
       const calls = await callsOf(prepare, command);
-      for (let nth = 1; nth <= calls; nth++) {
+      for (const nth of sampled(upTo(calls), 3)) {
         await using stage = await setStage();
         await prepare(stage);
         const { faults } = stage.fake;
