@@ -50,7 +50,7 @@ export const gcpConfigSchema = z.strictObject({
     .enum(["required", "any"])
     .default("required")
     .describe(
-      "'any' starts where the project keeps deleted objects for less than seven days: deleted volumes may be gone.",
+      "With 'any' it starts where deleted objects are kept for less than seven days: deleted volumes may be gone at once.",
     ),
 });
 
