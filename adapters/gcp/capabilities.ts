@@ -1,23 +1,11 @@
 /** What this provider can do, in words: Cloud Run's sizes and limits, and what the other services of Google Cloud add. */
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
-import { cloudDeadlines, GiB, MiB } from "../../core/domain/limits.ts";
-import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+import { cloudDeadlines } from "../../core/domain/limits.ts";
+import { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
 import { gcpSqlQueries, sqlLagSeconds } from "./bigquery/index.ts";
 import type { GcpConfig } from "./config.ts";
 import { gcpLogCapabilities } from "./logging/capabilities.ts";
 import { gcpCron } from "./scheduler/capabilities.ts";
-
-/**
- * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits; less than a CPU is not offered,
- * and 3, 5 and 7 are not sold.
- */
-export const cloudRunSizes: ResourceCatalogue = [
-  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
-  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
-  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
-  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
-  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
-];
 
 export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   provider: "gcp",

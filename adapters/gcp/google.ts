@@ -1,6 +1,6 @@
 /** What every part of the adapter calls Google's clients with: one policy of repeats, and none of theirs. */
-import type { Clock, Logger } from "../../core/ports/system.ts";
-import { type ProviderCall, providerCall } from "../shared/provider-call.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { type FaultOf, type ProviderCall, providerCall } from "../shared/provider-call.ts";
 import { googleFault } from "./errors.ts";
 
 export interface GoogleAmbient {
@@ -10,8 +10,13 @@ export interface GoogleAmbient {
   readonly random?: () => number;
 }
 
-export const googleCalls = (ambient: GoogleAmbient): ProviderCall =>
-  providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
+/** For parts that make names of their own, too. */
+export interface GcpAmbient extends GoogleAmbient {
+  readonly ids: Ids;
+}
+
+export const googleCalls = (ambient: GoogleAmbient, faultOf: FaultOf = googleFault): ProviderCall =>
+  providerCall({ ...ambient, faultOf, cloud: "Google Cloud" });
 
 /**
  * Options of a generated client's call. Its own repeats are off (`retry` of google-gax's CallOptions): they would hide

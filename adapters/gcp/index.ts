@@ -3,4 +3,5 @@ export { gcpCapabilities } from "./capabilities.ts";
 export { type ClientSource, clientSource, type GcpClients } from "./clients.ts";
 export { type GcpConfig, type GcpConfigInput, gcpConfigOf, gcpConfigSchema } from "./config.ts";
 export { diagnoseGcp } from "./doctor.ts";
-export { createGcpProvider, type GcpDeps, type GcpProvider } from "./provider.ts";
+export type { GcpAmbient } from "./google.ts";
+export { createGcpProvider, type GcpProvider } from "./provider.ts";

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
-import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { createGcpSql } from "./bigquery/index.ts";
 import { createCloudBuilder } from "./build/builder.ts";
@@ -10,6 +9,7 @@ import { gcpCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
 import { diagnoseGcp } from "./doctor.ts";
+import type { GcpAmbient } from "./google.ts";
 import { createIdentities } from "./identities.ts";
 import { lastLinesOf } from "./last-lines.ts";
 import { createGcpLogs } from "./logging/store.ts";
@@ -17,19 +17,13 @@ import { createRunPlatform } from "./run/platform.ts";
 import { createGcpScheduler } from "./scheduler/scheduler.ts";
 import { createGcpVolumes } from "./storage/volume-store.ts";
 
-export interface GcpDeps {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly logger: Logger;
-}
-
 export interface GcpProvider {
   readonly provider: Provider;
   close(): Promise<void>;
 }
 
 /** Throws in words, with the commands that mend it, where the project lacks what the platform cannot work without. */
-export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): Promise<GcpProvider> => {
+export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
   const { project } = config;
   const clients = clientSource(project, input.clients);
@@ -57,7 +51,7 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpDeps): P
     logs,
     sql,
     spool: createDiskSpool(join(config.dataDir, "spool"), deps.ids),
-    check: (options) => volumes.softDeleteProblem(options).map(() => undefined),
+    check: (options) => volumes.check(options),
   };
   return {
     provider,

@@ -1,17 +1,8 @@
 /** What the memory provider can do: a simulation with Cloud Run's sizes, so that every rule can be tested anywhere. */
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
-import { deployLimits, GiB, MiB } from "../../core/domain/limits.ts";
-import type { ResourceCatalogue } from "../../core/domain/resources.ts";
+import { deployLimits } from "../../core/domain/limits.ts";
+import { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
-
-/** https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits */
-export const cloudRunSizes: ResourceCatalogue = [
-  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
-  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
-  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
-  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
-  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
-];
 
 const simulated = missing("the memory provider simulates services; nothing runs");
 

@@ -96,8 +96,8 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   };
 };
 
+export { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
 export { delayed, type Fault, faulty, type PortCall } from "../shared/faulty.ts";
 export type { BillingRow } from "../shared/sql/billing.ts";
-export { cloudRunSizes } from "./capabilities.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { World } from "./world.ts";

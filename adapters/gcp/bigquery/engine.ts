@@ -8,12 +8,13 @@ import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { type StatementSummary, statementProblems } from "../../../core/domain/sql/statement.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlFailure, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
-import type { CallOptions, Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall, providerCall } from "../../shared/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { Describer } from "../../shared/sql/describer.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
+import { type GcpAmbient, googleCalls } from "../google.ts";
 import {
   cancel,
   dryRun,
@@ -28,12 +29,6 @@ import {
 import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from "./failures.ts";
 import { columnsOf, valuesOf } from "./values.ts";
 import { billingView, LOG_VIEW, logsView } from "./views.ts";
-
-interface Ambient {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly logger: Logger;
-}
 
 type Failed = SqlFailure | Unavailable;
 
@@ -71,19 +66,16 @@ export class GcpSql implements SqlEngine {
   readonly #config: GcpConfig;
   readonly #sources: Sources;
   readonly #clients: ClientSource;
-  readonly #ambient: Ambient;
+  readonly #ambient: GcpAmbient;
   readonly #call: ProviderCall;
   readonly #describer = new Describer();
-  readonly #mostBytes: number;
 
-  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: Ambient) {
+  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: GcpAmbient) {
     this.#config = config;
     this.#sources = sources;
     this.#clients = clients;
     this.#ambient = ambient;
-    const { clock, logger } = ambient;
-    this.#call = providerCall({ clock, logger, faultOf: bigQueryFault, cloud: "Google Cloud" });
-    this.#mostBytes = config.sqlBytesBilled;
+    this.#call = googleCalls(ambient, bigQueryFault);
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
@@ -173,7 +165,7 @@ export class GcpSql implements SqlEngine {
       throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
     }
     const bytes = statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? "0";
-    if (Number(bytes) > this.#mostBytes) throw new Ended(tooMuchToRead(this.#mostBytes));
+    if (Number(bytes) > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled));
   }
 
   /** Names of the platform that messages may have, in both forms that BigQuery writes. */
@@ -198,7 +190,7 @@ export class GcpSql implements SqlEngine {
     const client = await this.#clients("bigquery");
     const left = () => Math.max(end - millisOf(clock.now()), 1);
     const settings = (): QueryLimits => ({
-      maximumBytesBilled: this.#mostBytes,
+      maximumBytesBilled: this.#config.sqlBytesBilled,
       jobTimeout: left(),
       answerWithin: Math.min(left(), ANSWER_MS),
       rowsPerPage: Math.min(limits.rows + 1, PAGE_ROWS),
@@ -212,7 +204,8 @@ export class GcpSql implements SqlEngine {
     };
     const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
       const asked = await this.#call({ what, patience: left(), signal }, ask);
-      if (asked.isErr()) throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#mostBytes)));
+      if (asked.isErr())
+        throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#config.sqlBytesBilled)));
       job = asked.value.jobReference ?? job;
       if (signal.aborted) stop();
       return asked.value;

@@ -2,6 +2,7 @@
  * BigQuery's errors by their reason, never by their message: https://cloud.google.com/bigquery/docs/error-messages.
  * The tables hold every account's rows, so of what failed on data a client learns the kind and the place, no value.
  */
+import { GiB } from "../../../core/domain/limits.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import type { CallFault } from "../../shared/provider-call.ts";
 import { googleFault } from "../errors.ts";
@@ -30,8 +31,6 @@ export const bigQueryFault = (error: unknown): CallFault | undefined => {
   if (reason !== undefined && ofStatement.has(reason)) return { kind: "state", code: "invalid" };
   return googleFault(error);
 };
-
-const GiB = 1024 ** 3;
 
 export const tooMuchToRead = (most: number): SqlFailure => ({
   kind: "failed",

@@ -5,7 +5,6 @@
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
-import type { Ids } from "../../../core/ports/system.ts";
 import type { Result } from "../../../core/result.ts";
 import { narrate } from "../../shared/channel.ts";
 import { type CallState, isCallState } from "../../shared/provider-call.ts";
@@ -13,7 +12,7 @@ import { Turns } from "../../shared/turns.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import { type GoogleAmbient, googleCalls } from "../google.ts";
+import { type GcpAmbient, googleCalls } from "../google.ts";
 import { identityProblem } from "../service-accounts.ts";
 import { createBuilds } from "./builds.ts";
 import { failureOfBuild, hasEnded } from "./failures.ts";
@@ -22,10 +21,6 @@ import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { hasDockerfile } from "./source-kind.ts";
 import { createStaging } from "./staging.ts";
-
-export interface BuildAmbient extends GoogleAmbient {
-  readonly ids: Ids;
-}
 
 const FIRST_LOOK_MS = 500;
 const LONGEST_LOOK_MS = 3000;
@@ -41,7 +36,7 @@ class BuildFailed extends Error {
   }
 }
 
-export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: BuildAmbient): ImageBuilder => {
+export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): ImageBuilder => {
   const { clock, ids, logger } = ambient;
   const call = googleCalls(ambient);
   const builds = createBuilds(config, clients, call, clock);

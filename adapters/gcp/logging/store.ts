@@ -8,28 +8,22 @@ import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import type { FieldPath, LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
-import type { CallOptions, Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
-import { isCallState, type ProviderCall, providerCall } from "../../shared/provider-call.ts";
+import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { compileRe2 } from "../../shared/re2.ts";
 import { ReadLimiter } from "../../shared/read-limiter.ts";
 import { SharedReads } from "../../shared/shared-reads.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { googleFault } from "../errors.ts";
+import { type GcpAmbient, googleCalls } from "../google.ts";
 import { OWNER_LABEL } from "../labels.ts";
 import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
 import { pushedOf } from "./push.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "./scan.ts";
-
-interface Ambient {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly logger: Logger;
-}
 
 /** For how long one poll is also the next one's of the same question. */
 const SHARED_MS = 1000;
@@ -104,18 +98,18 @@ const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntr
 class GcpLogs implements LogStore {
   readonly #place: { readonly project: string; readonly region: string };
   readonly #clients: ClientSource;
-  readonly #ambient: Ambient;
+  readonly #ambient: GcpAmbient;
   readonly #call: ProviderCall;
   readonly #limiter: ReadLimiter;
   readonly #shared: SharedReads<Result<LogFindings, Unavailable>>;
   #last = 0n;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: Ambient) {
-    const { clock, logger } = ambient;
+  constructor(config: GcpConfig, clients: ClientSource, ambient: GcpAmbient) {
+    const { clock } = ambient;
     this.#place = config;
     this.#clients = clients;
     this.#ambient = ambient;
-    this.#call = providerCall({ clock, logger, faultOf: googleFault, cloud: "Google Cloud" });
+    this.#call = googleCalls(ambient);
     this.#limiter = new ReadLimiter(clock, config.logReadsPerMinute);
     this.#shared = new SharedReads(clock, SHARED_MS);
   }
@@ -264,5 +258,5 @@ class GcpLogs implements LogStore {
   }
 }
 
-export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: Ambient): LogStore =>
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): LogStore =>
   new GcpLogs(config, clients, ambient);

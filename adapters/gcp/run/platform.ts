@@ -1,11 +1,10 @@
 import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
-import type { Ids } from "../../../core/ports/system.ts";
 import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { narrate } from "../../shared/channel.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import type { GoogleAmbient } from "../google.ts";
+import type { GcpAmbient } from "../google.ts";
 import { createIdentities, type Identities } from "../identities.ts";
 import { OWNER_LABEL } from "../labels.ts";
 import { noteDeploy } from "./note.ts";
@@ -17,10 +16,6 @@ import { INTERRUPTED, Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
 import type { LastLines } from "./verdict.ts";
 import { NOBODY, type Standing, standing } from "./writes.ts";
-
-export interface RunAmbient extends GoogleAmbient {
-  readonly ids: Ids;
-}
 
 export interface RunNeeds {
   readonly lastLines: LastLines;
@@ -40,7 +35,7 @@ const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new R
 export const createRunPlatform = (
   config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
   clients: ClientSource,
-  ambient: RunAmbient,
+  ambient: GcpAmbient,
   needs: RunNeeds,
 ): ServicePlatform => {
   const { clock, ids, logger } = ambient;

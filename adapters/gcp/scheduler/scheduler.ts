@@ -2,18 +2,13 @@
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
-import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall, providerCall } from "../../shared/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { googleFault } from "../errors.ts";
+import { type GoogleAmbient, googleCalls } from "../google.ts";
 import { type JobsPlace, jobName, type ProtoJob, parentOf, parseJob, renderedFields, renderJob } from "./job.ts";
-
-interface Ambient {
-  readonly clock: Clock;
-  readonly logger: Logger;
-}
 
 /** Milliseconds of one call. */
 const CALL_MS = 20_000;
@@ -35,10 +30,10 @@ class GcpScheduler implements Scheduler {
   readonly #clients: ClientSource;
   readonly #call: ProviderCall;
 
-  constructor(config: GcpConfig, clients: ClientSource, { clock, logger }: Ambient) {
+  constructor(config: GcpConfig, clients: ClientSource, ambient: GoogleAmbient) {
     this.#place = config;
     this.#clients = clients;
-    this.#call = providerCall({ clock, logger, faultOf: googleFault, cloud: "Google Cloud" });
+    this.#call = googleCalls(ambient);
   }
 
   put(job: CronJob, options: CallOptions = {}): ResultAsync<void, Unavailable> {
@@ -102,5 +97,5 @@ class GcpScheduler implements Scheduler {
   }
 }
 
-export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, ambient: Ambient): Scheduler =>
+export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, ambient: GoogleAmbient): Scheduler =>
   new GcpScheduler(config, clients, ambient);

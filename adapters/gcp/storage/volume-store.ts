@@ -4,13 +4,12 @@
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
-import type { CallOptions, Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { providerCall } from "../../shared/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { googleFault } from "../errors.ts";
+import { type GcpAmbient, googleCalls } from "../google.ts";
 import { StorageApi } from "./api.ts";
 import { type VolumeBucket, volumeOf } from "./bucket.ts";
 import { makeClaimsBucket, softDeleteProblem } from "./bucket-settings.ts";
@@ -24,12 +23,6 @@ import { accountPrefix, claimsBucket } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
 import type { Parts } from "./parts.ts";
 import { inTrash, restoreVolume } from "./restoring.ts";
-
-export interface Ambient {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly logger: Logger;
-}
 
 /** What was cut on its way into the trash, or into life, is finished or cleared away by whoever lists after this. */
 const CUT_MS = { deleting: 60_000, making: 600_000 };
@@ -50,6 +43,12 @@ export class GcpVolumes implements VolumeStore {
   /** Why deleted volumes would be gone too soon, in words; undefined where they would not, or where it was accepted. */
   softDeleteProblem(options: CallOptions = {}): ResultAsync<string | undefined, Unavailable> {
     return softDeleteProblem(this.#parts.api, this.#parts.config, options);
+  }
+
+  /** Ok where Cloud Storage answers this platform; one look, which changes nothing. */
+  check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    return settled(api.bucket(claimsBucket(config.project), options)).map(() => undefined);
   }
 
   /** Resolves once what it does by itself is over. */
@@ -181,8 +180,8 @@ export class GcpVolumes implements VolumeStore {
   }
 }
 
-export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: Ambient): GcpVolumes => {
-  const call = providerCall({ ...ambient, faultOf: googleFault, cloud: "Google Cloud" });
+export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): GcpVolumes => {
+  const call = googleCalls(ambient);
   const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
   const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
   const buckets = new Buckets(api, ambient.clock, ambient.ids);

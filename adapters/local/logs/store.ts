@@ -3,7 +3,6 @@
  * fifth of a second at most, and are written in batches. Reading writes what is waiting first, so nothing is
  * ever invisible; there is no settle window.
  */
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -16,6 +15,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/account-digest.ts";
 import { LogFile } from "./file.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
 import { Searches } from "./searches.ts";
@@ -58,8 +58,7 @@ interface AccountLog {
 const ENDING = ".sqlite";
 
 /** Raw account ids stay out of file names. */
-const digestOf = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 32);
-const fileName = (owner: AccountId): string => `${digestOf(owner)}${ENDING}`;
+const fileName = (owner: AccountId): string => `${accountDigest(owner)}${ENDING}`;
 
 /** The first rows, one at least, as many as one write takes. */
 const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
@@ -124,11 +123,6 @@ export class LocalLogs implements LogStore {
     { signal }: CallOptions = {},
   ): ReturnType<LogStore["after"]> {
     return this.#read(scope, query, place, signal);
-  }
-
-  /** What stands for the account in names of files. */
-  digestOf(owner: AccountId): string {
-    return digestOf(owner);
   }
 
   /** Where the account's file is, once it has logged. */

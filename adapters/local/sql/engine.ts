@@ -1,6 +1,7 @@
 /** The local engine's SQL: a process and a derived database an account, beside its log file. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { accountDigest } from "../../shared/account-digest.ts";
 import type { BillingSource } from "../../shared/sql/billing.ts";
 import { ProcessSqlEngine } from "../../shared/sql/engine.ts";
 import type { LocalLogs } from "../logs/store.ts";
@@ -27,7 +28,7 @@ export const createLocalSql = (config: LocalSqlConfig): ProcessSqlEngine => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return new ProcessSqlEngine({
     script,
-    argsOf: (owner) => [join(folder, logs.digestOf(owner), "logs.duckdb"), logs.pathOf(owner)],
+    argsOf: (owner) => [join(folder, accountDigest(owner), "logs.duckdb"), logs.pathOf(owner)],
     most,
     idleMillis,
     compiled: join(folder, "compiled"),

@@ -1,9 +1,9 @@
 /** What a process answers about a statement's text, of which nothing runs. */
 import { composeStatement } from "./compose.ts";
-import type { SqlNews, SqlOrder } from "./protocol.ts";
+import type { SqlNews, TextOrder } from "./protocol.ts";
 import { describeStatement } from "./translate.ts";
 
-export const aboutText = (order: Exclude<SqlOrder, { kind: "run" }>): SqlNews => {
+export const aboutText = (order: TextOrder): SqlNews => {
   try {
     return order.kind === "describe"
       ? { kind: "summary", summary: describeStatement(order.statement) }

@@ -1,15 +1,11 @@
 /** Reads statements in a process an account, for an engine that runs them elsewhere. */
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { SqlFailure, SqlScope } from "../../../core/ports/sql-engine.ts";
+import type { SqlScope } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { askAboutText, type Failed, failedOf, silent } from "./asking.ts";
 import type { Composed } from "./compose.ts";
-import { DESCRIBE_MS, failedOf, guard } from "./engine.ts";
 import { SqlPool } from "./pool.ts";
-import type { SqlNews, SqlOrder } from "./protocol.ts";
-
-type Failed = SqlFailure | Unavailable;
-type TextOrder = Exclude<SqlOrder, { kind: "run" }>;
+import type { SqlNews, TextOrder } from "./protocol.ts";
 
 const MOST = 2;
 const IDLE_MS = 60_000;
@@ -41,21 +37,9 @@ export class Describer {
 
   async #ask({ owner }: SqlScope, order: TextOrder, signal?: AbortSignal): Promise<Result<SqlNews, Failed>> {
     try {
-      return await this.#pool.with(owner, async (child) => {
-        const watch = guard(child, DESCRIBE_MS, signal);
-        try {
-          for await (const news of child.tell(order)) return news.kind === "failure" ? err(news.failure) : ok(news);
-          return err(silent());
-        } catch (error) {
-          return err<SqlNews, Failed>(watch.isOver ? { kind: "timeout" } : failedOf(error));
-        } finally {
-          watch.end();
-        }
-      });
+      return await this.#pool.with(owner, (child) => askAboutText(child, order, signal));
     } catch (error) {
       return err(failedOf(error));
     }
   }
 }
-
-const silent = (cause?: unknown): Unavailable => unavailable("The SQL engine does not answer; try again.", 2, cause);

@@ -2,14 +2,15 @@
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
-import { type Unavailable, unavailable } from "../../../core/errors.ts";
-import type { SqlEngine, SqlFailure, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
+import { unavailable } from "../../../core/errors.ts";
+import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { askAboutText, type Failed, failedOf, guard, silent } from "./asking.ts";
 import type { BillingSource } from "./billing.ts";
 import type { EntryRow } from "./entries.ts";
-import { Busy, type PoolConfig, SqlPool } from "./pool.ts";
-import { ProcessEnded, type SqlChild } from "./process.ts";
+import { type PoolConfig, SqlPool } from "./pool.ts";
+import type { SqlChild } from "./process.ts";
 import type { SqlNews } from "./protocol.ts";
 
 export interface SqlEngineConfig extends PoolConfig {
@@ -20,45 +21,8 @@ export interface SqlEngineConfig extends PoolConfig {
   readonly billing: BillingSource;
 }
 
-type Failed = SqlFailure | Unavailable;
-
-/** Parsing is quick; what takes longer was made to. */
-export const DESCRIBE_MS = 10_000;
-
-const outOfMemory: SqlFailure = {
-  kind: "failed",
-  message: "the query needs more memory than it may have; look at less, or sum up earlier",
-};
-
-export const failedOf = (error: unknown): Failed => {
-  if (error instanceof Busy) return unavailable("The SQL engine is busy; try again.", 2, error);
-  if (error instanceof ProcessEnded && error.memory) return outOfMemory;
-  return unavailable("The SQL engine does not answer; try again.", 2, error);
-};
-
 /** Billing rows are sent only to a statement that could name them; in GoogleSQL a name may be written with escapes. */
 const mayReadBilling = (statement: string): boolean => /billing|\\/i.test(statement);
-
-/** Kills the process where its time is over or nobody waits any more; `over` tells which it was. */
-export const guard = (child: SqlChild, millis: number, signal: AbortSignal | undefined) => {
-  let isOver = false;
-  const timer = setTimeout(() => {
-    isOver = true;
-    child.kill();
-  }, millis);
-  const abort = () => child.kill();
-  signal?.addEventListener("abort", abort);
-  if (signal?.aborted === true) abort();
-  return {
-    get isOver() {
-      return isOver;
-    },
-    end: () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    },
-  };
-};
 
 interface Answer {
   readonly columns: readonly SqlColumn[];
@@ -73,8 +37,7 @@ const gather = async (news: AsyncIterable<SqlNews>, told: { caughtUp: boolean })
     else if (one.kind === "columns") columns = one.columns;
     else if (one.kind === "rows") rows.push(...one.rows);
     else if (one.kind === "failure") return err(one.failure);
-    else if (one.kind === "broken")
-      return err(unavailable("The SQL engine does not answer; try again.", 2, one.message));
+    else if (one.kind === "broken") return err(silent(one.message));
   return ok({ columns, rows });
 };
 
@@ -93,18 +56,8 @@ export class ProcessSqlEngine implements SqlEngine {
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
     return this.#lent(scope, async (child) => {
-      const watch = guard(child, DESCRIBE_MS, signal);
-      try {
-        for await (const news of child.tell({ kind: "describe", statement })) {
-          if (news.kind === "summary") return ok(news.summary);
-          if (news.kind === "failure") return err<StatementSummary, Failed>(news.failure);
-        }
-        return err<StatementSummary, Failed>(unavailable("The SQL engine does not answer; try again.", 2));
-      } catch (error) {
-        return err<StatementSummary, Failed>(watch.isOver ? { kind: "timeout" } : failedOf(error));
-      } finally {
-        watch.end();
-      }
+      const told = await askAboutText(child, { kind: "describe", statement }, signal);
+      return told.andThen((news) => (news.kind === "summary" ? ok(news.summary) : err(silent(news))));
     });
   }
 

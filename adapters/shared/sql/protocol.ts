@@ -21,6 +21,9 @@ export type SqlOrder =
       readonly billing?: readonly BillingRow[];
     };
 
+/** About a statement's text, of which nothing runs. */
+export type TextOrder = Exclude<SqlOrder, { kind: "run" }>;
+
 export type SqlNews =
   | { readonly kind: "ready" }
   | { readonly kind: "summary"; readonly summary: StatementSummary }

@@ -2,21 +2,7 @@
 import { createGcpProvider } from "../../../adapters/gcp/index.ts";
 import { createSystemClock, randomIds } from "../../../adapters/shared/system.ts";
 import { missing, offered } from "../../../core/domain/capabilities.ts";
-import {
-  contractTests,
-  freshNames,
-  imageBuilderCases,
-  logSearchCases,
-  logStoreCases,
-  runningServiceCases,
-  runningVolumeCases,
-  schedulerCases,
-  servicePlatformCases,
-  sourceSpoolCases,
-  sqlEngineCases,
-  volumeObjectCases,
-  volumeStoreCases,
-} from "../../contracts/index.ts";
+import { contractTests, freshNames, providerCases } from "../../contracts/index.ts";
 import { startFakeCloud } from "../../fakes/gcp/cloud.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 import { folderWith } from "../../support/folders.ts";
@@ -46,21 +32,4 @@ const start = async () => {
 const probe = await start();
 await probe.close();
 
-contractTests(
-  "gcp provider",
-  [
-    ...servicePlatformCases,
-    ...runningServiceCases,
-    ...imageBuilderCases,
-    ...logStoreCases,
-    ...logSearchCases,
-    ...sqlEngineCases,
-    ...sourceSpoolCases,
-    ...runningVolumeCases,
-    ...schedulerCases,
-    ...volumeStoreCases,
-    ...volumeObjectCases,
-  ],
-  start,
-  probe.subject.provider.capabilities,
-);
+contractTests("gcp provider", providerCases, start, probe.subject.provider.capabilities);

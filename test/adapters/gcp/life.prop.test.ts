@@ -4,33 +4,20 @@ import { test } from "vitest";
 import { createGcpProvider } from "../../../adapters/gcp/index.ts";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
-import { ok } from "../../../core/result.ts";
 import { startFakeCloud } from "../../fakes/gcp/cloud.ts";
-import { storageAccounts, storageLife } from "../../models/storage-life.ts";
-import { emptyModel, type StorageSystem } from "../../models/storage-model.ts";
-import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
+import { storageLife } from "../../models/storage-life.ts";
 import { folderWith } from "../../support/folders.ts";
-import { principalOf } from "../../support/local-platform.ts";
 import { runs, within } from "../../support/runs.ts";
+import { liveOut, runningSystem } from "../../support/storage-system.ts";
 
-const source = nodeSource(helloServer());
-
-const startSystem = async (): Promise<StorageSystem & { close(): Promise<void> }> => {
+const startSystem = async () => {
   const folder = folderWith();
   const cloud = await startFakeCloud();
   const { ports } = createMemoryProvider();
   const { provider, close } = await createGcpProvider(cloud.config(folder.path), ports);
   const controlPlane = createControlPlane({ ...ports, provider });
   return {
-    controlPlane,
-    principal: principalOf,
-    deploy: async (account, fields) => {
-      const principal = principalOf(account);
-      const archive = (await controlPlane.receiveSource(principal, bytesOf(source)))._unsafeUnwrap();
-      const run = await controlPlane.deploy(principal, { fields, archive });
-      return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
-    },
-    pass: async () => undefined,
+    ...runningSystem(controlPlane),
     close: async () => {
       await controlPlane.close();
       await close();
@@ -42,14 +29,7 @@ const startSystem = async (): Promise<StorageSystem & { close(): Promise<void> }
 
 test("any life of volumes and deployments is the model's", { timeout: within(120_000) }, async () => {
   await fc.assert(
-    fc.asyncProperty(storageLife(15), async (life) => {
-      const real = await startSystem();
-      try {
-        await fc.asyncModelRun(() => ({ model: emptyModel(storageAccounts), real }), life);
-      } finally {
-        await real.close();
-      }
-    }),
+    fc.asyncProperty(storageLife(15), async (life) => liveOut(life, await startSystem())),
     runs(2),
   );
 });

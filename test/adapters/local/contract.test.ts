@@ -3,22 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLocalProvider } from "../../../adapters/local/index.ts";
-import {
-  contractTests,
-  freshNames,
-  identityCases,
-  imageBuilderCases,
-  logSearchCases,
-  logStoreCases,
-  runningServiceCases,
-  runningVolumeCases,
-  schedulerCases,
-  servicePlatformCases,
-  sourceSpoolCases,
-  sqlEngineCases,
-  volumeObjectCases,
-  volumeStoreCases,
-} from "../../contracts/index.ts";
+import { contractTests, freshNames, identityCases, runningCases, storedCases } from "../../contracts/index.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 import { runners } from "../../support/local-platform.ts";
 
@@ -32,23 +17,7 @@ const startEngine = async (runner: "bubblewrap" | "process") => {
   return { local, close };
 };
 
-const running = [
-  ...servicePlatformCases,
-  ...runningServiceCases,
-  ...imageBuilderCases,
-  ...runningVolumeCases,
-  ...schedulerCases,
-];
-const stored = [
-  ...logStoreCases,
-  ...logSearchCases,
-  ...sqlEngineCases,
-  ...sourceSpoolCases,
-  ...volumeStoreCases,
-  ...volumeObjectCases,
-];
-
-const engineTests = async (runner: "bubblewrap" | "process", title: string, cases: typeof running) => {
+const engineTests = async (runner: "bubblewrap" | "process", title: string, cases: typeof runningCases) => {
   // What is declared depends on the machine, so it is read from an engine that was started here.
   const probe = await startEngine(runner);
   await probe.close();
@@ -63,8 +32,8 @@ const engineTests = async (runner: "bubblewrap" | "process", title: string, case
   );
 };
 
-for (const runner of runners) await engineTests(runner, `local provider (${runner})`, running);
-await engineTests("process", "local provider", stored);
+for (const runner of runners) await engineTests(runner, `local provider (${runner})`, runningCases);
+await engineTests("process", "local provider", storedCases);
 
 contractTests("local identity", identityCases, async () => {
   const { local, close } = await startEngine("process");

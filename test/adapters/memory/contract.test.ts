@@ -8,19 +8,9 @@ import {
   contractTests,
   freshNames,
   identityCases,
-  imageBuilderCases,
-  logSearchCases,
-  logStoreCases,
   type ProviderSubject,
-  runningServiceCases,
-  runningVolumeCases,
+  providerCases,
   type Started,
-  schedulerCases,
-  servicePlatformCases,
-  sourceSpoolCases,
-  sqlEngineCases,
-  volumeObjectCases,
-  volumeStoreCases,
 } from "../../contracts/index.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 
@@ -31,20 +21,7 @@ const start = async (): Promise<Started<ProviderSubject>> => {
   return { subject: { provider, sources: nodeContractSources, ...freshNames("memory") }, close };
 };
 
-const cases = [
-  ...servicePlatformCases,
-  ...runningServiceCases,
-  ...imageBuilderCases,
-  ...logStoreCases,
-  ...logSearchCases,
-  ...sqlEngineCases,
-  ...sourceSpoolCases,
-  ...runningVolumeCases,
-  ...schedulerCases,
-  ...volumeStoreCases,
-  ...volumeObjectCases,
-];
-contractTests("memory provider", cases, start, memoryCapabilities);
+contractTests("memory provider", providerCases, start, memoryCapabilities);
 
 contractTests("memory identity", identityCases, async () => ({
   subject: { identity: createMemoryProvider().identity, account: freshNames("memory").account },

@@ -17,6 +17,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createLocalSql } from "../../../../adapters/local/sql/engine.ts";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import { noBilling } from "../../../../adapters/shared/sql/billing.ts";
 import type { ProcessSqlEngine } from "../../../../adapters/shared/sql/engine.ts";
 import { createSystemClock } from "../../../../adapters/shared/system.ts";
@@ -66,7 +67,7 @@ const rows = async (statement: string, account = owner) => {
   return run.isErr() ? run.error : Array.fromAsync(run.value.rows);
 };
 const count = (account = owner) => rows("SELECT COUNT(*) AS n FROM logs", account);
-const database = () => join(folder, "sql", logs.digestOf(owner), "logs.duckdb");
+const database = () => join(folder, "sql", accountDigest(owner), "logs.duckdb");
 
 test("what retention took from the log is not in the next answer, nor is a service of which nothing is left", async () => {
   await log(10);
@@ -100,8 +101,8 @@ test("whatever becomes of the database between two processes, every entry is cou
     expect(await count()).toEqual([[5001 + index]]);
   }
   const kept = readdirSync(join(folder, "sql")).filter((name) => name !== "compiled");
-  expect(kept).toEqual([logs.digestOf(owner)]);
-  expect(statSync(join(folder, "sql", logs.digestOf(owner))).mode & 0o077).toBe(0);
+  expect(kept).toEqual([accountDigest(owner)]);
+  expect(statSync(join(folder, "sql", accountDigest(owner))).mode & 0o077).toBe(0);
 });
 
 test("damage that shows only when it is read costs one question, and the next one is answered", async () => {

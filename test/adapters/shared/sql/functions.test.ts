@@ -2,10 +2,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
-import { runStatement } from "../../../../adapters/shared/sql/query.ts";
-import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
-import { exampleStatement } from "../../../support/sql.ts";
+import { exampleStatement, rowsOf } from "../../../support/sql.ts";
 
 let connection: DuckDBConnection;
 beforeAll(async () => {
@@ -13,13 +11,7 @@ beforeAll(async () => {
 });
 
 const answer = async (statement: string): Promise<unknown> => {
-  const rows: (readonly SqlValue[])[] = [];
-  const failure = await runStatement(
-    connection,
-    statement,
-    { rows: 10, bytes: 1000 },
-    { columns: () => {}, rows: (some) => rows.push(...some) },
-  );
+  const { rows, failure } = await rowsOf(connection, statement, { rows: 10, bytes: 1000 });
   return failure ?? rows[0]?.[0];
 };
 

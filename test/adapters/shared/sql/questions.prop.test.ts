@@ -5,12 +5,12 @@ import { beforeAll, expect, test } from "vitest";
 import { addEntries } from "../../../../adapters/shared/sql/catch-up.ts";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
 import type { EntryRow } from "../../../../adapters/shared/sql/entries.ts";
-import { runStatement } from "../../../../adapters/shared/sql/query.ts";
 import { setBilling } from "../../../../adapters/shared/sql/set-billing.ts";
 import { type Severity, severityNames } from "../../../../core/domain/log-entry.ts";
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { sqlFunctionNames } from "../../../../core/domain/sql/functions.ts";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
+import { rowsOf } from "../../../support/sql.ts";
 import { pageQuestions, questionOf, sqlPage } from "../../../support/sql-page.ts";
 
 let connection: DuckDBConnection;
@@ -19,13 +19,7 @@ beforeAll(async () => {
 });
 
 const ask = async (statement: string): Promise<readonly (readonly SqlValue[])[]> => {
-  const rows: (readonly SqlValue[])[] = [];
-  const failure = await runStatement(
-    connection,
-    statement,
-    { rows: 10_000, bytes: 1e7 },
-    { columns: () => {}, rows: (some) => rows.push(...some) },
-  );
+  const { rows, failure } = await rowsOf(connection, statement, { rows: 10_000, bytes: 1e7 });
   expect(failure).toBeUndefined();
   return rows;
 };
