@@ -1,0 +1,39 @@
+/** A provider without credentials of its own, as `--provider PATH` takes it: keys in the data folder, and the issuer's tokens. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { AccountId } from "../../../core/domain/account.ts";
+import { buildPlatform } from "../../../hosts/composition/container.ts";
+import { resolveSettings } from "../../../hosts/composition/settings.ts";
+import { folderWith } from "../../support/folders.ts";
+import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../support/token-issuer.ts";
+
+const repository = join(import.meta.dirname, "../../..");
+const MODULE = `import { createMemoryProvider } from "${repository}/adapters/memory/index.ts";
+export const createProvider = () => ({ provider: createMemoryProvider().provider });
+`;
+
+test("takes keys that outlive a restart, and tokens of the configured issuer", async () => {
+  using folder = folderWith({ "provider.ts": MODULE });
+  const key = await issuerKey("one");
+  await using server = await serveKeys({ keys: [key] });
+  const token = await signed(goodClaims(Math.floor(Date.now() / 1000)), key);
+  const settings = resolveSettings(
+    {
+      dataDir: join(folder.path, "data"),
+      logLevel: "silent",
+      provider: join(folder.path, "provider.ts"),
+      ...{ jwtIssuer: ISSUER, jwtAudience: AUDIENCE, jwtJwks: server.url.href },
+    },
+    {},
+  );
+  const first = await buildPlatform(settings);
+  const made = (await first.ports.identity.keys.create("acme" as AccountId, "laptop"))._unsafeUnwrap();
+  await first.close();
+
+  const second = await buildPlatform(settings);
+  const accountOf = async (kind: "api_key" | "bearer", value: string) =>
+    (await second.ports.identity.authenticator.authenticate({ kind, value }))._unsafeUnwrap().account;
+  expect(await accountOf("api_key", made.key)).toBe("acme");
+  expect(await accountOf("bearer", token)).toBe("id.example/tenant:user-1");
+  await second.close();
+});
