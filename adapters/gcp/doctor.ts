@@ -138,6 +138,53 @@ async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
   }
 }
 
+interface Policy {
+  readonly bindings?: readonly { readonly role: string; readonly members?: readonly string[] }[];
+}
+
+interface Grant {
+  readonly what: string;
+  readonly url: string;
+  /** Any one of them is enough; the first is what the command gives. */
+  readonly roles: readonly [string, ...string[]];
+  readonly command: string;
+}
+
+/** What the build identity needs, on the resource itself: a role given on the project does not show there. */
+const buildGrants = ({ project, region, repository, stagingBucket }: Requested): readonly Grant[] => [
+  {
+    what: `builds read sources from bucket ${stagingBucket}, and write their logs there`,
+    url: `https://storage.googleapis.com/storage/v1/b/${stagingBucket}/iam`,
+    roles: ["roles/storage.admin"],
+    command: `gcloud storage buckets add-iam-policy-binding gs://${stagingBucket}`,
+  },
+  {
+    what: `builds push images to repository ${repository}`,
+    url: `https://artifactregistry.googleapis.com/v1/projects/${project}/locations/${region}/repositories/${repository}:getIamPolicy`,
+    roles: ["roles/artifactregistry.writer", "roles/artifactregistry.repoAdmin", "roles/artifactregistry.admin"],
+    command: `gcloud artifacts repositories add-iam-policy-binding ${repository} --location ${region}`,
+  },
+];
+
+/** A policy that this identity may not read is no finding: the roles that the platform needs do not read the repository's. */
+async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding> {
+  const member = `serviceAccount:${config.buildIdentity}`;
+  for (const { what, url, roles: enough, command } of buildGrants(config)) {
+    const policy = await get<Policy>(url).catch(() => undefined);
+    if (policy === undefined) continue;
+    const given = (policy.bindings ?? []).some(
+      ({ role, members }) => enough.includes(role) && members?.includes(member),
+    );
+    yield given
+      ? fine(what, "the right is there")
+      : worrying(
+          what,
+          `${config.buildIdentity} has no such right there; builds fail unless the project gives it`,
+          `${command} --member ${member} --role ${enough[0]}`,
+        );
+  }
+}
+
 /** Who the platform is, as policies name it; a word to be replaced where the credentials do not tell. */
 const memberOf = async (clients: ClientSource): Promise<string> => {
   try {
@@ -227,5 +274,6 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   yield* permissions(config, get, member);
   yield* signing(clients, member);
   yield* things(config, get);
+  yield* buildRights(config, get);
   yield* quotas(config, get);
 }

@@ -10,11 +10,18 @@ const BUILDER = "https://iam.googleapis.com/v1/projects/p/serviceAccounts/portsi
 const IMAGES = "https://artifactregistry.googleapis.com/v1/projects/p/locations/europe-west1/repositories/portside";
 const SOURCES = "https://storage.googleapis.com/storage/v1/b/p-portside-sources";
 
+const BUILDS = "serviceAccount:portside-build@p.iam.gserviceaccount.com";
+const BUCKET_POLICY = `${SOURCES}/iam`;
+const REPOSITORY_POLICY = `${IMAGES}:getIamPolicy`;
+const granting = (role: string) => ({ bindings: [{ role, members: [BUILDS] }] });
+
 const whole = (): FakeProject => {
   const project = fakeProject();
   for (const name of Object.keys(apis)) project.apis.add(name);
   for (const one of Object.values(roles).flat()) project.permissions.add(one);
   for (const url of [BUILDER, IMAGES, SOURCES]) project.resources.add(url);
+  project.policies.set(BUCKET_POLICY, granting("roles/storage.admin"));
+  project.policies.set(REPOSITORY_POLICY, granting("roles/artifactregistry.writer"));
   return project;
 };
 
@@ -26,7 +33,7 @@ test("a project that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 5);
+  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 7);
 });
 
 test.each(Object.keys(apis))(
@@ -74,6 +81,23 @@ test.each([
   const project = whole();
   project.resources.delete(url);
   expect(missing(await look(project))).toEqual([expect.objectContaining({ verdict: "missing", fix })]);
+});
+
+test.each([
+  [BUCKET_POLICY, "gcloud storage buckets add-iam-policy-binding gs://p-portside-sources", "roles/storage.admin"],
+  [
+    REPOSITORY_POLICY,
+    "gcloud artifacts repositories add-iam-policy-binding portside --location europe-west1",
+    "roles/artifactregistry.writer",
+  ],
+])("%s without the build identity is a warning, with the command that gives the right", async (url, command, role) => {
+  const project = whole();
+  project.policies.set(url, { bindings: [{ role, members: ["user:somebody@example.com"] }, { role: "roles/viewer" }] });
+  expect(missing(await look(project))).toEqual([
+    expect.objectContaining({ verdict: "warning", fix: `${command} --member ${BUILDS} --role ${role}` }),
+  ]);
+  project.policies.delete(url);
+  expect(missing(await look(project))).toEqual([]);
 });
 
 test("without the right to sign, URLs are what is missing", async () => {

@@ -12,6 +12,8 @@ export interface FakeProject {
   readonly permissions: Set<string>;
   /** URLs of resources that are there. */
   readonly resources: Set<string>;
+  /** By the URL that reads it, the policy of a resource; without one, it may not be read. */
+  readonly policies: Map<string, object>;
   /** Whether credentials are found, and whether anything can be signed with them. */
   credentials: boolean;
   signs: boolean;
@@ -57,6 +59,7 @@ export const fakeProject = (): FakeProject => {
     Set<string>,
   ];
   const requests: string[] = [];
+  const policies = new Map<string, object>();
   const state = { credentials: true, signs: true, serviceAccounts: 3, serviceAccountLimit: 100 };
   const answer = ({ url, data }: Request): unknown => {
     const { host, pathname, searchParams } = new URL(url);
@@ -72,6 +75,11 @@ export const fakeProject = (): FakeProject => {
       return { permissions: (data?.permissions ?? []).filter((one) => permissions.has(one)) };
     if (pathname.endsWith("/consumerQuotaMetrics")) return quotaMetrics(state.serviceAccountLimit);
     if (pathname.endsWith("/serviceAccounts")) return accountsPage(state.serviceAccounts, searchParams);
+    if (/[:/](getIamPolicy|iam)$/.test(pathname)) {
+      const policy = policies.get(url);
+      if (policy === undefined) throw failure(403, "the caller may not read the policy");
+      return policy;
+    }
     if (resources.has(url)) return {};
     throw failure(404, "not found");
   };
@@ -87,5 +95,5 @@ export const fakeProject = (): FakeProject => {
     },
     request: async (request: Request) => ({ data: answer(request) }),
   } as unknown as GoogleAuth<AuthClient>;
-  return Object.assign(state, { apis, permissions, resources, forbidden, requests, auth });
+  return Object.assign(state, { apis, permissions, resources, policies, forbidden, requests, auth });
 };
