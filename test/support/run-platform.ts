@@ -8,7 +8,7 @@ import type { Service, ServiceTemplate } from "../../core/domain/service-templat
 import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { collect, templateFor } from "../contracts/support.ts";
-import { createPretendedEngine } from "../fakes/gcp/run/engine.ts";
+import { createPretendedEngine } from "../fakes/engine/engine.ts";
 import { config, openRunWorld, type WorldOptions } from "../fakes/gcp/run/world.ts";
 import { PROJECT, REGION } from "../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "./leaping-clock.ts";

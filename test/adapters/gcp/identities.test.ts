@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createIdentities, type Identities } from "../../../adapters/gcp/identities.ts";
 import { identityProblem, runtimeIdentityOf } from "../../../adapters/gcp/service-accounts.ts";
-import { createPretendedEngine } from "../../fakes/gcp/run/engine.ts";
+import { createPretendedEngine } from "../../fakes/engine/engine.ts";
 import { openRunWorld, type RunWorld } from "../../fakes/gcp/run/world.ts";
 import { PROJECT } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";

@@ -16,7 +16,7 @@ import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { LogQuery } from "../../../core/ports/log-store.ts";
 import { logStoreCases, type ProviderSubject } from "../../contracts/index.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
-import type { FaultKind } from "../../fakes/gcp/faults.ts";
+import type { FaultKind } from "../../fakes/faults.ts";
 import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
 import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";

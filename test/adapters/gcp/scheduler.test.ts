@@ -10,7 +10,7 @@ import type { CronJob } from "../../../core/domain/cron-job.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { parseCron } from "../../../core/domain/schedule.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
-import type { FaultKind } from "../../fakes/gcp/faults.ts";
+import type { FaultKind } from "../../fakes/faults.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";
 import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";

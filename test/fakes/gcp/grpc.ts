@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { credentials, type handleUnaryCall, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { fromJSON, type ServiceDefinition } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
-import type { FaultKind, Faults } from "./faults.ts";
+import type { FaultKind, Faults } from "../faults.ts";
 
 // Google's clients look for a machine of Google's that they might be on; there is none.
 process.env["METADATA_SERVER_DETECTION"] ??= "none";

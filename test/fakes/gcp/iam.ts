@@ -1,5 +1,5 @@
 /** Service accounts of IAM's REST API: https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts */
-import { Faults } from "./faults.ts";
+import { Faults } from "../faults.ts";
 import { RestError, type RestServer, serveRest } from "./rest-server.ts";
 
 interface Account {

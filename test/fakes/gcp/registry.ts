@@ -1,6 +1,6 @@
 /** Tags of Artifact Registry: google/devtools/artifactregistry/v1/tag.proto. */
 import { createHash } from "node:crypto";
-import { Faults } from "./faults.ts";
+import { Faults } from "../faults.ts";
 import { GrpcError, type GrpcServer, serveGrpc } from "./grpc.ts";
 
 interface Image {

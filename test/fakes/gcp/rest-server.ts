@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GoogleAuth, PassThroughClient } from "google-auth-library";
-import type { FaultKind, Faults } from "./faults.ts";
+import type { FaultKind, Faults } from "../faults.ts";
 
 /** What a method throws: an error with its status and its reason (https://cloud.google.com/apis/design/errors#http_mapping). */
 export class RestError extends Error {

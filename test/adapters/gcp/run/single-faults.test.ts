@@ -5,7 +5,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
-import type { FaultKind } from "../../../fakes/gcp/faults.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
 import { accountOf, nameOf, openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
 import { sampled } from "../../../support/sampled.ts";
 

@@ -10,7 +10,7 @@ import type { ControlPlane } from "../../../../core/control-plane.ts";
 import type { Principal } from "../../../../core/domain/account.ts";
 import type { ControlPlaneError } from "../../../../core/errors.ts";
 import type { Result } from "../../../../core/result.ts";
-import type { FaultKind } from "../../../fakes/gcp/faults.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
 import { type FakeStorage, startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { startMemory, whileTicking } from "../../../support/memory-platform.ts";
 import { sampled } from "../../../support/sampled.ts";

@@ -1,6 +1,6 @@
 /** BigQuery's REST interface over HTTP: https://cloud.google.com/bigquery/docs/reference/rest. It really answers. */
 import { PassThroughClient } from "google-auth-library";
-import { Faults } from "../faults.ts";
+import { Faults } from "../../faults.ts";
 import type { Message } from "../grpc.ts";
 import type { KeptEntry } from "../logging/entries.ts";
 import { type InjectedErrors, RestError, type RestMethod, type RestRequest, serveRest } from "../rest-server.ts";

@@ -2,7 +2,7 @@
 
 import type { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPretendedEngine } from "../run/engine.ts";
+import { createPretendedEngine } from "../../engine/engine.ts";
 import { openRunWorld, type RunWorld, STAGING } from "../run/world.ts";
 import { PROJECT, REGION } from "../test-project.ts";
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
-import { Faults } from "../faults.ts";
+import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
 import type { StorageWorld } from "../storage/world.ts";
 

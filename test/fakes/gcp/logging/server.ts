@@ -1,7 +1,7 @@
 /** Cloud Logging over gRPC, in memory: google/logging/v2/logging.proto. */
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { Faults } from "../faults.ts";
+import { Faults } from "../../faults.ts";
 import { clientOptions, GrpcError, type Message, serveGrpc } from "../grpc.ts";
 import { PROJECT, REGION } from "../test-project.ts";
 import { compareEntries, type KeptEntry, keptOf } from "./entries.ts";

@@ -2,8 +2,8 @@
 
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPretendedEngine } from "../../engine/engine.ts";
 import { PROJECT, REGION } from "../test-project.ts";
-import { createPretendedEngine } from "./engine.ts";
 import { openRunWorld, type RunWorld } from "./world.ts";
 
 const parent = `projects/${PROJECT}/locations/${REGION}`;

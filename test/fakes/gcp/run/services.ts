@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { parseMemory } from "../../../../core/domain/resources.ts";
-import { Faults } from "../faults.ts";
+import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
+import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";
-import type { EngineRevision, RunEngine } from "./engine.ts";
 import { checkService, checkServiceId } from "./validation.ts";
 
 const PACKAGE = "@google-cloud/run";

@@ -5,6 +5,7 @@ import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import type { LastLines } from "../../../../adapters/gcp/run/verdict.ts";
+import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";
 import { FakeIam } from "../iam.ts";
@@ -12,7 +13,6 @@ import { FakeRegistry } from "../registry.ts";
 import { redirectedAuth } from "../rest-server.ts";
 import { startFakeStorage } from "../storage/index.ts";
 import { gcpConfig, PROJECT } from "../test-project.ts";
-import type { RunEngine, RunLine } from "./engine.ts";
 import { FakeRun } from "./services.ts";
 
 export const STAGING = "staged";

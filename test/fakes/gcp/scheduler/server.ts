@@ -2,7 +2,7 @@
 import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { Faults } from "../faults.ts";
+import { Faults } from "../../faults.ts";
 import { clientOptions, GrpcError, type Handlers, type Message, serveGrpc } from "../grpc.ts";
 import { PROJECT } from "../test-project.ts";
 import { execute } from "./execution.ts";

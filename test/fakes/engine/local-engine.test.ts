@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeContractSources } from "../../../support/contract-sources.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { PROJECT, REGION } from "../test-project.ts";
+import { nodeContractSources } from "../../support/contract-sources.ts";
+import { eventually } from "../../support/eventually.ts";
+import { openRunWorld, type RunWorld } from "../gcp/run/world.ts";
+import { PROJECT, REGION } from "../gcp/test-project.ts";
 import { createLocalEngine, type LocalEngine } from "./local-engine.ts";
-import { openRunWorld, type RunWorld } from "./world.ts";
 
 const parent = `projects/${PROJECT}/locations/${REGION}`;
 

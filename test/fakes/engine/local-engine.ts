@@ -5,13 +5,13 @@
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLocalProvider } from "../../../../adapters/local/index.ts";
-import type { LocalLogs } from "../../../../adapters/local/logs/store.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
-import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import type { DeploymentName, VolumeName } from "../../../../core/domain/names.ts";
-import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import { createLocalProvider } from "../../../adapters/local/index.ts";
+import type { LocalLogs } from "../../../adapters/local/logs/store.ts";
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import type { DeploymentName, VolumeName } from "../../../core/domain/names.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
 
 const OWNER = "fake-run" as AccountId;

@@ -4,7 +4,21 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { FakeBucket, StorageWorld } from "./world.ts";
+
+/** A bucket as a fake storage holds it. */
+export interface MountableBucket {
+  readonly name: string;
+  readonly objects: ReadonlyMap<string, { readonly generation: bigint; readonly bytes: Uint8Array }>;
+}
+
+/** What a fake storage has to offer for its buckets to be folders. */
+export interface MountableWorld<B extends MountableBucket> {
+  readonly live: ReadonlyMap<string, B>;
+  /** Throws where there is no such bucket. */
+  bucket(name: string): B;
+  putObject(bucket: B, object: { readonly name: string; readonly bytes: Uint8Array }): { readonly generation: bigint };
+  removeObject(bucket: B, name: string): void;
+}
 
 interface Mirror {
   readonly folder: string;
@@ -45,12 +59,12 @@ const filesIn = (folder: string): string[] | undefined =>
       .map((one) => join(one.parentPath, one.name).slice(folder.length + 1)),
   );
 
-export class MountedFolders {
-  readonly #world: StorageWorld;
+export class MountedFolders<B extends MountableBucket> {
+  readonly #world: MountableWorld<B>;
   readonly #root: string;
-  readonly #mirrors = new Map<FakeBucket, Mirror>();
+  readonly #mirrors = new Map<B, Mirror>();
 
-  constructor(world: StorageWorld, root: string) {
+  constructor(world: MountableWorld<B>, root: string) {
     this.#world = world;
     this.#root = root;
   }
@@ -72,7 +86,7 @@ export class MountedFolders {
     return folder;
   }
 
-  #of(name: string): readonly (readonly [FakeBucket, Mirror])[] {
+  #of(name: string): readonly (readonly [B, Mirror])[] {
     return [...this.#mirrors].filter(([bucket]) => bucket.name === name);
   }
 

@@ -1,0 +1,127 @@
+/**
+ * Amazon's own client packages, each loaded when it is first used, so that importing this adapter costs nothing.
+ * An embedder may hand in clients of its own.
+ */
+import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
+import type { AthenaClient } from "@aws-sdk/client-athena";
+import type { CloudFormationClient } from "@aws-sdk/client-cloudformation";
+import type { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
+import type { CodeBuildClient } from "@aws-sdk/client-codebuild";
+import type { ECRClient } from "@aws-sdk/client-ecr";
+import type { ECSClient } from "@aws-sdk/client-ecs";
+import type { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { IAMClient } from "@aws-sdk/client-iam";
+import type { S3Client } from "@aws-sdk/client-s3";
+import type { S3FilesClient } from "@aws-sdk/client-s3files";
+import type { SchedulerClient } from "@aws-sdk/client-scheduler";
+import type { STSClient } from "@aws-sdk/client-sts";
+
+/** Every client that the adapter uses. */
+export interface AwsClients {
+  readonly ecs: ECSClient;
+  readonly balancer: ElasticLoadBalancingV2Client;
+  readonly scaling: ApplicationAutoScalingClient;
+  readonly builds: CodeBuildClient;
+  readonly registry: ECRClient;
+  readonly s3: S3Client;
+  readonly files: S3FilesClient;
+  readonly scheduler: SchedulerClient;
+  readonly logs: CloudWatchLogsClient;
+  readonly athena: AthenaClient;
+  readonly iam: IAMClient;
+  readonly sts: STSClient;
+  /** Reads the outputs of the stack that made the shared parts. */
+  readonly stacks: CloudFormationClient;
+}
+
+/** Gives a client, made at its first use; throws where its package is not installed. */
+export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
+
+const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
+  try {
+    return await loaded;
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    throw new Error(`The provider aws needs the package '${name}': npm install ${name}`, { cause });
+  }
+};
+
+interface Options {
+  readonly region: string;
+  /** Calls are repeated by `providerCall` alone. */
+  readonly maxAttempts: 1;
+}
+
+type Makers = { readonly [K in keyof AwsClients]: (options: Options) => Promise<AwsClients[K]> };
+
+const makers: Makers = {
+  ecs: async (options) => {
+    const { ECSClient } = await needs("@aws-sdk/client-ecs", import("@aws-sdk/client-ecs"));
+    return new ECSClient(options);
+  },
+  balancer: async (options) => {
+    const name = "@aws-sdk/client-elastic-load-balancing-v2";
+    const { ElasticLoadBalancingV2Client } = await needs(name, import("@aws-sdk/client-elastic-load-balancing-v2"));
+    return new ElasticLoadBalancingV2Client(options);
+  },
+  scaling: async (options) => {
+    const name = "@aws-sdk/client-application-auto-scaling";
+    const { ApplicationAutoScalingClient } = await needs(name, import("@aws-sdk/client-application-auto-scaling"));
+    return new ApplicationAutoScalingClient(options);
+  },
+  builds: async (options) => {
+    const { CodeBuildClient } = await needs("@aws-sdk/client-codebuild", import("@aws-sdk/client-codebuild"));
+    return new CodeBuildClient(options);
+  },
+  registry: async (options) => {
+    const { ECRClient } = await needs("@aws-sdk/client-ecr", import("@aws-sdk/client-ecr"));
+    return new ECRClient(options);
+  },
+  s3: async (options) => {
+    const { S3Client } = await needs("@aws-sdk/client-s3", import("@aws-sdk/client-s3"));
+    return new S3Client(options);
+  },
+  files: async (options) => {
+    const { S3FilesClient } = await needs("@aws-sdk/client-s3files", import("@aws-sdk/client-s3files"));
+    return new S3FilesClient(options);
+  },
+  scheduler: async (options) => {
+    const { SchedulerClient } = await needs("@aws-sdk/client-scheduler", import("@aws-sdk/client-scheduler"));
+    return new SchedulerClient(options);
+  },
+  logs: async (options) => {
+    const name = "@aws-sdk/client-cloudwatch-logs";
+    const { CloudWatchLogsClient } = await needs(name, import("@aws-sdk/client-cloudwatch-logs"));
+    return new CloudWatchLogsClient(options);
+  },
+  athena: async (options) => {
+    const { AthenaClient } = await needs("@aws-sdk/client-athena", import("@aws-sdk/client-athena"));
+    return new AthenaClient(options);
+  },
+  iam: async (options) => {
+    const { IAMClient } = await needs("@aws-sdk/client-iam", import("@aws-sdk/client-iam"));
+    return new IAMClient(options);
+  },
+  sts: async (options) => {
+    const { STSClient } = await needs("@aws-sdk/client-sts", import("@aws-sdk/client-sts"));
+    return new STSClient(options);
+  },
+  stacks: async (options) => {
+    const name = "@aws-sdk/client-cloudformation";
+    const { CloudFormationClient } = await needs(name, import("@aws-sdk/client-cloudformation"));
+    return new CloudFormationClient(options);
+  },
+};
+
+/** @param given clients that are used as they are, in place of such of our own making */
+export const clientSource = (region: string, given: Partial<AwsClients> = {}): ClientSource => {
+  const made = new Map<keyof AwsClients, Promise<unknown>>();
+  return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {
+    const known = given[name] ?? made.get(name);
+    if (known !== undefined) return Promise.resolve(known as AwsClients[K] | Promise<AwsClients[K]>);
+    const making = makers[name]({ region, maxAttempts: 1 });
+    made.set(name, making);
+    return making;
+  };
+};

@@ -1,0 +1,84 @@
+/**
+ * What Amazon's clients throw, by the name of the exception in the service's model and else by the HTTP status; the names
+ * that throttling has are those that the clients know themselves (@smithy/service-error-classification).
+ */
+import type { CallFault } from "../shared/provider-call.ts";
+
+interface AwsFailure {
+  readonly name: string;
+  readonly code?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
+}
+
+const busy: CallFault = { kind: "busy" };
+const refused: CallFault = { kind: "refused" };
+const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
+
+const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
+
+/** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
+const byName: ReadonlyMap<string, CallFault> = new Map([
+  ...of(busy, "ThrottlingException", "Throttling", "ThrottledException", "RequestThrottled", "SlowDown"),
+  ...of(
+    busy,
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "RequestLimitExceeded",
+    "BandwidthLimitExceeded",
+  ),
+  ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
+  ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
+  ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
+  ...of(refused, "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "InvalidAccessKeyId"),
+  ...of(refused, "SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature", "OptInRequired"),
+  ...of(refused, "MissingAuthenticationToken", "CredentialsProviderError", "InvalidToken", "RequestExpired"),
+  ...of(
+    state("not_found"),
+    "ResourceNotFoundException",
+    "NoSuchEntityException",
+    "NoSuchBucket",
+    "NoSuchKey",
+    "NotFound",
+  ),
+  ...of(state("exists"), "ResourceAlreadyExistsException", "EntityAlreadyExistsException", "BucketAlreadyOwnedByYou"),
+  ...of(state("exists"), "BucketAlreadyExists", "AlreadyExistsException"),
+  ...of(state("changed"), "ConflictException", "PreconditionFailed", "ConditionalRequestConflict"),
+  ...of(state("changed"), "ConcurrentModificationException", "ConcurrentModification", "ConcurrentUpdateException"),
+  ...of(
+    state("invalid"),
+    "ValidationException",
+    "InvalidParameterException",
+    "InvalidRequestException",
+    "ClientException",
+  ),
+  ...of(state("invalid"), "InvalidInputException", "MalformedPolicyDocumentException", "ValidationError"),
+]);
+
+/** A connection that failed or was cut: https://nodejs.org/api/errors.html#common-system-errors */
+const ofConnections: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
+
+const byStatus = (status: number): CallFault | undefined => {
+  if (status === 404) return state("not_found");
+  if (status === 409 || status === 412) return state("changed");
+  if (status === 401 || status === 403) return refused;
+  if (status === 429 || status >= 500) return busy;
+  return status >= 400 ? state("invalid") : undefined;
+};
+
+/** Undefined: no error of Amazon's, and so a bug. */
+export const awsFault = (error: unknown): CallFault | undefined => {
+  if (!(error instanceof Error)) return undefined;
+  const { name, code, $metadata, $response } = error as AwsFailure;
+  if (code !== undefined && ofConnections.has(code)) return busy;
+  const fault = byName.get(name) ?? byStatus($metadata?.httpStatusCode ?? 0);
+  const seconds = Number($response?.headers?.["retry-after"] ?? Number.NaN);
+  return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
+};
