@@ -1,13 +1,13 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-// Tests with real processes measure order and outcome, never speed; they get time, and the machine's cores.
+// Tests measure order and outcome, never speed: how long one may take only ends what hangs, on the busiest machine.
+const patient = { testTimeout: 120_000, hookTimeout: 120_000 };
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // Rules are pure: their files share one loading of what they import, which is half of their work.
 const pure = ["test/core/**/*.test.ts"];
 // A cloud's suites run services behind its fakes, and are a run of their own: `npm run test:cloud`.
 const cloud = ["test/adapters/gcp/**/*.test.ts", "test/fakes/**/*.test.ts"];
-const patient = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
@@ -22,12 +22,12 @@ export default defineConfig({
           name: "rules",
           include: ["test/**/*.test.ts"],
           exclude: [...real, ...pure, ...cloud, "**/node_modules/**"],
-          testTimeout: 20_000,
+          ...patient,
         },
       },
-      { extends: true, test: { name: "core", include: pure, isolate: false, testTimeout: 20_000 } },
+      { extends: true, test: { name: "core", include: pure, isolate: false, ...patient } },
       { extends: true, test: { name: "engine", include: real, ...patient } },
-      { extends: true, test: { name: "cloud", include: cloud, ...patient, testTimeout: 120_000 } },
+      { extends: true, test: { name: "cloud", include: cloud, ...patient } },
     ],
   },
 });
