@@ -1,13 +1,13 @@
 /**
  * kill -9 at any moment: of the server's process alone or of its whole process group, in the middle of deploys, first
- * deploys, deletes and requests. PORTSIDE_KILLS says how many moments (6), PORTSIDE_SEED which is the first of them (any).
+ * deploys, deletes and requests. PORTSIDE_KILLS says how many moments (10), PORTSIDE_SEED which is the first of them (any).
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Crash, crash } from "../support/crash.ts";
 import { runners } from "../support/local-platform.ts";
 
-const count = Number(process.env["PORTSIDE_KILLS"] ?? 6);
+const count = Number(process.env["PORTSIDE_KILLS"] ?? 10);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));
 
 /** Both halves of seeds, odd and even, meet every runner. */
@@ -36,5 +36,5 @@ describe.concurrent("after kill -9 the old or the new revision serves and nothin
 });
 
 test("the moments were those of deploys", () => {
-  if (count >= 6) expect(crashes.some(({ cut }) => cut > 0)).toBe(true);
+  if (count >= 10) expect(crashes.some(({ cut }) => cut > 0)).toBe(true);
 });

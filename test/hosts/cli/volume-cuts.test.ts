@@ -68,7 +68,7 @@ describe("a connection that breaks", () => {
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
         expect(sha256((await cut.cli.read("file")) as Buffer)).toBe(sha256(bytes));
       }),
-      runs(3),
+      runs(5),
     );
     expect(cut.cuts()).toBeGreaterThan(0);
   });
@@ -107,7 +107,7 @@ describe("a connection that breaks", () => {
         expect(sha256(readFileSync(join(folder.path, "file")))).toBe(sha256(bytes));
         expect(readdirSync(folder.path)).toEqual(["file"]);
       }),
-      runs(3),
+      runs(5),
     );
     expect(cut.cuts()).toBeGreaterThan(0);
   });

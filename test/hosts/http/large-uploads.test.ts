@@ -1,6 +1,6 @@
 /**
  * A file of 101 MiB: every client sees the 422, however it sends, in bounded memory of the server.
- * `PORTSIDE_TEST_ALL=1` tries each way of sending four times, and `PORTSIDE_RUNS=5` five times as often.
+ * `PORTSIDE_RUNS=5` tries each way of sending twenty times.
  */
 import { randomBytes } from "node:crypto";
 import { readdirSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { runs } from "../../support/runs.ts";
 import { type ServerProcess, startServer } from "../../support/server-process.ts";
 import { type Seen, type UploadClient, withCurl, withFetch, withPython } from "../../support/upload-clients.ts";
 
-const times = runs(process.env["PORTSIDE_TEST_ALL"] === "1" ? 4 : 1).numRuns;
+const times = runs(4).numRuns;
 
 let server: ServerProcess;
 let folder: Folder;
