@@ -1,13 +1,24 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-// Tests with real processes measure order and outcome, never speed; they get time, and the machine's cores.
+// Tests with real processes.
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // Rules are pure: their files share one loading of what they import, which is half of their work.
 const pure = ["test/core/**/*.test.ts"];
-// A cloud's suites run services behind its fakes, and are a run of their own: `npm run test:cloud`.
+// Floods, bombs, cuts, kills and damage: a run of their own, `npm run test:slow`.
+const slow = [
+  "test/adapters/local/sql/derived.test.ts",
+  "test/adapters/local/sql/hostile.test.ts",
+  "test/adapters/local/storage/large.test.ts",
+  "test/adapters/shared/archive-bombs.test.ts",
+  "test/architecture/unused-results.test.ts",
+  "test/e2e/kill.test.ts",
+  "test/hosts/cli/volume-cuts.test.ts",
+  "test/hosts/cli/volume-large.test.ts",
+  "test/hosts/http/large-uploads.test.ts",
+];
+// A cloud's suites run services behind its fakes, and are a run of their own as well: `npm run test:cloud`.
 const cloud = ["test/adapters/gcp/**/*.test.ts", "test/fakes/**/*.test.ts"];
-const patient = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
   test: {
@@ -15,19 +26,23 @@ export default defineConfig({
     pool: "forks",
     // Half of the time a test waits for a process, or for a clock.
     maxWorkers: Math.max(2, availableParallelism()) + 1,
+    // Tests measure order and outcome, never speed: this only ends what hangs, on the busiest machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     projects: [
       {
         extends: true,
         test: {
           name: "rules",
           include: ["test/**/*.test.ts"],
-          exclude: [...real, ...pure, ...cloud, "**/node_modules/**"],
-          testTimeout: 20_000,
+          exclude: [...real, ...pure, ...slow, ...cloud, "**/node_modules/**"],
+          isolate: false,
         },
       },
-      { extends: true, test: { name: "core", include: pure, isolate: false, testTimeout: 20_000 } },
-      { extends: true, test: { name: "engine", include: real, ...patient } },
-      { extends: true, test: { name: "cloud", include: cloud, ...patient, testTimeout: 120_000 } },
+      { extends: true, test: { name: "core", include: pure, isolate: false } },
+      { extends: true, test: { name: "engine", include: real, exclude: slow } },
+      { extends: true, test: { name: "slow", include: slow } },
+      { extends: true, test: { name: "cloud", include: cloud } },
     ],
   },
 });

@@ -6,7 +6,7 @@ import { runs, within } from "../support/runs.ts";
 import { liveOut, tickingSystem } from "../support/storage-system.ts";
 import { storageLife } from "./storage-life.ts";
 
-test("any life of volumes in memory is the model's", { timeout: within(60_000) }, async () => {
+test("any life of volumes in memory is the model's", { timeout: within() }, async () => {
   await fc.assert(
     fc.asyncProperty(storageLife(), async (life) => {
       const platform = startMemory();

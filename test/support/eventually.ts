@@ -4,7 +4,7 @@ import { vi } from "vitest";
 
 /** Asks again until the assertions hold; long enough for any machine. */
 export const eventually = <T>(look: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(look, { timeout: 40_000, interval: 25 });
+  vi.waitFor(look, { timeout: 60_000, interval: 25 });
 
 /** True while a process runs; one that only waits to be collected does not. */
 export const isAlive = (pid: number): boolean => {

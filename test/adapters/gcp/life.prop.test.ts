@@ -27,7 +27,7 @@ const startSystem = async () => {
   };
 };
 
-test("any life of volumes and deployments is the model's", { timeout: within(120_000) }, async () => {
+test("any life of volumes and deployments is the model's", { timeout: within() }, async () => {
   await fc.assert(
     fc.asyncProperty(storageLife(15), async (life) => liveOut(life, await startSystem())),
     runs(2),

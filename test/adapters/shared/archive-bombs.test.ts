@@ -1,4 +1,4 @@
-/** Archives of some megabytes that claim, or are, ten gigabytes: refused soon, in little memory. */
+/** Archives of some megabytes that claim, or are, ten gigabytes: refused for little work, in little memory. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -30,10 +30,11 @@ test.each(Object.keys(bombs))(
   "%s",
   async (name) => {
     const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", child, name]);
-    const { problem, millis, grown } = JSON.parse(stdout);
+    const { problem, cpuSeconds, grown } = JSON.parse(stdout);
     expect(problem).toMatch(words[name] as RegExp);
-    expect(millis).toBeLessThan(10_000);
+    // Of the processor, which other work on the machine does not lengthen; ten gigabytes would take more.
+    expect(cpuSeconds).toBeLessThan(20);
     expect(grown).toBeLessThan(unpacksMuch.includes(name) ? 120 * MiB : 50 * MiB);
   },
-  60_000,
+  120_000,
 );

@@ -62,7 +62,7 @@ test("a million lines are exact to the last digit", () => {
   expect(sums.total.turns).toBe(1_000_000);
   expect(decimalText(sums.total.cost, PICO)).toBe(plain(wanted));
   expect(sums.total.input).toBe(499_999_500_000n);
-}, 60_000);
+}, 120_000);
 
 describe("a line", () => {
   const read = (fields: string) => readUsage(`{"level":"usage",${fields}}`);

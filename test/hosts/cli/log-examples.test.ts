@@ -7,7 +7,7 @@ import { principalOf, startLocal, type TestPlatform } from "../../support/local-
 import { needs } from "../../support/machine.ts";
 
 /** For what was printed to be read, on a busy machine. */
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 

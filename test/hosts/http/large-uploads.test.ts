@@ -40,7 +40,7 @@ beforeAll(async () => {
   key = await server.key();
   await withFetch({ url: server.url, key, archive, chunked: false }, 1);
   warm = (await server.memory()).peak;
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
@@ -79,7 +79,7 @@ describe.each(clients)("%s", (_name, client, wanted) => {
       expect(typesOf(one).sort()).toEqual(["archive_invalid", "too_large"]);
     }
     expect(await server.spooled()).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });
 
 test("after all of them the server holds little more than after the first, and goes on", async () => {
@@ -99,4 +99,4 @@ test("a hundred megabytes of texts are refused, and not held", async () => {
   expect(response.status).toBe(422);
   expect(typesOf({ status: 422, body: await response.text() })).toContain("too_large");
   expect((await server.memory()).now - before).toBeLessThan(100 * MiB);
-}, 60_000);
+}, 120_000);

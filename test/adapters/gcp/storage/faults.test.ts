@@ -118,7 +118,7 @@ const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resour
 for (const { what, prepare, command, check } of scenes)
   describe(`a fault in a volume's ${what}`, () => {
     for (const kind of kinds)
-      test(`${kind} at any call`, { timeout: 60_000 }, async () => {
+      test(`${kind} at any call`, { timeout: 120_000 }, async () => {
         let failures = 0;
         const calls = await callsOf(prepare, command);
         const tried = sampled(upTo(calls), 3);
@@ -143,7 +143,7 @@ for (const { what, prepare, command, check } of scenes)
         else expect(failures).toBe(0);
       });
 
-    test("a stop at any call", { timeout: 60_000 }, async () => {
+    test("a stop at any call", { timeout: 120_000 }, async () => {
       const calls = await callsOf(prepare, command);
       for (const nth of sampled(upTo(calls), 3)) {
         await using stage = await setStage();

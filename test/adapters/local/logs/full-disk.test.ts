@@ -37,7 +37,7 @@ const fill = (): void => {
 const free = (): void => rmSync(ballast());
 
 /** An account whose log could not be opened is tried again after a second. */
-const patient = { timeout: 20_000 };
+const patient = { timeout: 60_000 };
 
 const line = (owner: string, text: string): NewLogEntry => ({
   ...{ owner: owner as AccountId, service: app, text, severity: "INFO", logName: "stdout" },

@@ -43,18 +43,12 @@ test("a refusal names what is refused and where", async () => {
   expect(error.message).toContain("SLEEP_MS at line 3, column 7");
 });
 
-/** The longest time in which the loop did not turn, and how much more memory is held. */
-const watchLoop = () => {
-  const begun = process.memoryUsage.rss();
-  let [longest, last] = [0, performance.now()];
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 5);
+/** How long the control plane's own process was at work, and how much more memory it holds. */
+const watch = () => {
+  const [memory, cpu] = [process.memoryUsage.rss(), process.cpuUsage()];
   return () => {
-    clearInterval(timer);
-    return { longest, grown: process.memoryUsage.rss() - begun };
+    const { user, system } = process.cpuUsage(cpu);
+    return { cpuSeconds: (user + system) / 1e6, grown: process.memoryUsage.rss() - memory };
   };
 };
 
@@ -77,25 +71,24 @@ const heavy: Readonly<Record<string, string>> = {
 
 test.each(Object.entries(heavy))("%s: an error, and the next query works", async (_name, statement) => {
   await works();
-  const ended = watchLoop();
+  const ended = watch();
   const answer = await ask(statement);
-  const { longest, grown: more } = ended();
+  const { cpuSeconds, grown: more } = ended();
   if (answer.isErr()) expect(answer.error.kind).toBe("invalid_input");
   // Its own process grows by a gigabyte; this one must not.
   expect(more).toBeLessThan(200 * 1024 * 1024);
-  expect(longest).toBeLessThan(2000);
+  // Whatever is computed is computed elsewhere: the loop that serves everybody has nothing to do with it.
+  expect(cpuSeconds).toBeLessThan(2);
   await works();
 });
 
 test("a cross join of a million squared ends at its deadline", async () => {
   await works();
-  const ended = watchLoop();
+  const ended = watch();
   const { sql } = platform.local.provider;
   const cross = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
-  const begun = performance.now();
   const run = await sql.run({ owner }, cross, { deadline: 2000, rows: 10, bytes: 1000 });
   expect(run._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
-  expect(performance.now() - begun).toBeLessThan(15_000);
   expect(ended().grown).toBeLessThan(200 * 1024 * 1024);
   await works();
 });
