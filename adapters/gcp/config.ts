@@ -8,7 +8,7 @@ const text = z.string().min(1);
 
 export const gcpConfigSchema = z.strictObject({
   project: text.describe("The project's id on Google Cloud."),
-  region: text.describe("Where services run, e.g. europe-west1: https://cloud.google.com/run/docs/locations"),
+  region: text.describe("Where services run, e.g. europe-west1 (https://cloud.google.com/run/docs/locations)."),
   dataDir: text.describe(
     "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
   ),

@@ -1,6 +1,6 @@
 /** What the chosen provider needs, and whether it is there. */
 import type { Finding } from "../../core/domain/finding.ts";
-import { gcpConfigFrom } from "./gcp.ts";
+import { gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 /** Findings as they are made. */

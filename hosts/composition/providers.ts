@@ -3,8 +3,8 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import { gcpConfigFrom } from "./gcp.ts";
 import { issuersOf } from "./issuers.ts";
+import { gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export interface Ambient {

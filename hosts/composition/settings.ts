@@ -6,11 +6,13 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { awsConfigSchema } from "../../adapters/aws/config.ts";
 import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
 import { localConfigSchema } from "../../adapters/local/config.ts";
 import { closest } from "../../core/domain/closest.ts";
 import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
 import { logLevels } from "./logger.ts";
+import { prefixed } from "./provider-settings.ts";
 
 const {
   dataDir: _dataDir,
@@ -19,7 +21,8 @@ const {
   ...engine
 } = localConfigSchema.shape;
 
-const { shape: gcp } = gcpConfigSchema;
+const { dataDir: _ofGcp, ...gcp } = gcpConfigSchema.shape;
+const { dataDir: _ofAws, shared: _parts, ...aws } = awsConfigSchema.shape;
 
 const count = (preset: number, description: string) => z.int().min(1).default(preset).describe(description);
 
@@ -30,20 +33,10 @@ export const serveShape = {
     .optional()
     .describe("The folder that holds everything (default: ~/.local/share/portside)."),
   port: z.int().min(0).max(65_535).default(8787).describe("The API's port; 0 for any, remembered."),
-  provider: z.string().default("local").describe("Where services run: local, gcp, memory, or a module's path."),
+  provider: z.string().default("local").describe("Where services run: local, gcp, aws, memory, or a module's path."),
   ...engine,
-  gcpProject: gcp.project.optional().describe(`${gcp.project.description} Needed by the provider gcp.`),
-  gcpRegion: gcp.region.optional().describe(`${gcp.region.description}; needed by the provider gcp.`),
-  gcpRepository: gcp.repository,
-  gcpStagingBucket: gcp.stagingBucket,
-  gcpBuildIdentity: gcp.buildIdentity,
-  gcpSettleSeconds: gcp.settleSeconds,
-  gcpLogReadsPerMinute: gcp.logReadsPerMinute,
-  gcpLogDataset: gcp.logDataset,
-  gcpBillingTable: gcp.billingTable,
-  gcpSqlLocation: gcp.sqlLocation,
-  gcpSqlBytesBilled: gcp.sqlBytesBilled,
-  gcpSoftDelete: gcp.softDelete,
+  ...prefixed("gcp", gcp),
+  ...prefixed("aws", aws),
   deployments: count(accountLimits.deployments, "Deployments an account."),
   instances: count(accountLimits.instances, "Instances an account, all its deployments together."),
   volumes: count(accountLimits.volumes, "Volumes an account."),

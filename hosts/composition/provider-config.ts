@@ -1,0 +1,31 @@
+/** The settings of a cloud's provider, as its configuration. Throws `SettingsError` where one is lacking that has no default. */
+import type { z } from "zod";
+import { type AwsConfigInput, awsConfigSchema } from "../../adapters/aws/config.ts";
+import { type GcpConfigInput, gcpConfigSchema } from "../../adapters/gcp/config.ts";
+import { unprefixed } from "./provider-settings.ts";
+import { flagOf, type ServeSettings, SettingsError, variableOf } from "./settings.ts";
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+const fieldsOf = (provider: string, shape: Shape, settings: ServeSettings): Record<string, unknown> => {
+  const { fields, lacking } = unprefixed(provider, shape, settings);
+  const named = lacking.map((key) => `--${flagOf(key)} (or ${variableOf(key)})`);
+  if (named.length > 0) throw new SettingsError(`The provider ${provider} needs ${named.join(" and ")}.`);
+  return fields;
+};
+
+export const gcpConfigFrom = (settings: ServeSettings): GcpConfigInput => {
+  const { dataDir: _shared, ...own } = gcpConfigSchema.shape;
+  return { ...fieldsOf("gcp", own, settings), dataDir: settings.dataDir } as GcpConfigInput;
+};
+
+/** Shared parts that are named by hand stand in the file's section `aws`. */
+export const awsConfigFrom = (settings: ServeSettings): AwsConfigInput => {
+  const { dataDir: _shared, shared, ...own } = awsConfigSchema.shape;
+  const given = shared.safeParse(settings.sections["aws"] ?? {});
+  if (!given.success)
+    throw new SettingsError(
+      given.error.issues.map(({ path, message }) => `'aws.${path.join(".")}' of the file: ${message}`).join("\n"),
+    );
+  return { ...fieldsOf("aws", own, settings), shared: given.data, dataDir: settings.dataDir } as AwsConfigInput;
+};
