@@ -18,7 +18,7 @@ const slow = [
   "test/hosts/http/large-uploads.test.ts",
 ];
 // A cloud's suites run services behind its fakes, and are a run of their own as well: `npm run test:cloud`.
-const cloud = ["test/adapters/gcp/**/*.test.ts", "test/fakes/**/*.test.ts"];
+const cloud = ["test/adapters/gcp/**/*.test.ts", "test/adapters/aws/**/*.test.ts", "test/fakes/**/*.test.ts"];
 
 export default defineConfig({
   test: {

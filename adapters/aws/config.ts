@@ -60,5 +60,12 @@ export type AwsConfigInput = z.input<typeof awsConfigSchema> & {
   readonly clients?: Partial<AwsClients>;
 };
 
-/** With every default, and every shared part, in its place. */
-export type AwsConfig = Omit<z.output<typeof awsConfigSchema>, "shared"> & { readonly shared: SharedParts };
+/** With every default in its place; of the shared parts, those that were named by hand. */
+export type AwsSettings = z.output<typeof awsConfigSchema>;
+
+/** With every shared part as well. */
+export type AwsConfig = Omit<AwsSettings, "shared"> & { readonly shared: SharedParts };
+
+/** Throws zod's error where a value is wrong. */
+export const awsSettingsOf = ({ clients: _clients, ...input }: AwsConfigInput): AwsSettings =>
+  awsConfigSchema.parse(input);

@@ -1,0 +1,139 @@
+/** Looks at everything that a platform needs of its account, and says what is missing with the command that mends it. */
+import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { nameOf } from "./amazon.ts";
+import type { ClientSource } from "./clients.ts";
+import type { AwsSettings } from "./config.ts";
+import { type Need, needs, sqlNeeds } from "./requirements.ts";
+import { joinParts, outputsOf, partsNotNamed } from "./shared-parts.ts";
+
+type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup">;
+
+const problemOf = (error: unknown): string => {
+  const { message } = error as { message?: string };
+  return `${message ?? String(error)} (${nameOf(error) ?? "no error"})`;
+};
+
+interface Caller {
+  /** As policies and the simulation name it: a role rather than one session of it. */
+  readonly arn: string;
+  readonly attach: (policy: string) => string;
+}
+
+const SESSION = /^arn:([^:]+):sts::(\d+):assumed-role\/([^/]+)\//;
+
+/** https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-arns */
+const callerOf = (arn: string): Caller => {
+  const [, partition, account, role] = SESSION.exec(arn) ?? [];
+  const name = role ?? arn.split("/").at(-1) ?? arn;
+  const kind = role === undefined && arn.includes(":user/") ? "user" : "role";
+  return {
+    arn: role === undefined ? arn : `arn:${partition}:iam::${account}:role/${role}`,
+    attach: (policy) => `aws iam attach-${kind}-policy --${kind}-name ${name} --policy-arn ${policy}`,
+  };
+};
+
+/** https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: it needs no permission. */
+async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Caller | undefined> {
+  try {
+    const { GetCallerIdentityCommand } = await import("@aws-sdk/client-sts");
+    const { Arn = "" } = await (await clients("sts")).send(new GetCallerIdentityCommand({}));
+    yield fine("credentials", `they are those of ${Arn}`);
+    return callerOf(Arn);
+  } catch (error) {
+    yield lacking("credentials", problemOf(error), "aws configure sso");
+    return undefined;
+  }
+}
+
+const deployStack = ({ stack, region }: Asked): string =>
+  `aws cloudformation deploy --stack-name ${stack} --region ${region} --template-file aws-template.yaml --capabilities CAPABILITY_NAMED_IAM`;
+
+/** What the stack says, where it is asked; its absence is told by the parts that it would have named. */
+async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
+  const what = `stack ${asked.stack}, which names the shared parts`;
+  if (partsNotNamed(asked).length === 0) return {};
+  try {
+    const outputs = await outputsOf(asked.stack, clients);
+    yield fine(what, `it has ${Object.keys(outputs).length} outputs`);
+    return outputs;
+  } catch (error) {
+    yield lacking(what, problemOf(error), deployStack(asked));
+    return {};
+  }
+}
+
+/** https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html */
+const deniedOf = async (actions: readonly string[], caller: Caller, clients: ClientSource): Promise<string[]> => {
+  const { SimulatePrincipalPolicyCommand } = await import("@aws-sdk/client-iam");
+  const iam = await clients("iam");
+  const denied: string[] = [];
+  for (let marker: string | undefined; ; ) {
+    const answer = await iam.send(
+      new SimulatePrincipalPolicyCommand({
+        PolicySourceArn: caller.arn,
+        ActionNames: [...actions],
+        ...(marker === undefined ? {} : { Marker: marker }),
+      }),
+    );
+    for (const { EvalActionName = "", EvalDecision } of answer.EvaluationResults ?? [])
+      if (EvalDecision !== "allowed") denied.push(EvalActionName);
+    marker = answer.IsTruncated === true ? answer.Marker : undefined;
+    if (marker === undefined) return denied;
+  }
+};
+
+/**
+ * A warning and no more: the simulation asks for any resource at all, and a policy that names its resources may be just
+ * right.
+ */
+async function* permissions(
+  wanted: Readonly<Record<string, Need>>,
+  caller: Caller,
+  policy: string,
+  clients: ClientSource,
+): AsyncGenerator<Finding> {
+  try {
+    for (const [service, { why, actions }] of Object.entries(wanted)) {
+      const denied = await deniedOf(actions, caller, clients);
+      yield denied.length === 0
+        ? fine(service, "its actions are allowed")
+        : worrying(service, `${why}; on any resource, ${denied.join(", ")} is not allowed`, caller.attach(policy));
+    }
+  } catch (error) {
+    yield worrying("permissions", `they cannot be looked up: ${problemOf(error)}`);
+  }
+}
+
+/** Fewer left than this are soon used up. */
+const FEW_LEFT = 10;
+
+/** Every account of the platform takes a role. https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html */
+async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
+  const what = "quota of IAM roles";
+  try {
+    const { GetAccountSummaryCommand } = await import("@aws-sdk/client-iam");
+    const { SummaryMap = {} } = await (await clients("iam")).send(new GetAccountSummaryCommand({}));
+    const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
+    if (used === undefined || limit === undefined) return yield worrying(what, "IAM does not tell it");
+    const words = `${limit - used} of ${limit} are left; every account takes one`;
+    yield limit - used < FEW_LEFT
+      ? worrying(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
+      : fine(what, words);
+  } catch (error) {
+    yield worrying(what, `it cannot be looked up: ${problemOf(error)}`);
+  }
+}
+
+/** Findings as they are made. Without credentials there is nothing further to find. */
+export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGenerator<Finding> {
+  const caller = yield* credentials(clients);
+  if (caller === undefined) return;
+  const outputs = yield* stack(asked, clients);
+  const joined = joinParts(asked, outputs);
+  if ("lacking" in joined)
+    for (const name of joined.lacking)
+      yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
+  const wanted = asked.athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
+  yield* permissions(wanted, caller, outputs["platformPolicyArn"] ?? "POLICY_ARN", clients);
+  yield* quotas(clients);
+}

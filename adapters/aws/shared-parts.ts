@@ -1,0 +1,41 @@
+/**
+ * The parts that all deployments share: those that are named by hand, and for the rest the outputs of the stack that
+ * made them. https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
+ */
+import type { ClientSource } from "./clients.ts";
+import { type AwsSettings, type SharedParts, sharedPartsSchema } from "./config.ts";
+
+/** The outputs of a stack by their keys; lists are one text with commas. */
+export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
+  const { DescribeStacksCommand } = await import("@aws-sdk/client-cloudformation");
+  const { Stacks = [] } = await (await clients("stacks")).send(new DescribeStacksCommand({ StackName: stack }));
+  const outputs = Stacks[0]?.Outputs ?? [];
+  return Object.fromEntries(
+    outputs.flatMap(({ OutputKey, OutputValue }) =>
+      OutputKey === undefined || OutputValue === undefined ? [] : [[OutputKey, OutputValue]],
+    ),
+  );
+};
+
+const partNames = Object.keys(sharedPartsSchema.shape) as readonly (keyof SharedParts)[];
+
+/** The names of the parts that nobody gave. */
+export const partsNotNamed = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedParts)[] =>
+  partNames.filter((name) => shared[name] === undefined);
+
+/** The parts and the stack's outputs together, or the names of those that are in neither. */
+export const joinParts = (
+  { shared }: Pick<AwsSettings, "shared">,
+  outputs: Readonly<Record<string, string>>,
+): { readonly parts: SharedParts } | { readonly lacking: readonly string[] } => {
+  const found = Object.fromEntries(
+    partNames.flatMap((name) => {
+      const output = outputs[name];
+      const value = shared[name] ?? (name === "subnets" ? output?.split(",") : output);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const parsed = sharedPartsSchema.safeParse(found);
+  if (parsed.success) return { parts: parsed.data };
+  return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
+};

@@ -1,0 +1,133 @@
+/** The doctor of an account names exactly what is missing, with the command that mends it. */
+import { expect, test } from "vitest";
+import { clientSource } from "../../../adapters/aws/clients.ts";
+import { awsSettingsOf, sharedPartsSchema } from "../../../adapters/aws/config.ts";
+import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
+import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
+import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
+
+const basis = { region: "eu-west-1", dataDir: "/nowhere" };
+const parts = Object.keys(sharedPartsSchema.shape);
+const POLICY = "arn:aws:iam::123456789012:policy/portside";
+
+const whole = (): FakeAccount => {
+  const account = fakeAccount();
+  account.outputs = Object.fromEntries(parts.map((name) => [name, name === "scheme" ? "https" : `the-${name}`]));
+  account.outputs["platformPolicyArn"] = POLICY;
+  for (const { actions } of Object.values({ ...needs, ...sqlNeeds }))
+    for (const one of actions) account.allowed.add(one);
+  return account;
+};
+
+const look = ({ clients }: FakeAccount, more: object = {}): Promise<Finding[]> =>
+  Array.fromAsync(diagnoseAws(awsSettingsOf({ ...basis, ...more }), clientSource("eu-west-1", clients)));
+const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
+
+test("an account that has everything lacks nothing", async () => {
+  const findings = await look(whole());
+  expect(missing(findings)).toEqual([]);
+  expect(refusalToStart(findings)).toBeUndefined();
+  expect(findings).toHaveLength(2 + Object.keys(needs).length + 1);
+});
+
+test.each(parts)(
+  "a stack without %s is told, with the command that makes it; by hand it is all right",
+  async (name) => {
+    const account = whole();
+    delete account.outputs?.[name];
+    const [finding, ...more] = missing(await look(account));
+    expect(more).toEqual([]);
+    expect(finding).toMatchObject({
+      what: `shared part ${name}`,
+      verdict: "missing",
+      fix: expect.stringContaining("aws cloudformation deploy --stack-name portside --region eu-west-1"),
+    });
+    const value = { subnets: ["a"], scheme: "http" }[name] ?? "given";
+    expect(missing(await look(account, { shared: { [name]: value } }))).toEqual([]);
+  },
+);
+
+test("without the stack every part is missing, and a platform does not start", async () => {
+  const account = whole();
+  account.outputs = undefined;
+  const findings = missing(await look(account));
+  expect(findings.map(({ what }) => what)).toEqual([
+    "stack portside, which names the shared parts",
+    ...parts.map((name) => `shared part ${name}`),
+  ]);
+  expect(refusalToStart(findings)).toContain("aws cloudformation deploy");
+});
+
+test("where every part is named by hand no stack is asked for", async () => {
+  const account = whole();
+  account.outputs = undefined;
+  const shared = Object.fromEntries(
+    parts.map((name) => [name, name === "subnets" ? ["a", "b"] : name === "scheme" ? "http" : name]),
+  );
+  expect(missing(await look(account, { shared }))).toEqual([]);
+});
+
+test.each(Object.entries(needs))(
+  "without the last action of %s it is a warning that names it",
+  async (service, need) => {
+    const account = whole();
+    const last = need.actions.at(-1) as string;
+    account.allowed.delete(last);
+    expect(missing(await look(account))).toEqual([
+      {
+        what: service,
+        verdict: "warning",
+        words: `${need.why}; on any resource, ${last} is not allowed`,
+        fix: `aws iam attach-role-policy --role-name portside --policy-arn ${POLICY}`,
+      },
+    ]);
+  },
+);
+
+test("a session's role is asked about, and a user as the user", async () => {
+  const account = whole();
+  await look(account);
+  expect(new Set(account.simulations.map(({ PolicySourceArn }) => PolicySourceArn))).toEqual(
+    new Set(["arn:aws:iam::123456789012:role/portside"]),
+  );
+  account.arn = "arn:aws:iam::123456789012:user/ann";
+  account.allowed.clear();
+  const [first] = missing(await look(account));
+  expect(account.simulations.at(-1)?.PolicySourceArn).toBe(account.arn);
+  expect(first?.fix).toBe(`aws iam attach-user-policy --user-name ann --policy-arn ${POLICY}`);
+});
+
+test("SQL needs more, where it is set up", async () => {
+  const account = whole();
+  for (const { actions } of Object.values(sqlNeeds)) for (const one of actions) account.allowed.delete(one);
+  expect(missing(await look(account))).toEqual([]);
+  const found = missing(await look(account, { athenaWorkgroup: "portside" }));
+  expect(found.map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
+});
+
+test("without credentials nothing further is asked", async () => {
+  const account = whole();
+  account.arn = undefined;
+  expect(await look(account)).toEqual([expect.objectContaining({ what: "credentials", verdict: "missing" })]);
+  expect(account.simulations).toEqual([]);
+});
+
+test("what may not be looked at is a warning, and keeps nothing from starting", async () => {
+  const account = whole();
+  account.mayLook = false;
+  const findings = missing(await look(account));
+  expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
+    ["permissions", "warning"],
+    ["quota of IAM roles", "warning"],
+  ]);
+  expect(refusalToStart(findings)).toBeUndefined();
+});
+
+test("a quota that is nearly used up is a warning", async () => {
+  const account = whole();
+  account.roles = 995;
+  expect(missing(await look(account))).toEqual([
+    expect.objectContaining({ verdict: "warning", words: "5 of 1000 are left; every account takes one" }),
+  ]);
+});
