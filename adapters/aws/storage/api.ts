@@ -95,7 +95,9 @@ export class S3Api {
     options: CallOptions,
   ): Answer<"changed" | undefined> {
     const put = await this.#send("PutObject", options, (client, { PutObjectCommand }, send) => {
-      const input = { Bucket: bucket, Key: key, Body: text, ContentType: "application/json", ...condition };
+      // The length as well, which the client does not say of an empty body.
+      const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
+      const input = { Bucket: bucket, Key: key, ...body, ...condition };
       return client.send(new PutObjectCommand(input), send);
     });
     const known = this.#ofPlatform(bucket, put, "changed");

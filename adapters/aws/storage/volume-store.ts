@@ -9,7 +9,7 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { FileSystems } from "../files/file-systems.ts";
+import { FileSystems, type Mountable } from "../files/file-systems.ts";
 import { decodedKey, S3Api } from "./api.ts";
 import { discardVolume } from "./discarding.ts";
 import { grant } from "./grants.ts";
@@ -79,9 +79,20 @@ export class AwsVolumes implements VolumeStore {
     await Promise.all(this.#finishing.values());
   }
 
-  /** The file system of a volume's bucket, made where there is none: what a service mounts. */
-  mountable(...args: Parameters<FileSystems["mountable"]>): ReturnType<FileSystems["mountable"]> {
-    return this.#parts.files.mountable(...args);
+  /**
+   * The file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there is a
+   * folder of that path in it, too.
+   */
+  async mountable(
+    bucket: string,
+    { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
+  ): Promise<Result<Mountable, Unavailable>> {
+    const { api, files } = this.#parts;
+    const found = await files.mountable(bucket, options);
+    if (found.isErr() || subPath === undefined) return found;
+    // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)
+    const made = await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" }, options);
+    return made.andThen(() => found);
   }
 
   find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
