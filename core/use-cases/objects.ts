@@ -68,7 +68,11 @@ const inParts = async (
   { path, size, until }: { readonly path: ObjectPath; readonly size: number; readonly until: Instant },
   options: CallOptions,
 ): Promise<Result<UploadGrant, ControlPlaneError>> => {
-  const tooLarge = issue(["size"], `must be at most ${uploads.most}, the most that an object may have`, "less_than_equal");
+  const tooLarge = issue(
+    ["size"],
+    `must be at most ${uploads.most}, the most that an object may have`,
+    "less_than_equal",
+  );
   if (size > uploads.most) return err(invalidInput([tooLarge]));
   const granted = await uploads.grant(volume, path, size, until, options);
   return granted.map(({ parts, completeUrl, expiresAt }) => ({

@@ -87,39 +87,70 @@ const upTo = (count: number): readonly number[] => Array.from({ length: count },
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 
-/** @param cloud what the messages of failures name */
-export const volumeFaultTests = (cloud: RegExp, setStage: () => Promise<VolumeStage>): void => {
-  /** How many calls the command takes where nothing fails. */
-  const callsOf = async (prepare: (stage: VolumeStage) => Promise<void>, command: Command): Promise<number> => {
-    await using stage = await setStage();
-    await prepare(stage);
-    stage.faults.clear();
-    (await run(stage, command))._unsafeUnwrap();
-    return stage.faults.log.length;
-  };
+type Scene = (typeof scenes)[number];
+type SetStage = () => Promise<VolumeStage>;
 
-  for (const { what, prepare, command, check } of scenes)
-    describe(`a fault in a volume's ${what}`, () => {
+/** How many calls the command takes where nothing fails. */
+const callsOf = async ({ prepare, command }: Scene, setStage: SetStage): Promise<number> => {
+  await using stage = await setStage();
+  await prepare(stage);
+  stage.faults.clear();
+  (await run(stage, command))._unsafeUnwrap();
+  return stage.faults.log.length;
+};
+
+/** Whether the command failed at first. */
+const faultAt = async (
+  { prepare, command, check }: Scene,
+  setStage: SetStage,
+  fault: { readonly nth: number; readonly kind: FaultKind },
+  cloud: RegExp,
+): Promise<boolean> => {
+  await using stage = await setStage();
+  await prepare(stage);
+  stage.faults.clear();
+  stage.faults.inject(fault);
+  const first = await run(stage, command);
+  const where = `${fault.kind} at call ${fault.nth}, ${stage.faults.log[fault.nth - 1]}`;
+  if (first.isErr()) {
+    expect(first.error, where).toMatchObject({ kind: "unavailable", message: expect.stringMatching(cloud) });
+    const second = await run(stage, command);
+    expect(second.isOk() ? "ok" : second.error, where).toBe("ok");
+  }
+  await check(stage);
+  return first.isErr();
+};
+
+const stopAt = async ({ prepare, command, check }: Scene, setStage: SetStage, nth: number): Promise<void> => {
+  await using stage = await setStage();
+  await prepare(stage);
+  const { faults } = stage;
+  faults.clear();
+  for (let later = nth; later < nth + 300; later++) faults.inject({ nth: later, kind: "unavailable" });
+  expect((await run(stage, command)).isErr()).toBe(true);
+  const where = `a stop at call ${nth}, ${faults.log[nth - 1]}`;
+  faults.clear();
+  // Long enough for what is given up by then.
+  await stage.clock.advance(180_000);
+  await shown(stage);
+  await whileTicking(stage.clock, stage.idle());
+  const again = await run(stage, command);
+  // What was deleted and is on its way into the trash is not there any more.
+  const isGone = command === remove && again.isErr() && again.error.kind === "not_found";
+  if (!isGone) expect(again.isOk() ? "ok" : again.error, where).toBe("ok");
+  await check(stage);
+};
+
+/** @param cloud what the messages of failures name */
+export const volumeFaultTests = (cloud: RegExp, setStage: SetStage): void => {
+  for (const scene of scenes)
+    describe(`a fault in a volume's ${scene.what}`, () => {
       for (const kind of kinds)
         test(`${kind} at any call`, { timeout: 60_000 }, async () => {
           let failures = 0;
-          const calls = await callsOf(prepare, command);
+          const calls = await callsOf(scene, setStage);
           const tried = sampled(upTo(calls), 3);
-          for (const nth of tried) {
-            await using stage = await setStage();
-            await prepare(stage);
-            stage.faults.clear();
-            stage.faults.inject({ nth, kind });
-            const first = await run(stage, command);
-            const where = `${kind} at call ${nth}, ${stage.faults.log[nth - 1]}`;
-            if (first.isErr()) {
-              failures += 1;
-              expect(first.error, where).toMatchObject({ kind: "unavailable", message: expect.stringMatching(cloud) });
-              const second = await run(stage, command);
-              expect(second.isOk() ? "ok" : second.error, where).toBe("ok");
-            }
-            await check(stage);
-          }
+          for (const nth of tried) if (await faultAt(scene, setStage, { nth, kind }, cloud)) failures += 1;
           expect(calls).toBeGreaterThan(5);
           // The platform's own rights are for somebody to look at; everything else passes by itself.
           if (kind === "permission_denied") expect(failures).toBeGreaterThan(tried.length / 2);
@@ -127,26 +158,7 @@ export const volumeFaultTests = (cloud: RegExp, setStage: () => Promise<VolumeSt
         });
 
       test("a stop at any call", { timeout: 60_000 }, async () => {
-        const calls = await callsOf(prepare, command);
-        for (const nth of sampled(upTo(calls), 3)) {
-          await using stage = await setStage();
-          await prepare(stage);
-          const { faults } = stage;
-          faults.clear();
-          for (let later = nth; later < nth + 300; later++) faults.inject({ nth: later, kind: "unavailable" });
-          expect((await run(stage, command)).isErr()).toBe(true);
-          const where = `a stop at call ${nth}, ${faults.log[nth - 1]}`;
-          faults.clear();
-          // Long enough for what is given up by then.
-          await stage.clock.advance(180_000);
-          await shown(stage);
-          await whileTicking(stage.clock, stage.idle());
-          const again = await run(stage, command);
-          // What was deleted and is on its way into the trash is not there any more.
-          if (!(command === remove && again.isErr() && again.error.kind === "not_found"))
-            expect(again.isOk() ? "ok" : again.error, where).toBe("ok");
-          await check(stage);
-        }
+        for (const nth of sampled(upTo(await callsOf(scene, setStage)), 3)) await stopAt(scene, setStage, nth);
       });
     });
 };

@@ -1,4 +1,6 @@
 /** Runtime identities, against IAM's fake: one role an account, within the boundary, with rights on its own buckets. */
+
+import { IAMClient } from "@aws-sdk/client-iam";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { clientSource } from "../../../adapters/aws/clients.ts";
 import { createIdentities, type Identities } from "../../../adapters/aws/identities.ts";
@@ -13,7 +15,6 @@ import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { motoServer, needs } from "../../support/machine.ts";
 import { accountOf } from "../../support/run-platform.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { IAMClient } from "@aws-sdk/client-iam";
 
 let iam: FakeIam;
 let identities: Identities;
@@ -47,9 +48,9 @@ test("an account's identity is made once, and says nothing of whose it is", asyn
   expect([iam.faults.count("iam.CreateRole"), iam.faults.count("iam.PutRolePolicy")]).toEqual([1, 1]);
   expect(arn).toBe(`arn:aws:iam::123456789012:role/portside-${ownerDigits(owner)}`);
   expect(only()?.arn).toBe(arn);
-  expect(JSON.stringify([...iam.roles.values()].map((role) => ({ ...role, policies: [...role.policies] })))).not.toContain(
-    "somebody",
-  );
+  expect(
+    JSON.stringify([...iam.roles.values()].map((role) => ({ ...role, policies: [...role.policies] }))),
+  ).not.toContain("somebody");
 });
 
 test("only tasks of this AWS account may run as it, and never beyond the boundary", async () => {
@@ -107,15 +108,18 @@ test("one that shows late is waited for; one that never does, or for which there
   expect((await identities.ensure(accountOf("full")))._unsafeUnwrapErr().message).toContain("quotas");
 });
 
-test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)("%s at any call passes by itself", async (kind) => {
-  for (let nth = 1; nth <= 3; nth++) {
-    iam.roles.clear();
-    iam.faults.clear();
-    iam.faults.inject({ nth, kind });
-    await ensured();
-    expect([iam.roles.size, only()?.policies.size], `${kind} at call ${nth}`).toEqual([1, 1]);
-  }
-});
+test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
+  "%s at any call passes by itself",
+  async (kind) => {
+    for (let nth = 1; nth <= 3; nth++) {
+      iam.roles.clear();
+      iam.faults.clear();
+      iam.faults.inject({ nth, kind });
+      await ensured();
+      expect([iam.roles.size, only()?.policies.size], `${kind} at call ${nth}`).toEqual([1, 1]);
+    }
+  },
+);
 
 test("a refusal at any call is the operator's business, and a repeat completes it", async () => {
   for (let nth = 1; nth <= 3; nth++) {

@@ -94,7 +94,11 @@ const checkTime = ({ date, expires }: Presented, now: number): void => {
   if (expires === undefined) {
     // Clients sign requests by the machine's clock, whatever a test's own says.
     if (Math.abs(Date.now() - begun) > SKEW_MS)
-      throw refused(403, "RequestTimeTooSkewed", "The difference between the request time and the current time is too large.");
+      throw refused(
+        403,
+        "RequestTimeTooSkewed",
+        "The difference between the request time and the current time is too large.",
+      );
     return;
   }
   if (!(Number.isInteger(expires) && expires >= 1 && expires <= LONGEST_S))
@@ -114,7 +118,8 @@ export const checkSignature = (request: AwsRequest, { region, service, now, cred
   const known = credentials().find((one) => one.accessKeyId === accessKeyId);
   if (known === undefined)
     throw refused(403, "InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.");
-  if (known.sessionToken !== token) throw refused(400, "InvalidToken", "The provided token is malformed or otherwise invalid.");
+  if (known.sessionToken !== token)
+    throw refused(400, "InvalidToken", "The provided token is malformed or otherwise invalid.");
   if (known.expiration !== undefined && known.expiration.getTime() <= now())
     throw refused(400, "ExpiredToken", "The provided token has expired.");
   const day = date.slice(0, 8);
@@ -129,6 +134,10 @@ export const checkSignature = (request: AwsRequest, { region, service, now, cred
   const wanted = hmac(key, text);
   const given = Buffer.from(signature, "hex");
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-    throw refused(403, "SignatureDoesNotMatch", "The request signature we calculated does not match the one you provided.");
+    throw refused(
+      403,
+      "SignatureDoesNotMatch",
+      "The request signature we calculated does not match the one you provided.",
+    );
   checkTime(presented, now());
 };

@@ -45,7 +45,9 @@ describe("a volume's bucket", () => {
     const owner = account();
     const first = `ps-${accountDigest(owner).slice(0, 20)}-data-taken000`;
     fake.world.strangers.add(first);
-    const { volume, created } = await expectOk(volumesOver(fake, { ids: { id, secret: () => "" } }).create(owner, data));
+    const { volume, created } = await expectOk(
+      volumesOver(fake, { ids: { id, secret: () => "" } }).create(owner, data),
+    );
     expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
   });
 
@@ -86,7 +88,10 @@ describe("calls", () => {
       at,
       createdAt: now(),
     });
-    writeRecords(owner, Array.from({ length: count }, (_, index) => one(index)));
+    writeRecords(
+      owner,
+      Array.from({ length: count }, (_, index) => one(index)),
+    );
   };
 
   test("a list is one call, however many volumes there are", async () => {

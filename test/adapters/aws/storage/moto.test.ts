@@ -16,7 +16,13 @@ beforeAll(async () => {
   if (!has("moto")) return;
   const moto = await startMoto(motoServer);
   const credentials = { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" };
-  const client = new S3Client({ endpoint: moto.url, region: REGION, forcePathStyle: true, credentials, maxAttempts: 1 });
+  const client = new S3Client({
+    endpoint: moto.url,
+    region: REGION,
+    forcePathStyle: true,
+    credentials,
+    maxAttempts: 1,
+  });
   const place = { CreateBucketConfiguration: { LocationConstraint: REGION as "eu-west-1" } };
   await client.send(new CreateBucketCommand({ Bucket: STATE_BUCKET, ...place }));
   const { provider } = createMemoryProvider();

@@ -109,7 +109,10 @@ describe("what was cut", () => {
     const unmade = { ...(record as NonNullable<typeof record>), state: "making" };
     writeRecords(owner, [unmade]);
     expect(await expectOk(volumesOver(fake).list(owner))).toEqual([]);
-    expect(await expectOk(volumesOver(fake).create(owner, data))).toMatchObject({ created: true, volume: { id: volume.id } });
+    expect(await expectOk(volumesOver(fake).create(owner, data))).toMatchObject({
+      created: true,
+      volume: { id: volume.id },
+    });
     for (const [millis, isThere] of [
       [60_000, true],
       [180_000, false],

@@ -28,7 +28,10 @@ export interface VolumesOptions {
   readonly files?: S3FilesClient;
 }
 
-export const volumesOver = ({ client: s3 }: { readonly client: S3Client }, options: VolumesOptions = {}): AwsVolumes => {
+export const volumesOver = (
+  { client: s3 }: { readonly client: S3Client },
+  options: VolumesOptions = {},
+): AwsVolumes => {
   const { clock = createSystemClock(), ids = randomIds, logger = silentLogger, files } = options;
   const config = { ...awsConfig, ...options.config };
   const clients = clientSource(config.region, { s3, ...(files === undefined ? {} : { files }) });

@@ -5,6 +5,7 @@ import { timestampOf } from "../../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
 import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { whileTicking } from "../../../support/memory-platform.ts";
@@ -97,12 +98,12 @@ describe("a week later", () => {
     const { clock, s3, files, volume } = await setStage();
     const bucket = s3.world.bucket(volume.id);
     for (let day = 0; day < 8; day++) {
-      s3.world.runLifecycle();
+      runLifecycle(s3.world);
       expect(bucket.objects.size, `after ${day} days`).toBe(1100);
       await clock.advance(DAY_MS);
     }
     for (let day = 0; day < 12; day++) {
-      s3.world.runLifecycle();
+      runLifecycle(s3.world);
       await clock.advance(DAY_MS);
     }
     expect(bucket.versions.size).toBe(0);
@@ -113,7 +114,7 @@ describe("a week later", () => {
     const { clock, s3, files, volumes, inTime, owner, volume } = await setStage();
     await inTime(expectOk(volumes.restore(owner, volume.id)));
     for (let day = 0; day < 20; day++) {
-      s3.world.runLifecycle();
+      runLifecycle(s3.world);
       await clock.advance(DAY_MS);
     }
     await inTime(expectOk(volumes.sweep()));

@@ -5,7 +5,14 @@
  */
 import { IAMClient } from "@aws-sdk/client-iam";
 import { Faults } from "../../faults.ts";
-import { AwsError, type AwsReply, type AwsRequest, injected as common, type InjectedErrors, serveAws } from "../server.ts";
+import {
+  AwsError,
+  type AwsReply,
+  type AwsRequest,
+  injected as common,
+  type InjectedErrors,
+  serveAws,
+} from "../server.ts";
 import { awsConfig } from "../test-config.ts";
 import { printXml, type XmlContent } from "../xml.ts";
 
@@ -129,7 +136,9 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
     const act = (): AwsReply => ({
       status: 200,
       headers: { "content-type": "text/xml" },
-      body: printXml({ [`${name}Response`]: { [`${name}Result`]: call(form), ResponseMetadata: { RequestId: "fake" } } }),
+      body: printXml({
+        [`${name}Response`]: { [`${name}Result`]: call(form), ResponseMetadata: { RequestId: "fake" } },
+      }),
     });
     return { method: `iam.${name}`, act };
   };

@@ -49,7 +49,9 @@ const listBuckets: Act = ({ world, request }) => {
   const page = found.slice(0, most);
   const last = page.at(-1)?.name ?? "";
   return xmlReply("ListAllMyBucketsResult", {
-    Buckets: { Bucket: page.map(({ name, created }) => ({ Name: name, CreationDate: new Date(created).toISOString() })) },
+    Buckets: {
+      Bucket: page.map(({ name, created }) => ({ Name: name, CreationDate: new Date(created).toISOString() })),
+    },
     ContinuationToken: found.length > most ? Buffer.from(last).toString("base64") : undefined,
     Prefix: prefix,
   });

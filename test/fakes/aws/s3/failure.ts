@@ -16,7 +16,9 @@ export const xmlFailed = ({ status, code, message }: AwsError): AwsReply => ({
   status,
   headers: { "content-type": "application/xml" },
   // A 304 has no body.
-  ...(status === 304 ? {} : { body: `${HEAD}${printXml({ Error: { Code: code, Message: message, RequestId: "fake" } })}` }),
+  ...(status === 304
+    ? {}
+    : { body: `${HEAD}${printXml({ Error: { Code: code, Message: message, RequestId: "fake" } })}` }),
 });
 
 export const injected: InjectedErrors = {

@@ -10,7 +10,7 @@ import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
-import { AwsError, type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
+import { type AwsError, type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
 import { checkSignature, type FakeCredentials } from "../signature.ts";
 import { bucketCallOf } from "./bucket-calls.ts";
 import { failure, injected, xmlFailed } from "./failure.ts";

@@ -54,23 +54,32 @@ export const parseLifecycle = (xml: string): LifecycleRule[] => {
   return rules;
 };
 
-export const applyLifecycle = (world: S3World, bucket: FakeBucket): void => {
+const expireVersions = (world: S3World, bucket: FakeBucket, days: number): void => {
+  for (const [key, versions] of [...bucket.versions])
+    for (const [index, one] of versions.entries()) {
+      // It became noncurrent when the one before it in the list was put.
+      const since = versions[index - 1]?.at;
+      if (since !== undefined && world.now() >= since + days * DAY_MS) world.removeVersion(bucket, key, one.versionId);
+    }
+};
+
+const expireMarkers = (world: S3World, bucket: FakeBucket): void => {
+  for (const [key, [only, ...others]] of [...bucket.versions])
+    if (only?.isMarker === true && others.length === 0) world.removeVersion(bucket, key, only.versionId);
+};
+
+const apply = (world: S3World, bucket: FakeBucket, rule: LifecycleRule): void => {
   const now = world.now();
-  for (const rule of bucket.lifecycle.filter(({ isEnabled }) => isEnabled)) {
-    if (rule.date !== undefined && now >= rule.date)
-      for (const key of [...bucket.objects.keys()]) world.removeObject(bucket, key);
-    if (rule.noncurrentDays !== undefined)
-      for (const [key, versions] of [...bucket.versions])
-        for (const [index, one] of versions.entries()) {
-          // It became noncurrent when the one before it in the list was put.
-          const since = versions[index - 1]?.at;
-          if (since !== undefined && now >= since + rule.noncurrentDays * DAY_MS)
-            world.removeVersion(bucket, key, one.versionId);
-        }
-    if (rule.expiresMarkers)
-      for (const [key, [only, ...others]] of [...bucket.versions])
-        if (only?.isMarker === true && others.length === 0) world.removeVersion(bucket, key, only.versionId);
-    if (rule.uploadDays !== undefined)
-      for (const [id, { at }] of [...bucket.uploads]) if (now >= at + rule.uploadDays * DAY_MS) bucket.uploads.delete(id);
-  }
+  if (rule.date !== undefined && now >= rule.date)
+    for (const key of [...bucket.objects.keys()]) world.removeObject(bucket, key);
+  if (rule.noncurrentDays !== undefined) expireVersions(world, bucket, rule.noncurrentDays);
+  if (rule.expiresMarkers) expireMarkers(world, bucket);
+  for (const [id, { at }] of [...bucket.uploads])
+    if (rule.uploadDays !== undefined && now >= at + rule.uploadDays * DAY_MS) bucket.uploads.delete(id);
+};
+
+/** What a day's run of the rules does. */
+export const runLifecycle = (world: S3World): void => {
+  for (const bucket of world.live.values())
+    for (const rule of bucket.lifecycle) if (rule.isEnabled) apply(world, bucket, rule);
 };

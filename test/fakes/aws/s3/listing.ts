@@ -7,9 +7,7 @@ const PAGE = 1000;
 
 /** With `encoding-type=url`. */
 const encoded = (query: URLSearchParams, key: string): string =>
-  query.get("encoding-type") === "url"
-    ? encodeURIComponent(key).replaceAll("%2F", "/").replaceAll("%20", "+")
-    : key;
+  query.get("encoding-type") === "url" ? encodeURIComponent(key).replaceAll("%2F", "/").replaceAll("%20", "+") : key;
 
 const described = ({ at, etag, bytes }: Version) => ({
   LastModified: new Date(at).toISOString(),

@@ -2,8 +2,8 @@
 import { randomBytes } from "node:crypto";
 import type { AwsReply } from "../server.ts";
 import { childrenOf, parseXml, textOf } from "../xml.ts";
+import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./conditions.ts";
 import { failure, xmlReply } from "./failure.ts";
-import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./object-calls.ts";
 import { md5, type Upload } from "./world.ts";
 
 const PARTS_MAX = 10_000;

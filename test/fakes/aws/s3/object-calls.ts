@@ -1,19 +1,12 @@
 /** The fake's calls about objects: below https://docs.aws.amazon.com/AmazonS3/latest/API. */
-import { crc32 } from "node:zlib";
 import parseRange from "range-parser";
 import type { AwsReply, AwsRequest } from "../server.ts";
 import { childOf, childrenOf, parseXml, textOf } from "../xml.ts";
+import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./conditions.ts";
 import { failure, xmlReply } from "./failure.ts";
 import { listObjects, listVersions } from "./listing.ts";
 import { abortUpload, completeUpload, createUpload, uploadPart } from "./multipart.ts";
-import { type FakeBucket, md5, type S3World, type Version } from "./world.ts";
-
-export interface ObjectCall {
-  readonly world: S3World;
-  readonly request: AwsRequest;
-  readonly bucket: FakeBucket;
-  readonly key: string;
-}
+import type { Version } from "./world.ts";
 
 type Act = (call: ObjectCall) => AwsReply;
 
@@ -23,35 +16,6 @@ export interface ObjectMethod {
   readonly action: string;
   readonly act: Act;
 }
-
-/** A header, which a signed URL may have among its parameters. */
-const valueOf = ({ headers, query }: AwsRequest, name: string): string | undefined =>
-  headers[name] ?? query.get(name) ?? undefined;
-
-/** userguide/checking-object-integrity.html: what is sent has to be what it says that it is. */
-export const checkIntegrity = (request: AwsRequest): void => {
-  const given = valueOf(request, "x-amz-checksum-crc32");
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(request.body));
-  if (given !== undefined && given !== sum.toString("base64"))
-    throw failure(400, "BadDigest", "The CRC32 you specified did not match the calculated checksum.");
-  const digest = request.headers["content-md5"];
-  if (digest !== undefined && digest !== md5(request.body).toString("base64"))
-    throw failure(400, "BadDigest", "The Content-MD5 you specified did not match what we received.");
-};
-
-/** userguide/conditional-writes.html */
-export const checkWriteConditions = ({ request, bucket, key }: ObjectCall): void => {
-  const { "if-match": only, "if-none-match": none } = request.headers;
-  const present = bucket.objects.get(key);
-  if (none !== undefined && none !== "*") throw failure(501, "NotImplemented", "If-None-Match expects '*'");
-  if (none === "*" && present !== undefined)
-    throw failure(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-  if (only === undefined) return;
-  if (present === undefined) throw failure(404, "NoSuchKey", "The specified key does not exist.");
-  if (only !== "*" && only !== present.etag)
-    throw failure(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
-};
 
 const putObject: Act = (call) => {
   const { world, request, bucket, key } = call;
@@ -96,7 +60,10 @@ const getObject: Act = ({ request, bucket, key }) => {
   if (one === undefined)
     return { status: 200, headers: { ...headers, "content-length": object.bytes.length }, body: object.bytes };
   const body = object.bytes.subarray(one.start, one.end + 1);
-  const part = { "content-range": `bytes ${one.start}-${one.end}/${object.bytes.length}`, "content-length": body.length };
+  const part = {
+    "content-range": `bytes ${one.start}-${one.end}/${object.bytes.length}`,
+    "content-length": body.length,
+  };
   return { status: 206, headers: { ...headers, ...part }, body };
 };
 
@@ -130,7 +97,11 @@ const deleteObjects: Act = ({ world, request, bucket }) => {
   return xmlReply("DeleteResult", {});
 };
 
-const method = (name: string, action: string, act: Act): ObjectMethod => ({ method: name, action: `s3:${action}`, act });
+const method = (name: string, action: string, act: Act): ObjectMethod => ({
+  method: name,
+  action: `s3:${action}`,
+  act,
+});
 
 const aboutBucket = ({ verb, query }: AwsRequest): ObjectMethod | undefined => {
   if (verb === "GET" && query.get("list-type") === "2")

@@ -37,7 +37,8 @@ export const parsePolicy = (text: string, bucket: string): BucketPolicy => {
     const foreign = listOf(one.Resource).find((arn) => !arn.startsWith(`arn:aws:s3:::${bucket}`));
     if (foreign !== undefined) throw malformed("Policy has invalid resource");
     for (const operator of Object.keys(one.Condition ?? {}))
-      if (!["ArnNotEquals", "StringNotEquals"].includes(operator)) throw malformed(`the fake does not know ${operator}`);
+      if (!["ArnNotEquals", "StringNotEquals"].includes(operator))
+        throw malformed(`the fake does not know ${operator}`);
   }
   return policy;
 };

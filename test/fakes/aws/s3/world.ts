@@ -5,7 +5,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { failure } from "./failure.ts";
-import { applyLifecycle, type LifecycleRule } from "./lifecycle.ts";
+import type { LifecycleRule } from "./lifecycle.ts";
 import type { BucketPolicy } from "./policy.ts";
 
 export interface Version {
@@ -121,13 +121,22 @@ export class S3World {
   deleteBucket(name: string): void {
     const bucket = this.bucket(name);
     if (bucket.versions.size > 0)
-      throw failure(409, "BucketNotEmpty", "The bucket you tried to delete is not empty. You must delete all versions.");
+      throw failure(
+        409,
+        "BucketNotEmpty",
+        "The bucket you tried to delete is not empty. You must delete all versions.",
+      );
     this.live.delete(name);
   }
 
   putObject(
     bucket: FakeBucket,
-    object: { readonly name: string; readonly bytes: Uint8Array; readonly contentType?: string; readonly etag?: string },
+    object: {
+      readonly name: string;
+      readonly bytes: Uint8Array;
+      readonly contentType?: string;
+      readonly etag?: string;
+    },
   ): Version {
     const { name: key, contentType = "binary/octet-stream" } = object;
     if (key === "" || Buffer.byteLength(key) > 1024) throw failure(400, "KeyTooLongError", "Your key is too long");
@@ -150,11 +159,6 @@ export class S3World {
   removeVersion(bucket: FakeBucket, key: string, versionId: string): void {
     const left = (bucket.versions.get(key) ?? []).filter((one) => one.versionId !== versionId);
     this.#keep(bucket, key, left);
-  }
-
-  /** What a day's run of the rules does: userguide/intro-lifecycle-rules.html */
-  runLifecycle(): void {
-    for (const bucket of this.live.values()) applyLifecycle(this, bucket);
   }
 
   #add(bucket: FakeBucket, made: Omit<Version, "versionId" | "generation" | "at">): Version {

@@ -7,7 +7,16 @@ import { randomBytes } from "node:crypto";
 import { S3FilesClient } from "@aws-sdk/client-s3files";
 import { Faults } from "../../faults.ts";
 import type { FakeBucket } from "../s3/world.ts";
-import { AwsError, type AwsMethod, type AwsReply, type AwsRequest, injected, jsonFailed, jsonReply, serveAws } from "../server.ts";
+import {
+  AwsError,
+  type AwsMethod,
+  type AwsReply,
+  type AwsRequest,
+  injected,
+  jsonFailed,
+  jsonReply,
+  serveAws,
+} from "../server.ts";
 import { awsConfig, REGION } from "../test-config.ts";
 
 type Status = "available" | "creating" | "deleting" | "error";
@@ -65,7 +74,10 @@ const missing = (what: string) => failure(404, "ResourceNotFoundException", `${w
 const conflict = (why: string) => failure(409, "ConflictException", why);
 const invalid = (why: string) => failure(400, "ValidationException", why);
 
-export const startFakeS3Files = async ({ buckets, faults = new Faults() }: FakeS3FilesOptions): Promise<FakeS3Files> => {
+export const startFakeS3Files = async ({
+  buckets,
+  faults = new Faults(),
+}: FakeS3FilesOptions): Promise<FakeS3Files> => {
   const fileSystems = new Map<string, FileSystem>();
   const mountTargets = new Map<string, MountTarget>();
   const unknownRoles = new Set<string>();
@@ -106,7 +118,12 @@ export const startFakeS3Files = async ({ buckets, faults = new Faults() }: FakeS
   };
 
   const createFileSystem = (body: Record<string, unknown>): AwsReply => {
-    const { bucket: arn = "", roleArn = "", clientToken, tags = [] } = body as {
+    const {
+      bucket: arn = "",
+      roleArn = "",
+      clientToken,
+      tags = [],
+    } = body as {
       bucket?: string;
       roleArn?: string;
       clientToken?: string;
