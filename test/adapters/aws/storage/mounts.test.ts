@@ -1,14 +1,17 @@
 /** Volumes as folders, by S3 Files: made the first time, for one account's services alone, gone with the bucket. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ownerDigits } from "../../../../adapters/aws/owner-digits.ts";
 import type { AwsVolumes } from "../../../../adapters/aws/storage/volume-store.ts";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
+import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
-import { account, bucketOf, data, discard, fake, files } from "./steps.ts";
+import { account, bucketOf, data, discard, fake, files, put } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 const { shared } = awsConfig;
@@ -132,6 +135,20 @@ describe("a folder of a volume", () => {
     const { generation } = bucketOf(volume).objects.get("deep/er/") as { generation: bigint };
     (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
     expect(bucketOf(volume).objects.get("deep/er/")?.generation).toBe(generation);
+  });
+});
+
+describe("the fake's folder of a bucket", () => {
+  test("shows what is put by URL, and what is written there is an object", async () => {
+    const volume = await made();
+    const folder = fake.folderOf(volume.id);
+    await put(volumes, volume, "by/url", "one");
+    expect(readFileSync(join(folder, "by/url"), "utf8")).toBe("one");
+    writeFileSync(join(folder, "written"), "two");
+    const listed = await expectOk(volumes.objects(volume, { prefix: "", limit: 10 }));
+    expect(listed.objects.map(({ path }) => path)).toEqual(["by/url", "written"]);
+    await expectOk(volumes.remove(volume, "written" as ObjectPath));
+    expect(existsSync(join(folder, "written"))).toBe(false);
   });
 });
 
