@@ -29,6 +29,8 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
+  // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
+  ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
   ...of(refused, "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "InvalidAccessKeyId"),
   ...of(refused, "SignatureDoesNotMatch", "InvalidSignatureException", "IncompleteSignature", "OptInRequired"),

@@ -59,6 +59,9 @@ export const capabilitiesSchema = z
       conditional_uploads: feature.meta({
         description: "An upload's If-Match and If-None-Match are held to; else they may count for nothing.",
       }),
+      head_downloads: feature.meta({
+        description: "A download's URL is good for HEAD as well, which says what GET would.",
+      }),
       visible_seconds: z.number().meta({
         description: "How long what is put by URL may take to show in a mount, and the reverse.",
       }),

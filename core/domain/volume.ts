@@ -45,7 +45,26 @@ export const objectPageSchema = z
 
 export type ObjectPage = z.output<typeof objectPageSchema>;
 
-export const uploadGrantSchema = z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }).readonly();
+const bytes = z.int().meta({ description: "Bytes." });
+
+export const uploadGrantSchema = z
+  .union([
+    z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }),
+    z
+      .object({
+        parts: z
+          .array(z.object({ url: z.string(), offset: bytes, length: bytes }))
+          .meta({ description: "What is PUT to each URL: these bytes of the object." }),
+        complete_url: z.string().meta({
+          description:
+            "What is POSTed to in the end: `<CompleteMultipartUpload>` with a `<Part>` for each part, of its " +
+            "`<PartNumber>`, from 1 on, and the `<ETag>` that its PUT was answered with. An answer with `<Error>` in it is a failure.",
+        }),
+        expires_at: time,
+      })
+      .meta({ description: "Of a `size` that is more than the storage takes in one PUT." }),
+  ])
+  .readonly();
 export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
 
 export type UploadGrant = z.output<typeof uploadGrantSchema>;

@@ -74,7 +74,9 @@ export type {
   ObjectEntry,
   ObjectListing,
   ObjectQuery,
+  PartsGrant,
   StoredVolume,
+  UploadsInParts,
   VolumeState,
   VolumeStore,
 } from "./volume-store.ts";

@@ -58,6 +58,31 @@ export interface Grant {
   readonly expiresAt: Instant;
 }
 
+/** The right to put one object in parts: each by a PUT to its URL, and then all of them by a POST to `completeUrl`. */
+export interface PartsGrant {
+  /** In order, without gaps; `offset` and `length` are bytes of the object. */
+  readonly parts: readonly { readonly url: string; readonly offset: number; readonly length: number }[];
+  /** Its body is S3's `CompleteMultipartUpload`: of each part its number, from 1 on, and the `ETag` of its answer. */
+  readonly completeUrl: string;
+  readonly expiresAt: Instant;
+}
+
+/** Of storage that takes only so much in one PUT. */
+export interface UploadsInParts {
+  /** Bytes that one PUT may have. */
+  readonly above: number;
+  /** Bytes that an object may have. */
+  readonly most: number;
+  /** The right to put this one object of `size` bytes until `until`; what was there stays until all is complete. */
+  grant(
+    volume: StoredVolume,
+    path: ObjectPath,
+    size: number,
+    until: Instant,
+    options?: CallOptions,
+  ): ResultAsync<PartsGrant, NotFound | Unavailable>;
+}
+
 export interface VolumeStore {
   /** What stands under the name for this account. A call that begins after a write ended sees it, as everywhere here. */
   find(owner: AccountId, name: VolumeName, options?: CallOptions): ResultAsync<VolumeState, Unavailable>;
@@ -125,7 +150,9 @@ export interface VolumeStore {
     until: Instant,
     options?: CallOptions,
   ): ResultAsync<Grant, Unavailable>;
-  /** The right to GET (and HEAD) this one object until `until`. */
+  /** Absent: an object of any size is put at once. */
+  readonly uploadsInParts?: UploadsInParts;
+  /** The right to GET this one object until `until`; and to HEAD it, where `volumes.head_downloads` is offered. */
   grantDownload(
     volume: StoredVolume,
     path: ObjectPath,

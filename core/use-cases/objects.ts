@@ -1,15 +1,16 @@
 /** The objects of a volume: list, delete, and signed URLs to put and get them. Their bytes never come through here. */
 import type { Principal } from "../domain/account.ts";
 import { parseFields } from "../domain/fields.ts";
-import { plusMillis, timestampOf } from "../domain/instant.ts";
+import { type Instant, plusMillis, timestampOf } from "../domain/instant.ts";
 import { type Issue, issue } from "../domain/issue.ts";
 import { grantMinutes } from "../domain/limits.ts";
 import type { VolumeName } from "../domain/names.ts";
 import type { ObjectPath } from "../domain/object-path.ts";
 import { objectFields, objectsFields, uploadFields } from "../domain/requests.ts";
 import type { DownloadGrant, ObjectPage, UploadGrant } from "../domain/volume.ts";
-import type { ControlPlaneError } from "../errors.ts";
+import { type ControlPlaneError, invalidInput } from "../errors.ts";
 import type { CallOptions } from "../ports/system.ts";
+import type { StoredVolume, UploadsInParts } from "../ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../result.ts";
 import { attempt } from "./attempt.ts";
 import type { Context } from "./context.ts";
@@ -60,7 +61,31 @@ const oneTarget = ({ object, path }: { object?: ObjectPath | undefined; path?: O
     : [];
 };
 
-/** A URL to PUT one object. The volume has to be there: an upload never makes one. */
+/** The storage's URLs for an object that is too large for one PUT. */
+const inParts = async (
+  uploads: UploadsInParts,
+  volume: StoredVolume,
+  { path, size, until }: { readonly path: ObjectPath; readonly size: number; readonly until: Instant },
+  options: CallOptions,
+): Promise<Result<UploadGrant, ControlPlaneError>> => {
+  const tooLarge = issue(
+    ["size"],
+    `must be at most ${uploads.most}, the most that an object may have`,
+    "less_than_equal",
+  );
+  if (size > uploads.most) return err(invalidInput([tooLarge]));
+  const granted = await uploads.grant(volume, path, size, until, options);
+  return granted.map(({ parts, completeUrl, expiresAt }) => ({
+    parts: [...parts],
+    complete_url: completeUrl,
+    expires_at: timestampOf(expiresAt),
+  }));
+};
+
+/**
+ * A URL to PUT one object, or several where it is too large for one. The volume has to be there: an upload never makes
+ * one.
+ */
 export const grantUpload = (
   context: Context,
   principal: Principal,
@@ -75,7 +100,11 @@ export const grantUpload = (
     if (volume.isErr()) return err(volume.error);
     const until = plusMillis(context.ports.clock.now(), grantMinutes.upload * 60_000);
     const path = (values.object ?? values.path) as ObjectPath;
-    const granted = await context.ports.provider.volumes.grantUpload(volume.value, path, until, options);
+    const { volumes } = context.ports.provider;
+    const size = values.size ?? 0;
+    if (volumes.uploadsInParts !== undefined && size > volumes.uploadsInParts.above)
+      return inParts(volumes.uploadsInParts, volume.value, { path, size, until }, options);
+    const granted = await volumes.grantUpload(volume.value, path, until, options);
     return granted.map(({ url, expiresAt }) => ({ url, method: "PUT" as const, expires_at: timestampOf(expiresAt) }));
   });
 

@@ -140,7 +140,8 @@ const deleting = inGroup("trash and restore", [
       const { url } = await put(subject, volume, "a", "a");
       await discarded(subject, volume);
       expect((await expectError(volumesOf(subject).objects(volume, { prefix: "", limit: 1 }))).kind).toBe("not_found");
-      expect((await fetch(url, { method: "PUT", body: "more" })).status).toBe(404);
+      // Where the storage keeps the bucket, it is closed; where not, there is none.
+      expect([403, 404]).toContain((await fetch(url, { method: "PUT", body: "more" })).status);
     },
   },
   {

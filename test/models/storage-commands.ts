@@ -1,4 +1,5 @@
 /** What clients do with volumes and objects, as commands that know how the model says it ends. */
+
 import type fc from "fast-check";
 import { expect } from "vitest";
 import type { ControlPlaneError } from "../../core/errors.ts";
@@ -11,6 +12,7 @@ import {
   type StorageModel,
   type StorageSystem,
 } from "./storage-model.ts";
+import { inOnePiece } from "./upload-url.ts";
 
 export type StorageCommand = fc.AsyncCommand<StorageModel, StorageSystem>;
 
@@ -75,7 +77,7 @@ export const putObject = (account: string, volume: string, path: string, content
     const granted = await controlPlane.grantUpload(principal(account), { volume, object: path });
     expect(endOf(granted)).toBe(refusalOf(model, account, volume) ?? "ok");
     if (granted.isErr()) return;
-    const { url, method } = granted.value;
+    const { url, method } = inOnePiece(granted.value);
     expect((await fetch(url, { method, body: content })).ok).toBe(true);
     accountOf(model, account).volumes.get(volume)?.set(path, content);
   });

@@ -4,8 +4,8 @@ import type { TestContext } from "vitest";
 import { networkEnvironment } from "../../adapters/local/builder/toolchain.ts";
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
 
-const works = (command: string, args: readonly string[], env = process.env): boolean => {
-  const tried = spawnSync(command, args, { stdio: "ignore", timeout: 10_000, env });
+const works = (command: string, args: readonly string[], env = process.env, timeout = 10_000): boolean => {
+  const tried = spawnSync(command, args, { stdio: "ignore", timeout, env });
   return tried.error === undefined && tried.status === 0;
 };
 
@@ -18,6 +18,9 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 
 /** The program, by the environment or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
+
+/** The same of moto's server. */
+export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 
 const checks = {
   bubblewrap: {
@@ -57,6 +60,11 @@ const checks = {
   "fake-gcs-server": {
     here: () => works(fakeGcsServer, ["-h"]),
     why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
+  },
+  moto: {
+    // It reads all that it can stand for before it says anything.
+    here: () => works(motoServer, ["-h"], process.env, 60_000),
+    why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names moto_server)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {

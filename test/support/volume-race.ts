@@ -1,6 +1,8 @@
 /** Calls about volumes that run at once, over a memory provider whose every answer takes its own time. */
+
 import { createManualClock, createMemoryProvider, delayed } from "../../adapters/memory/index.ts";
 import type { DeployEvent } from "../../core/domain/deploy-events.ts";
+import { inOnePiece } from "../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
 
 export interface Race {
@@ -33,7 +35,8 @@ const KEPT = "what nobody may lose";
 export const filled = async ({ quick: { controlPlane, principal } }: Race, volume: string): Promise<string> => {
   (await controlPlane.createVolume(principal(), { name: volume }))._unsafeUnwrap();
   const granted = (await controlPlane.grantUpload(principal(), { volume, object: "kept" }))._unsafeUnwrap();
-  if (!(await fetch(granted.url, { method: "PUT", body: KEPT })).ok) throw new Error("the object was not put");
+  if (!(await fetch(inOnePiece(granted).url, { method: "PUT", body: KEPT })).ok)
+    throw new Error("the object was not put");
   const own = (await controlPlane.listVolumes(principal()))._unsafeUnwrap();
   return own.find(({ name }) => name === volume)?.id ?? "";
 };

@@ -27,8 +27,9 @@ import { inTrash, restoreVolume } from "./restoring.ts";
 /** What was cut on its way into the trash, or into life, is finished or cleared away by whoever lists after this. */
 const CUT_MS = { deleting: 60_000, making: 600_000 };
 
-type Args<M extends keyof VolumeStore> = Parameters<VolumeStore[M]>;
-type Returns<M extends keyof VolumeStore> = ReturnType<VolumeStore[M]>;
+type Methods = Omit<VolumeStore, "uploadsInParts">;
+type Args<M extends keyof Methods> = Parameters<Methods[M]>;
+type Returns<M extends keyof Methods> = ReturnType<Methods[M]>;
 
 const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 

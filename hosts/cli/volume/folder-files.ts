@@ -16,8 +16,10 @@ const PIECE = 1 << 18;
 export const fileSource = (name: string, path: string, size: number): Source => ({
   name,
   size,
-  open: () =>
-    size === 0 ? (async function* () {})() : createReadStream(path, { end: size - 1, highWaterMark: PIECE }),
+  open: ({ offset, length } = { offset: 0, length: size }) =>
+    length === 0
+      ? (async function* () {})()
+      : createReadStream(path, { start: offset, end: offset + length - 1, highWaterMark: PIECE }),
 });
 
 export interface FolderFile {

@@ -28,10 +28,10 @@ const feed = async (request: ClientRequest, body: AsyncIterable<Uint8Array>, ove
 
 const textOf = async (message: IncomingMessage): Promise<Response> => {
   const { statusCode: status = 0, headers } = message;
-  const after = headers["retry-after"];
+  const { "retry-after": after, etag } = headers;
   return new Response((await text(message)) || null, {
     status,
-    headers: after === undefined ? {} : { "retry-after": after },
+    headers: { ...(after === undefined ? {} : { "retry-after": after }), ...(etag === undefined ? {} : { etag }) },
   });
 };
 

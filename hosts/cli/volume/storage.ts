@@ -38,10 +38,7 @@ export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGe
 }
 
 /** Uses a URL that was just granted; once more with another one where the storage takes the first for expired. */
-export const withGrant = async <T extends { readonly url: string }, R>(
-  ask: () => Promise<T>,
-  use: (grant: T) => Promise<R>,
-): Promise<R> => {
+export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
   const grant = await ask();
   try {
     return await use(grant);
@@ -54,4 +51,16 @@ export const withGrant = async <T extends { readonly url: string }, R>(
 /** Throws what the storage refuses with, in its words. */
 export const expectStatus = async (response: Response, ...good: readonly number[]): Promise<void> => {
   if (!good.includes(response.status)) throw await refusalOf(response);
+};
+
+/** Makes an object of parts, whose entity tags these are in order. The storage may fail although it has answered 200. */
+export const complete = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
+  const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
+  const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
+  const response = await fetch(url, { method: "POST", body, signal }).catch((error: unknown) => {
+    throw signal.aborted ? error : broken(error);
+  });
+  await expectStatus(response, 200);
+  if ((await response.text()).includes("<Error>"))
+    throw new Unreachable("The storage could not make one object of the parts.");
 };

@@ -3,14 +3,21 @@ import type { UploadGrant } from "../../../core/domain/volume.ts";
 import type { Client } from "../client.ts";
 import { CommandError } from "../io.ts";
 import { persist } from "./persist.ts";
-import { expectStatus, withGrant } from "./storage.ts";
+import { complete, expectStatus, withGrant } from "./storage.ts";
 import { putToStorage } from "./storage-put.ts";
+
+/** In bytes. */
+export interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
 
 export interface Source {
   readonly name: string;
   /** Undefined where it ends when it ends; such a source can be read once. */
   readonly size: number | undefined;
-  open(): AsyncIterable<Uint8Array | string>;
+  /** @param range of a source that has a size: these bytes of it alone */
+  open(range?: Range): AsyncIterable<Uint8Array | string>;
 }
 
 export interface Place {
@@ -51,38 +58,67 @@ class Reading {
   }
 }
 
-const send = async (url: string, source: Source, signal: AbortSignal, onSent: (bytes: number) => void) => {
+type OnSent = (bytes: number) => void;
+
+const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
   const reading = new Reading(source, onSent);
   const headers: Record<string, string> = source.size === undefined ? {} : { "content-length": String(source.size) };
   try {
-    await expectStatus(await putToStorage(url, { headers, body: reading.bytes(), signal }), 200, 201, 204);
-    return reading.sent;
+    const answer = await putToStorage(url, { headers, body: reading.bytes(), signal });
+    await expectStatus(answer, 200, 201, 204);
+    return { sent: reading.sent, tag: answer.headers.get("etag") ?? "" };
   } catch (error) {
     onSent(-reading.sent);
     throw signal.aborted ? error : (reading.problem ?? error);
   }
 };
 
-const askUrl = async (client: Client, { volume, path }: Place, source: Source, signal: AbortSignal) => {
-  const size = source.size === undefined ? {} : { size: source.size };
-  const json = { volume, object: path, ...size };
-  const grant = await client.call<UploadGrant | { readonly parts: unknown }>("/v1/volume/upload", { json, signal });
-  if ("url" in grant) return grant;
-  throw new CommandError(
-    `'${source.name}' is larger than this platform takes in one piece, and this version of portside cannot send it in parts.`,
-  );
+type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
+
+const ask = (client: Client, { volume, path }: Place, { size }: Source, signal: AbortSignal): Promise<UploadGrant> => {
+  const json = { volume, object: path, ...(size === undefined ? {} : { size }) };
+  return client.call<UploadGrant>("/v1/volume/upload", { json, signal });
+};
+
+/** One part, as a source of its own. */
+const partOf = (source: Source, range: Range): Source => ({
+  name: source.name,
+  size: range.length,
+  open: () => source.open(range),
+});
+
+/** Each part is tried again by itself; the storage makes an object of them only in the end. */
+const sendParts = async ({ parts, complete_url }: Parts, source: Source, signal: AbortSignal, onSent: OnSent) => {
+  const tags: string[] = [];
+  let sent = 0;
+  try {
+    for (const { url, ...range } of parts) {
+      const done = await persist(signal, () => send(url, partOf(source, range), signal, onSent));
+      sent += done.sent;
+      tags.push(done.tag);
+    }
+    await persist(signal, () => complete(complete_url, tags, signal));
+    return { sent };
+  } catch (error) {
+    onSent(-sent);
+    throw error;
+  }
 };
 
 /** Puts the source there, whole or not at all; resolves to its bytes. A broken connection is tried again from the start. */
-export const uploadObject = (
+export const uploadObject = async (
   client: Client,
   place: Place,
   source: Source,
   signal: AbortSignal,
-  onSent: (bytes: number) => void,
+  onSent: OnSent,
 ): Promise<number> => {
-  const ask = () => askUrl(client, place, source, signal);
+  const use = (grant: UploadGrant) =>
+    "parts" in grant ? sendParts(grant, source, signal, onSent) : send(grant.url, source, signal, onSent);
+  const granted = () => ask(client, place, source, signal);
   // What can be read once has been read by the time that anything fails.
-  if (source.size === undefined) return ask().then(({ url }) => send(url, source, signal, onSent));
-  return persist(signal, () => withGrant(ask, ({ url }) => send(url, source, signal, onSent)));
+  const { sent } = await (source.size === undefined
+    ? granted().then(use)
+    : persist(signal, () => withGrant(granted, use)));
+  return sent;
 };

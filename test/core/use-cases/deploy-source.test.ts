@@ -1,9 +1,11 @@
 /** A deploy whose source is an object of a volume: what is refused before the stream, what ends it, what is left. */
+
 import { afterEach, describe, expect, test } from "vitest";
 import { faulty, type ManualClock } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
+import { inOnePiece } from "../../models/upload-url.ts";
 import { sourceOf } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type MemoryPlatform, startMemory, whileTicking, words } from "../../support/memory-platform.ts";
@@ -48,7 +50,8 @@ const start = (around: (provider: Provider, clock: ManualClock) => Partial<Provi
 const put = async ({ controlPlane, principal }: MemoryPlatform, body: Uint8Array<ArrayBuffer>, account?: string) => {
   const caller = principal(account);
   (await controlPlane.createVolume(caller, { name: "src" }))._unsafeUnwrap();
-  const { url } = (await controlPlane.grantUpload(caller, { volume: "src", object: "app.tgz" }))._unsafeUnwrap();
+  const granted = await controlPlane.grantUpload(caller, { volume: "src", object: "app.tgz" });
+  const { url } = inOnePiece(granted._unsafeUnwrap());
   expect((await fetch(url, { method: "PUT", body })).ok).toBe(true);
 };
 

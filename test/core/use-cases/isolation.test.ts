@@ -1,8 +1,10 @@
 /** What one account has, no other may see, change or learn of: every method of the control plane, one by one. */
+
 import { expect, test } from "vitest";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import type { Principal } from "../../../core/domain/account.ts";
 import { freeSubscription } from "../../../core/domain/subscription.ts";
+import { inOnePiece } from "../../models/upload-url.ts";
 import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
 import { deployed, startMemory } from "../../support/memory-platform.ts";
 
@@ -125,7 +127,7 @@ const prepare = async () => {
   memory.billing.subscribe(principal().account, { ...freeSubscription("any"), plan: "pro" });
   for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
   const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
-  await fetch(put.url, { method: "PUT", body: "mine" });
+  await fetch(inOnePiece(put).url, { method: "PUT", body: "mine" });
   (await controlPlane.deleteVolume(principal(), { name: "old" }))._unsafeUnwrap();
   const [trashed] = (await controlPlane.listTrash(principal()))._unsafeUnwrap();
   const secrets = { deployId: records[0]?.deploy_id ?? "", keyId: key.id, trashId: trashed?.id ?? "" };

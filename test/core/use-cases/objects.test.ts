@@ -1,5 +1,9 @@
 /** Objects of a volume: listed in pages, deleted, and granted by URLs that end when they say. */
+
 import { afterEach, describe, expect, test } from "vitest";
+import type { UploadsInParts } from "../../../core/ports/volume-store.ts";
+import { okAsync } from "../../../core/result.ts";
+import { inOnePiece } from "../../models/upload-url.ts";
 import { type MemoryPlatform, startMemory } from "../../support/memory-platform.ts";
 
 const MINUTE = 60_000;
@@ -25,7 +29,7 @@ const remove = ({ controlPlane, principal }: MemoryPlatform, request: Record<str
   controlPlane.deleteObject(principal(), { volume: "data", ...request });
 
 const put = async (platform: MemoryPlatform, path: string, body = path): Promise<string> => {
-  const { url } = (await upload(platform, { object: path }))._unsafeUnwrap();
+  const { url } = inOnePiece((await upload(platform, { object: path }))._unsafeUnwrap());
   expect((await fetch(url, { method: "PUT", body })).status).toBe(201);
   return url;
 };
@@ -75,7 +79,7 @@ describe("delete", () => {
 describe("grants", () => {
   test("of an upload are good for 60 minutes, and not a moment longer", async () => {
     const platform = await start();
-    const granted = (await upload(platform, { object: "a" }))._unsafeUnwrap();
+    const granted = inOnePiece((await upload(platform, { object: "a" }))._unsafeUnwrap());
     expect(granted).toMatchObject({ method: "PUT", expires_at: "2026-01-01T01:00:00+00:00" });
     await platform.clock.advance(60 * MINUTE - 1);
     expect((await fetch(granted.url, { method: "PUT", body: "in time" })).status).toBe(201);
@@ -115,10 +119,40 @@ describe("grants", () => {
     expect(await (await fetch(url)).text()).toBe("a");
   });
 
+  test("of an upload that is too large for one PUT are in parts, and there is a most", async () => {
+    const asked: unknown[] = [];
+    const uploadsInParts: UploadsInParts = {
+      above: 100,
+      most: 1000,
+      grant: (volume, path, size, until) => {
+        asked.push([volume.name, path, size]);
+        const parts = [{ url: "https://storage/1", offset: 0, length: size }];
+        return okAsync({ parts, completeUrl: "https://storage/end", expiresAt: until });
+      },
+    };
+    const platform = startMemory({
+      around: ({ volumes }) => ({ volumes: Object.assign(volumes, { uploadsInParts }) }),
+    });
+    opened.push(platform);
+    (await platform.controlPlane.createVolume(platform.principal(), { name: "data" }))._unsafeUnwrap();
+    expect((await upload(platform, { object: "a", size: 101 }))._unsafeUnwrap()).toEqual({
+      parts: [{ url: "https://storage/1", offset: 0, length: 101 }],
+      complete_url: "https://storage/end",
+      expires_at: "2026-01-01T01:00:00+00:00",
+    });
+    expect(asked).toEqual([["data", "a", 101]]);
+    for (const size of [0, 100, undefined]) expect((await upload(platform, { object: "a", size })).isOk()).toBe(true);
+    expect((await upload(platform, { object: "a", size: 1001 }))._unsafeUnwrapErr()).toMatchObject({
+      kind: "invalid_input",
+      issues: [{ path: ["size"], type: "less_than_equal" }],
+    });
+    expect(asked).toHaveLength(1);
+  });
+
   test("of an upload take the object by either of its two words", async () => {
     const platform = await start();
     const pathOf = async (request: Record<string, unknown>) =>
-      new URL((await upload(platform, request))._unsafeUnwrap().url).pathname.split("/").at(-1);
+      new URL(inOnePiece((await upload(platform, request))._unsafeUnwrap()).url).pathname.split("/").at(-1);
     expect(await pathOf({ object: "a" })).toBe("a");
     expect(await pathOf({ path: "b" })).toBe("b");
     expect(await pathOf({ object: "c", path: "c" })).toBe("c");

@@ -1,7 +1,15 @@
 /** `portside volume put` against the real HTTP API and the real storage endpoint. */
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  S3Client,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { describe, expect, test } from "vitest";
+import { startFakeS3 } from "../../fakes/aws/s3/index.ts";
 import { folderWith } from "../../support/folders.ts";
 import { serveMeddling } from "../../support/meddling-api.ts";
 import { serveVolume } from "../../support/volume-cli.ts";
@@ -178,14 +186,36 @@ describe("what the platform answers", () => {
     expect(asked).toBe(3);
   });
 
-  test("an upload in parts is said to be beyond this version", async () => {
+  test("an upload in parts is sent so, and a part that is cut is sent again", async () => {
     await using cli = await serveVolume();
-    await using front = await serveMeddling(cli.api.url, (path, answer) =>
-      path === "/v1/volume/upload" ? { status: 200, json: { parts: [], complete_url: "", expires_at: "" } } : answer,
+    const storage = await startFakeS3({ buckets: ["parts"] });
+    storage.world.partMin = 1;
+    const client = storage.client;
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: "parts", Key: "a" }));
+    const at = { Bucket: "parts", Key: "a", UploadId };
+    const checksums = { ...storage.clientConfig, requestChecksumCalculation: "WHEN_REQUIRED" as const };
+    const signer = new S3Client(checksums);
+    const ranges = [
+      { offset: 0, length: 4 },
+      { offset: 4, length: 4 },
+      { offset: 8, length: 1 },
+    ];
+    const parts = await Promise.all(
+      ranges.map(async (range, index) => ({
+        url: await getSignedUrl(signer, new UploadPartCommand({ ...at, PartNumber: index + 1 })),
+        ...range,
+      })),
     );
-    using folder = folderWith({ a: "1" });
+    const complete_url = await getSignedUrl(signer, new CompleteMultipartUploadCommand(at));
+    await using front = await serveMeddling(cli.api.url, (path, answer) =>
+      path === "/v1/volume/upload" ? { status: 200, json: { parts, complete_url, expires_at: "" } } : answer,
+    );
+    storage.faults.inject({ method: "s3.UploadPart", nth: 2, kind: "reply_lost" });
+    using folder = folderWith({ a: "123456789" });
     const ran = await cli.volume(["put", "data", "a"], { cwd: folder.path, env: { PORTSIDE_URL: front.url } });
-    expect(ran.code).toBe(1);
-    expect(ran.stderr).toContain("cannot send it in parts");
+    expect(ran).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(storage.world.bucket("parts").objects.get("a")?.bytes.toString()).toBe("123456789");
+    expect(storage.faults.count("s3.UploadPart")).toBe(4);
+    await storage.close();
   });
 });

@@ -1,0 +1,171 @@
+/**
+ * Volumes as folders: a file system of S3 Files for each bucket that a service mounts, made the first time, with a mount
+ * target in each subnet, and open to the account's own role alone. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
+ */
+import type { ListFileSystemsDescription, ListMountTargetsDescription } from "@aws-sdk/client-s3files";
+import { millisOf } from "../../../core/domain/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { type AwsAmbient, awsCalls } from "../amazon.ts";
+import { type ArnParts, arnParts, bucketArn } from "../arns.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { runtimeRoleArn } from "../roles.ts";
+import { OWNER_TAG } from "../storage/bucket-settings.ts";
+import { ownerOfBucket } from "../storage/names.ts";
+import { type Answer, FilesApi } from "./api.ts";
+
+/** A file system and its mount targets take minutes at first (no figure is documented). */
+const AVAILABLE_MS = 600_000;
+/** How long a deletion waits for mount targets that go; the next one goes on. */
+const GONE_MS = 120_000;
+const LOOK_MS = 2000;
+
+export interface FileSystemsDeps {
+  readonly config: AwsConfig;
+  readonly clients: ClientSource;
+  readonly ambient: AwsAmbient;
+}
+
+export interface Mountable {
+  readonly fileSystemArn: string;
+}
+
+/** `read`, `write`, and to be root, as which files of objects that say nothing of owners are owned. */
+const policyFor = (role: string): object => ({
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Sid: "OwnServices",
+      Effect: "Allow",
+      Principal: { AWS: role },
+      Action: ["s3files:ClientMount", "s3files:ClientWrite", "s3files:ClientRootAccess"],
+    },
+  ],
+});
+
+const broken = (what: string, message: string | undefined): Unavailable =>
+  unavailable(`Amazon S3 Files has a ${what} that failed: ${message ?? "it does not say why"}.`, 60);
+
+export class FileSystems {
+  readonly #config: AwsConfig;
+  readonly #ambient: AwsAmbient;
+  readonly #api: FilesApi;
+  readonly #arn: ArnParts;
+
+  constructor({ config, clients, ambient }: FileSystemsDeps) {
+    this.#config = config;
+    this.#ambient = ambient;
+    this.#api = new FilesApi({ client: () => clients("files"), call: awsCalls(ambient) });
+    this.#arn = arnParts(config.shared.filesRoleArn);
+  }
+
+  /**
+   * The file system of a volume's bucket, as it can be mounted from every subnet of the platform by services of the
+   * bucket's own account, whose role has to be there. Ends with the signal, or after ten minutes.
+   */
+  async mountable(bucket: string, options: CallOptions = {}): Promise<Result<Mountable, Unavailable>> {
+    const found = await this.#await(AVAILABLE_MS, options, () => this.#available(bucket, options));
+    if (found.isErr()) return err(found.error);
+    const { fileSystemId = "", fileSystemArn = "" } = found.value;
+    const reached = await this.#await(AVAILABLE_MS, options, () => this.#targeted(fileSystemId, options));
+    if (reached.isErr()) return err(reached.error);
+    const policy = policyFor(runtimeRoleArn(this.#arn, ownerOfBucket(bucket)));
+    // A role that is new is not known everywhere at once.
+    const allowed = await this.#await(GONE_MS, options, async () =>
+      (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
+    );
+    return allowed.map(() => ({ fileSystemArn }));
+  }
+
+  /** Takes the bucket's file system away, with what it has not brought to the bucket. False: it is not gone yet. */
+  async remove(bucket: string, options: CallOptions): Answer<boolean> {
+    const found = await this.#ofBucket(bucket, options);
+    if (found.isErr()) return err(found.error);
+    for (const { fileSystemId = "", status } of found.value) {
+      if (status === "deleting") continue;
+      const gone = await this.#await(GONE_MS, options, () => this.#removed(fileSystemId, options));
+      if (gone.isErr()) return err(gone.error);
+    }
+    return ok(true);
+  }
+
+  /** Undefined: not yet. */
+  async #available(bucket: string, options: CallOptions): Answer<ListFileSystemsDescription | undefined> {
+    const found = await this.#ofBucket(bucket, options);
+    if (found.isErr()) return err(found.error);
+    const [present] = found.value;
+    if (present === undefined) {
+      const { filesRoleArn: roleArn } = this.#config.shared;
+      const tags = [
+        { key: "Name", value: bucket },
+        { key: OWNER_TAG, value: ownerOfBucket(bucket) },
+      ];
+      // The token makes one of calls that race; a large bucket's warning is about renames that take long.
+      const input = { bucket: this.#bucketArn(bucket), roleArn, tags, clientToken: bucket, acceptBucketWarning: true };
+      return (await this.#api.createFileSystem(input, options)).map(() => undefined);
+    }
+    if (present.status === "error") return err(broken("file system", present.statusMessage));
+    return ok(present.status === "available" || present.status === "updating" ? present : undefined);
+  }
+
+  /** Undefined: there is no way to it from every subnet yet. */
+  async #targeted(fileSystemId: string, options: CallOptions): Answer<true | undefined> {
+    const found = await this.#api.mountTargets(fileSystemId, options);
+    if (found.isErr()) return err(found.error);
+    const failed = found.value.find(({ status }) => status === "error");
+    if (failed !== undefined) return err(broken("mount target", failed.statusMessage));
+    const { subnets, filesSecurityGroup } = this.#config.shared;
+    const has = (subnet: string) => found.value.some(({ subnetId }) => subnetId === subnet);
+    for (const subnetId of subnets.filter((subnet) => !has(subnet))) {
+      const input = { fileSystemId, subnetId, securityGroups: [filesSecurityGroup] };
+      const made = await this.#api.createMountTarget(input, options);
+      if (made.isErr()) return err(made.error);
+      // A zone has one mount target, which all of its subnets share; another subnet's may be it.
+      if (made.value === "made") return ok(undefined);
+    }
+    const isReady = ({ status }: ListMountTargetsDescription) => status === "available" || status === "updating";
+    return ok(found.value.length > 0 && found.value.every(isReady) ? true : undefined);
+  }
+
+  /** Undefined: not yet. */
+  async #removed(fileSystemId: string, options: CallOptions): Answer<true | undefined> {
+    const targets = await this.#api.mountTargets(fileSystemId, options);
+    if (targets.isErr()) return err(targets.error);
+    for (const { mountTargetId = "", status } of targets.value) {
+      if (status === "deleting" || status === "deleted") continue;
+      const deleted = await this.#api.deleteMountTarget(mountTargetId, options);
+      if (deleted.isErr()) return err(deleted.error);
+    }
+    if (targets.value.some(({ status }) => status !== "deleted")) return ok(undefined);
+    return (await this.#api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "made" ? true : undefined));
+  }
+
+  async #ofBucket(bucket: string, options: CallOptions): Answer<ListFileSystemsDescription[]> {
+    const found = await this.#api.fileSystems(this.#bucketArn(bucket), options);
+    return found.map((all) => all.filter(({ status }) => status !== "deleted"));
+  }
+
+  #bucketArn(bucket: string): string {
+    return bucketArn(this.#arn, bucket);
+  }
+
+  /** Looks until there is something. */
+  async #await<T>(
+    millis: number,
+    { signal }: CallOptions,
+    look: () => Answer<T | undefined>,
+  ): Promise<Result<T, Unavailable>> {
+    const { clock } = this.#ambient;
+    const end = millisOf(clock.now()) + millis;
+    for (;;) {
+      const found = await look();
+      if (found.isErr()) return err(found.error);
+      if (found.value !== undefined) return ok(found.value);
+      if (signal?.aborted === true || millisOf(clock.now()) + LOOK_MS > end)
+        return err(unavailable("Amazon S3 Files takes its time; try again in a moment.", 30));
+      await clock.sleep(LOOK_MS, signal);
+    }
+  }
+}

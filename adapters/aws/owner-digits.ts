@@ -1,0 +1,12 @@
+/** Whose a bucket or a role is, in its name. */
+import type { AccountId } from "../../core/domain/account.ts";
+import { accountDigest } from "../shared/account-digest.ts";
+
+/**
+ * Twenty hex digits, 80 bits: rights go by the beginning of a bucket's name, so that two accounts of one beginning
+ * would read each other's volumes. Ten digits meet once in two hundred thousand million pairs, which a platform of a
+ * million accounts has; eighty bits do not.
+ */
+export const OWNER_DIGITS = 20;
+
+export const ownerDigits = (owner: AccountId): string => accountDigest(owner).slice(0, OWNER_DIGITS);

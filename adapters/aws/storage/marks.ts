@@ -1,0 +1,46 @@
+/**
+ * Which accounts have a volume of a name: an empty object for each such volume, so that one listing tells whether
+ * another account has one. It is put before the volume lives and taken away after it does not, and belongs to one
+ * volume alone, so that calls which race cannot take away each other's.
+ */
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { VolumeName } from "../../../core/domain/names.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { Answer, S3Api } from "./api.ts";
+import { marksPrefix, ownMarksPrefix } from "./names.ts";
+import type { VolumeRecord } from "./record.ts";
+
+type Marked = Pick<VolumeRecord, "id" | "name">;
+
+export class Marks {
+  readonly #api: S3Api;
+  readonly #bucket: string;
+
+  /** @param bucket the state bucket */
+  constructor(api: S3Api, bucket: string) {
+    this.#api = api;
+    this.#bucket = bucket;
+  }
+
+  async put(account: string, volume: Marked, options: CallOptions): Answer<void> {
+    const put = await this.#api.putText(this.#bucket, this.#key(account, volume), "", undefined, options);
+    return put.map(() => undefined);
+  }
+
+  remove(account: string, volume: Marked, options: CallOptions): Answer<void> {
+    return this.#api.deleteKey(this.#bucket, this.#key(account, volume), options);
+  }
+
+  /** Whether another account has a volume of the name. */
+  async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Answer<boolean> {
+    // One prefix an account, so that two are enough.
+    const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
+    const page = await this.#api.keys(this.#bucket, query, options);
+    const own = ownMarksPrefix(owner, name);
+    return page.map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== own));
+  }
+
+  #key(account: string, { id, name }: Marked): string {
+    return `${marksPrefix(name)}${account}/${id}`;
+  }
+}

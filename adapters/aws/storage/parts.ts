@@ -1,0 +1,15 @@
+/** What the parts of the volume store work with. */
+import type { AwsAmbient } from "../amazon.ts";
+import type { AwsConfig } from "../config.ts";
+import type { FileSystems } from "../files/file-systems.ts";
+import type { S3Api } from "./api.ts";
+import type { Marks } from "./marks.ts";
+import type { Records } from "./records.ts";
+
+export interface Parts extends AwsAmbient {
+  readonly api: S3Api;
+  readonly records: Records;
+  readonly marks: Marks;
+  readonly files: FileSystems;
+  readonly config: AwsConfig;
+}

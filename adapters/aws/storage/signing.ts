@@ -1,0 +1,102 @@
+/**
+ * Signed URLs (Signature Version 4), which lead to the storage itself; no call is made for one. A URL ends with the
+ * credentials that signed it, whatever it says itself:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html#who-presigned-url
+ */
+import type {
+  CompleteMultipartUploadCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from "@aws-sdk/client-s3";
+import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+
+const load = () => import("@aws-sdk/s3-request-presigner");
+type GetSignedUrl = Awaited<ReturnType<typeof load>>["getSignedUrl"];
+type SigningClient = Parameters<GetSignedUrl>[0];
+type AnyCommand = Parameters<GetSignedUrl>[1];
+export type Signable = GetObjectCommand | PutObjectCommand | UploadPartCommand | CompleteMultipartUploadCommand;
+
+const SECOND_MS = 1000;
+/** Seven days: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html */
+const LONGEST_MS = 604_800_000;
+const HOUR_MS = 3_600_000;
+
+export interface SignerDeps {
+  readonly client: () => Promise<S3Client>;
+  readonly call: ProviderCall;
+  readonly clock: Clock;
+}
+
+/** A span that URLs are signed for. */
+export interface Span {
+  readonly expiresAt: Instant;
+  sign(command: Signable): Promise<string>;
+}
+
+const wholeSeconds = (millis: number): number => Math.floor(millis / SECOND_MS) * SECOND_MS;
+
+/**
+ * The client as it signs. Else a checksum of the empty body, which a request has that is not sent, would become part of
+ * the URL, and every upload would be refused as corrupt.
+ */
+const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient => {
+  const signing = { ...config, requestChecksumCalculation: async () => "WHEN_REQUIRED" };
+  return { config: signing, middlewareStack } as unknown as SigningClient;
+};
+
+export class Signer {
+  readonly #deps: SignerDeps;
+  /** When the credentials end that were asked for anew already: there are no newer ones yet. */
+  #newest: number | undefined;
+
+  constructor(deps: SignerDeps) {
+    this.#deps = deps;
+  }
+
+  /** The span until then, or until the credentials end, whichever is first. */
+  async until(wanted: Instant): Promise<Result<Span, Unavailable>> {
+    const { client: source, clock } = this.#deps;
+    const now = millisOf(clock.now());
+    const end = Math.min(millisOf(wanted), now + LONGEST_MS);
+    const client = await source();
+    const credentials = await this.#endOfCredentials(client, end);
+    if (credentials.isErr()) return err(credentials.error);
+    if (credentials.value <= now)
+      return err(unavailable("The platform's credentials at Amazon Web Services have ended.", 60));
+    const { getSignedUrl } = await load();
+    // Whole seconds, so that the URL ends no later than asked for; one of the past is good for nothing from the start.
+    const isOver = wholeSeconds(end) <= now;
+    const start = wholeSeconds(isOver ? now - HOUR_MS : now);
+    const last = isOver ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));
+    const expiresIn = (last - start) / SECOND_MS;
+    const signingDate = new Date(start);
+    const signing = withoutChecksums(client);
+    return ok({
+      expiresAt: isOver ? wanted : instantOfMillis(last),
+      sign: (command) => getSignedUrl(signing, command as unknown as AnyCommand, { expiresIn, signingDate }),
+    });
+  }
+
+  /** Milliseconds; for ever where they do not end. Those that end before it is wanted are asked for anew, once. */
+  async #endOfCredentials({ config }: S3Client, wanted: number): Promise<Result<number, Unavailable>> {
+    const read = async (forceRefresh: boolean): Promise<Result<number, Unavailable>> => {
+      const found = await this.#deps.call({ what: "credentials" }, () => config.credentials({ forceRefresh }));
+      if (found.isOk()) return ok(found.value.expiration?.getTime() ?? Number.POSITIVE_INFINITY);
+      if (!isCallState(found.error)) return err(found.error);
+      return err(unavailable("The platform has no credentials at Amazon Web Services.", 60, found.error.error));
+    };
+    const present = await read(false);
+    if (present.isErr() || present.value >= wanted || present.value === this.#newest) return present;
+    const renewed = await read(true);
+    // They may be had again only shortly before they end; until then these will do.
+    if (renewed.isErr()) return present;
+    this.#newest = renewed.value;
+    return renewed;
+  }
+}

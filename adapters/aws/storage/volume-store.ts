@@ -1,0 +1,269 @@
+/**
+ * S3 as the VolumeStore: a volume is a bucket of its own, and how it stands is in the account's record (`record.ts`).
+ */
+import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume, UploadsInParts, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/account-digest.ts";
+import { type AwsAmbient, awsCalls } from "../amazon.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { FileSystems, type Mountable } from "../files/file-systems.ts";
+import { decodedKey, S3Api } from "./api.ts";
+import { discardVolume } from "./discarding.ts";
+import { grant } from "./grants.ts";
+import { makeVolume } from "./making.ts";
+import { Marks } from "./marks.ts";
+import { digestOfRecords, recordsPrefix } from "./names.ts";
+import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
+import type { Parts } from "./parts.ts";
+import { goOn, isDue } from "./purging.ts";
+import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts";
+import { Records } from "./records.ts";
+import { restoreVolume } from "./restoring.ts";
+import { Signer } from "./signing.ts";
+import { grantParts, objectMax, putMax } from "./uploads.ts";
+
+type Methods = Omit<VolumeStore, "uploadsInParts">;
+type Args<M extends keyof Methods> = Parameters<Methods[M]>;
+type Returns<M extends keyof Methods> = ReturnType<Methods[M]>;
+
+const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+
+export class AwsVolumes implements VolumeStore {
+  readonly uploadsInParts: UploadsInParts;
+  readonly #parts: Parts;
+  readonly #signer: Signer;
+  readonly #finishing = new Map<string, Promise<void>>();
+
+  constructor(parts: Parts, signer: Signer) {
+    this.#parts = parts;
+    this.#signer = signer;
+    this.uploadsInParts = {
+      above: putMax,
+      most: objectMax,
+      grant: (volume, path, size, until, options = {}) =>
+        settled(grantParts(parts.api, signer, volume, path, size, until, options)),
+    };
+  }
+
+  /** Ok where S3 answers this platform; one look, which changes nothing. */
+  check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    return settled(api.headBucket(config.shared.stateBucket, options));
+  }
+
+  /**
+   * Goes on with what was cut, and takes away what was in the trash for its time, of every account; for a start.
+   */
+  sweep(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    const sweep = async (): Promise<Result<void, Unavailable>> => {
+      for (let token: string | undefined; ; ) {
+        const query = { Prefix: recordsPrefix, ...(token === undefined ? {} : { ContinuationToken: token }) };
+        const page = await api.keys(config.shared.stateBucket, query, options);
+        if (page.isErr()) return err(page.error);
+        const accounts = (page.value.Contents ?? []).flatMap(({ Key = "" }) => digestOfRecords(decodedKey(Key)) ?? []);
+        const swept = await this.#sweepAll(accounts, options);
+        if (swept.isErr()) return err(swept.error);
+        token = page.value.NextContinuationToken;
+        if (token === undefined) return ok(undefined);
+      }
+    };
+    return settled(sweep());
+  }
+
+  /** Resolves once what it does by itself is over. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#finishing.values());
+  }
+
+  /**
+   * The file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there is a
+   * folder of that path in it, too.
+   */
+  async mountable(
+    bucket: string,
+    { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
+  ): Promise<Result<Mountable, Unavailable>> {
+    const { api, files } = this.#parts;
+    const found = await files.mountable(bucket, options);
+    if (found.isErr() || subPath === undefined) return found;
+    // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)
+    const made = await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" }, options);
+    return made.andThen(() => found);
+  }
+
+  find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
+    const look = async (): Promise<Result<VolumeState, Unavailable>> => {
+      const all = await this.#parts.records.of(accountDigest(owner), options);
+      if (all.isErr()) return err(all.error);
+      const standing = standingFor(all.value, name);
+      const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
+      if (found.isErr()) return err(found.error);
+      if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
+      if (found.value?.state === "hidden") return ok({ kind: "hidden" });
+      const elsewhere = await this.#parts.marks.elsewhere(owner, name, options);
+      return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
+    };
+    return settled(look());
+  }
+
+  list(...[owner, options = {}]: Args<"list">): Returns<"list"> {
+    const list = async (): Promise<Result<readonly StoredVolume[], Unavailable>> => {
+      const all = await this.#parts.records.of(accountDigest(owner), options);
+      if (all.isErr()) return err(all.error);
+      this.#finish(accountDigest(owner), all.value);
+      const live: StoredVolume[] = [];
+      for (const one of all.value) {
+        const found = await this.#upToDate(owner, one, options);
+        if (found.isErr()) return err(found.error);
+        if (found.value?.state === "live") live.push(volumeOf(found.value, owner));
+      }
+      return ok(live.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    };
+    return settled(list());
+  }
+
+  create(...[owner, name, options = {}]: Args<"create">): Returns<"create"> {
+    return settled(makeVolume(this.#parts, owner, name, options));
+  }
+
+  hide(...[{ owner, id, name }, options = {}]: Args<"hide">): Returns<"hide"> {
+    const { records } = this.#parts;
+    const hidden = records.change(
+      accountDigest(owner),
+      (all) => {
+        const found = all.find((one) => one.id === id);
+        const may = found?.state === "live" || (found !== undefined && records.isForgotten(found));
+        return may ? { put: { ...found, state: "hidden" } } : { stop: found?.state };
+      },
+      options,
+    );
+    return settled(hidden).andThen((end) => {
+      if ("record" in end) return ok(undefined);
+      return err(
+        end.stop === "hidden" ? conflict(`'${name}' is being deleted.`) : notFound(`There is no volume '${name}'.`),
+      );
+    });
+  }
+
+  show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
+    const show = async (): Promise<Result<void, Unavailable>> => {
+      const shown = await this.#reveal(owner, id, () => true, options);
+      if (shown.isErr()) return err(shown.error);
+      // A discard that has failed on its way: all of it is taken back, unless the name was taken meanwhile.
+      if (shown.value === undefined || !isInTrash(shown.value)) return ok(undefined);
+      const back = await restoreVolume(this.#parts, owner, id, options);
+      return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
+    };
+    return settled(show());
+  }
+
+  discard(...[volume, deletedAt, options = {}]: Args<"discard">): Returns<"discard"> {
+    return settled(discardVolume(this.#parts, volume, deletedAt, options));
+  }
+
+  trash(...[owner, options = {}]: Args<"trash">): Returns<"trash"> {
+    return settled(this.#parts.records.of(accountDigest(owner), options)).map((all) =>
+      all.flatMap((one) =>
+        isInTrash(one) && one.deletedAt !== undefined ? [{ id: one.id, name: one.name, deletedAt: one.deletedAt }] : [],
+      ),
+    );
+  }
+
+  restore(...[owner, id, options = {}]: Args<"restore">): Returns<"restore"> {
+    return settled(restoreVolume(this.#parts, owner, id, options));
+  }
+
+  objects(...[volume, query, options = {}]: Args<"objects">): Returns<"objects"> {
+    return settled(listObjects(this.#parts, volume, query, options));
+  }
+
+  stat(...[volume, path, options = {}]: Args<"stat">): Returns<"stat"> {
+    return settled(statObject(this.#parts, volume, path, options));
+  }
+
+  read(...[volume, path, options = {}]: Args<"read">): Returns<"read"> {
+    return settled(readObject(this.#parts, volume, path, options));
+  }
+
+  remove(...[volume, path, options = {}]: Args<"remove">): Returns<"remove"> {
+    return settled(removeObject(this.#parts, volume, path, options));
+  }
+
+  grantUpload(...[volume, path, until]: Args<"grantUpload">): Returns<"grantUpload"> {
+    return settled(grant(this.#signer, "write", volume, path, until));
+  }
+
+  grantDownload(...[volume, path, until]: Args<"grantDownload">): Returns<"grantDownload"> {
+    return settled(grant(this.#signer, "read", volume, path, until));
+  }
+
+  /** One account's after another's: a start is no reason to be in anybody's way. */
+  async #sweepAll(accounts: readonly string[], options: CallOptions): Promise<Result<void, Unavailable>> {
+    for (const account of accounts) {
+      const all = await this.#parts.records.of(account, options);
+      if (all.isErr()) return err(all.error);
+      this.#finish(account, all.value);
+      await this.idle();
+    }
+    return ok(undefined);
+  }
+
+  /** Ends the hiding where it is due, seen anew. Undefined: there is none of the id. */
+  async #reveal(
+    owner: StoredVolume["owner"],
+    id: string,
+    isOver: (record: VolumeRecord) => boolean,
+    options: CallOptions,
+  ): Promise<Result<VolumeRecord | undefined, Unavailable>> {
+    const shown = await this.#parts.records.change(
+      accountDigest(owner),
+      (all) => {
+        const found = all.find((one) => one.id === id);
+        return found?.state === "hidden" && isOver(found) ? { put: { ...found, state: "live" } } : { stop: found };
+      },
+      options,
+    );
+    return shown.map((end) => ("record" in end ? end.record : end.stop));
+  }
+
+  /** The volume, shown if its hiding was forgotten. */
+  #upToDate(owner: StoredVolume["owner"], record: VolumeRecord, options: CallOptions) {
+    const isOver = (one: VolumeRecord): boolean => this.#parts.records.isForgotten(one);
+    return isOver(record) ? this.#reveal(owner, record.id, isOver, options) : Promise.resolve(ok(record));
+  }
+
+  /** Goes on, in the background and one after another, with what another call was cut in, or whose time is over. */
+  #finish(account: string, all: readonly VolumeRecord[]): void {
+    const due = all.filter((one) => isDue(this.#parts, one));
+    if (due.length === 0 || this.#finishing.has(account)) return;
+    const { logger } = this.#parts;
+    const finish = async (): Promise<void> => {
+      try {
+        for (const one of due) {
+          const end = await goOn(this.#parts, account, one, {});
+          if (end.isErr()) logger.warn("what is left of a volume is not cleared away yet", { volume: one.id });
+        }
+      } catch (cause) {
+        logger.error("clearing away met a problem of the platform's own", { account, cause });
+      } finally {
+        this.#finishing.delete(account);
+      }
+    };
+    this.#finishing.set(account, finish());
+  }
+}
+
+export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsVolumes => {
+  const call = awsCalls(ambient);
+  const client = () => clients("s3");
+  const api = new S3Api({ region: config.region, client, call });
+  const { stateBucket: bucket } = config.shared;
+  const records = new Records({ ...ambient, api, bucket });
+  const files = new FileSystems({ config, clients, ambient });
+  const parts: Parts = { ...ambient, api, records, marks: new Marks(api, bucket), files, config };
+  return new AwsVolumes(parts, new Signer({ client, call, clock: ambient.clock }));
+};

@@ -1,0 +1,19 @@
+/** Volumes keep their promises on S3, which is our own fake here. */
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { contractTests, freshNames, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
+import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
+import { nodeContractSources } from "../../../support/contract-sources.ts";
+import { storageCapabilities, volumesOver } from "./subject.ts";
+
+const start = async () => {
+  const fake = await startFakeS3({ buckets: [STATE_BUCKET] });
+  const volumes = volumesOver(fake);
+  const provider = { ...createMemoryProvider().provider, volumes };
+  return {
+    subject: { provider, sources: nodeContractSources, ...freshNames("s3") },
+    close: () => fake.close(),
+  };
+};
+
+contractTests("S3", [...volumeStoreCases, ...volumeObjectCases], start, storageCapabilities);

@@ -1,0 +1,171 @@
+/** Volumes as folders, by S3 Files: made the first time, for one account's services alone, gone with the bucket. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ownerDigits } from "../../../../adapters/aws/owner-digits.ts";
+import type { AwsVolumes } from "../../../../adapters/aws/storage/volume-store.ts";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import type { AccountId } from "../../../../core/domain/account.ts";
+import type { VolumeName } from "../../../../core/domain/names.ts";
+import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { expectOk } from "../../../contracts/support.ts";
+import { awsConfig } from "../../../fakes/aws/test-config.ts";
+import { createLeapingClock } from "../../../support/leaping-clock.ts";
+import { account, bucketOf, data, discard, fake, files, put } from "./steps.ts";
+import { volumesOver } from "./subject.ts";
+
+const { shared } = awsConfig;
+
+let owner: AccountId;
+let volumes: AwsVolumes;
+beforeEach(() => {
+  for (const known of [files.fileSystems, files.mountTargets, files.zones]) known.clear();
+  files.unknownRoles.clear();
+  files.faults.clear();
+  Object.assign(files, { looks: 1, most: 1000 });
+  owner = account();
+  volumes = volumesOver(fake, { clock: createLeapingClock(new Date().toISOString()), files: files.client });
+});
+
+const made = async (name = data) => (await expectOk(volumes.create(owner, name))).volume;
+const mounted = async (bucket: string) => (await volumes.mountable(bucket))._unsafeUnwrap();
+const roleOf = (who: AccountId) => `arn:aws:iam::123456789012:role/portside-${ownerDigits(who)}`;
+
+describe("a file system", () => {
+  test("is made once, with a way to it from every subnet, for the account's own role alone", async () => {
+    const { id } = await made();
+    const { fileSystemArn } = await mounted(id);
+    expect(await mounted(id)).toEqual({ fileSystemArn });
+    const [one, ...others] = files.fileSystems.values();
+    expect([one?.arn, one?.bucket, one?.roleArn, others]).toEqual([
+      fileSystemArn,
+      `arn:aws:s3:::${id}`,
+      shared.filesRoleArn,
+      [],
+    ]);
+    expect(one?.tags).toContainEqual({ key: "portside-owner", value: ownerDigits(owner) });
+    const targets = [...files.mountTargets.values()];
+    expect(targets.map(({ subnetId }) => subnetId).sort()).toEqual([...shared.subnets].sort());
+    expect(targets.every(({ securityGroups }) => securityGroups[0] === shared.filesSecurityGroup)).toBe(true);
+    expect(one?.policy).toEqual({
+      Version: "2012-10-17",
+      Statement: [
+        {
+          Sid: "OwnServices",
+          Effect: "Allow",
+          Principal: { AWS: roleOf(owner) },
+          Action: ["s3files:ClientMount", "s3files:ClientWrite", "s3files:ClientRootAccess"],
+        },
+      ],
+    });
+  });
+
+  test("is one, whoever asks at the same time", async () => {
+    const { id } = await made();
+    const arns = await Promise.all([1, 2, 3].map(() => mounted(id)));
+    expect(new Set(arns.map(({ fileSystemArn }) => fileSystemArn)).size).toBe(1);
+    expect([files.fileSystems.size, files.mountTargets.size]).toEqual([1, 2]);
+  });
+
+  test("has one way to it where two subnets share a zone", async () => {
+    const { id } = await made();
+    for (const subnet of shared.subnets) files.zones.set(subnet, "euw1-az1");
+    await mounted(id);
+    expect(files.mountTargets.size).toBe(1);
+  });
+
+  test("is waited for, also for a role that is new", async () => {
+    const { id } = await made();
+    files.looks = 5;
+    files.unknownRoles.add(roleOf(owner));
+    const waiting = volumes.mountable(id);
+    while (files.faults.count("s3files.PutFileSystemPolicy") < 3) await new Promise(setImmediate);
+    files.unknownRoles.clear();
+    expect((await waiting).isOk()).toBe(true);
+  });
+
+  test("that never comes, that fails, or for which there is no room, is an outage with a cause", async () => {
+    files.looks = 100_000;
+    const slow = await volumes.mountable((await made()).id);
+    expect(slow._unsafeUnwrapErr().message).toContain("takes its time");
+    files.looks = 0;
+    const { id } = await made("broken" as VolumeName);
+    await mounted(id);
+    for (const one of files.fileSystems.values()) one.status = "error";
+    expect((await volumes.mountable(id))._unsafeUnwrapErr().message).toContain("the role cannot be assumed");
+    files.most = 0;
+    const full = await volumes.mountable((await made("full" as VolumeName)).id);
+    expect(full._unsafeUnwrapErr().message).toContain("quotas");
+  });
+
+  test("is not waited for by who has gone", async () => {
+    files.looks = 100_000;
+    const { id } = await made();
+    const signal = AbortSignal.abort();
+    const before = files.faults.log.length;
+    expect((await volumes.mountable(id, { signal })).isErr()).toBe(true);
+    expect(files.faults.log.length - before).toBeLessThan(3);
+  });
+
+  test.each(["unavailable", "resource_exhausted", "reply_lost"] as const)(
+    "is made whichever call is %s",
+    async (kind) => {
+      const { id } = await made();
+      await mounted(id);
+      const calls = files.faults.log.length;
+      for (let nth = 1; nth <= calls; nth++) {
+        files.fileSystems.clear();
+        files.mountTargets.clear();
+        files.faults.clear();
+        files.faults.inject({ nth, kind });
+        await mounted(id);
+        expect([files.fileSystems.size, files.mountTargets.size], `${kind} at call ${nth}`).toEqual([1, 2]);
+      }
+    },
+  );
+});
+
+describe("a folder of a volume", () => {
+  test("is made where it is missing, and shows as no object", async () => {
+    const volume = await made();
+    (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
+    expect([...bucketOf(volume).objects.keys()]).toEqual(["deep/er/"]);
+    const listed = await expectOk(volumes.objects(volume, { prefix: "", limit: 10 }));
+    expect(listed).toEqual({ objects: [], more: false });
+    const { generation } = bucketOf(volume).objects.get("deep/er/") as { generation: bigint };
+    (await volumes.mountable(volume.id, { subPath: "deep/er" }))._unsafeUnwrap();
+    expect(bucketOf(volume).objects.get("deep/er/")?.generation).toBe(generation);
+  });
+});
+
+describe("the fake's folder of a bucket", () => {
+  test("shows what is put by URL, and what is written there is an object", async () => {
+    const volume = await made();
+    const folder = fake.folderOf(volume.id);
+    await put(volumes, volume, "by/url", "one");
+    expect(readFileSync(join(folder, "by/url"), "utf8")).toBe("one");
+    writeFileSync(join(folder, "written"), "two");
+    const listed = await expectOk(volumes.objects(volume, { prefix: "", limit: 10 }));
+    expect(listed.objects.map(({ path }) => path)).toEqual(["by/url", "written"]);
+    await expectOk(volumes.remove(volume, "written" as ObjectPath));
+    expect(existsSync(join(folder, "written"))).toBe(false);
+  });
+});
+
+describe("with its bucket", () => {
+  test("the file system stays in the trash, and is gone when the volume is", async () => {
+    const volume = await made();
+    const { fileSystemArn } = await mounted(volume.id);
+    await discard(volumes, volume);
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(await mounted(volume.id)).toEqual({ fileSystemArn });
+    await discard(volumes, volume);
+    const clock = createManualClock(new Date(Date.now() + 8 * 86_400_000).toISOString());
+    const later = volumesOver(fake, { clock: { ...createLeapingClock(), now: clock.now }, files: files.client });
+    await expectOk(later.list(owner));
+    await later.idle();
+    expect(fake.world.live.has(volume.id)).toBe(false);
+    expect(files.mountTargets.size).toBe(0);
+    expect([...files.fileSystems.values()].every(({ status }) => status === "deleting")).toBe(true);
+  });
+});

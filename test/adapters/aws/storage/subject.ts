@@ -1,0 +1,39 @@
+/** The volume store over an S3 that is a fake. */
+import type { S3Client } from "@aws-sdk/client-s3";
+import type { S3FilesClient } from "@aws-sdk/client-s3files";
+import { clientSource } from "../../../../adapters/aws/clients.ts";
+import type { AwsConfig } from "../../../../adapters/aws/config.ts";
+import { type AwsVolumes, createAwsVolumes } from "../../../../adapters/aws/storage/volume-store.ts";
+import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
+import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
+import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
+import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
+import { awsConfig } from "../../../fakes/aws/test-config.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
+
+/** What S3 declares about volumes. */
+export const storageCapabilities: Capabilities = {
+  ...memoryCapabilities,
+  volumes: {
+    ...memoryCapabilities.volumes,
+    head_downloads: missing("a URL that S3 signs is good for one method"),
+  },
+};
+
+export interface VolumesOptions {
+  readonly config?: Partial<AwsConfig>;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly logger?: Logger;
+  readonly files?: S3FilesClient;
+}
+
+export const volumesOver = (
+  { client: s3 }: { readonly client: S3Client },
+  options: VolumesOptions = {},
+): AwsVolumes => {
+  const { clock = createSystemClock(), ids = randomIds, logger = silentLogger, files } = options;
+  const config = { ...awsConfig, ...options.config };
+  const clients = clientSource(config.region, { s3, ...(files === undefined ? {} : { files }) });
+  return createAwsVolumes(config, clients, { clock, ids, logger });
+};

@@ -1,0 +1,124 @@
+/** The platform's own trash on S3: closed for a week, then gone, by the platform or by the bucket's own rules. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { timestampOf } from "../../../../core/domain/instant.ts";
+import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
+import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
+import { whileTicking } from "../../../support/memory-platform.ts";
+import { account, bucketOf, data, discard, fake, inAMinute, put } from "./steps.ts";
+import { volumesOver } from "./subject.ts";
+
+const DAY_MS = 86_400_000;
+
+describe("deletion and restore", () => {
+  test("what was deleted or replaced before is not brought back", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    for (const [path, text] of [
+      ["gone", "x"],
+      ["changed", "old"],
+      ["changed", "new"],
+      ["kept", "kept"],
+    ] as const)
+      await put(volumes, volume, path, text);
+    await expectOk(volumes.remove(volume, "gone" as ObjectPath));
+    for (let times = 0; times < 2; times++) {
+      await discard(volumes, volume);
+      await expectOk(volumes.restore(owner, volume.id));
+      const objects = [...bucketOf(volume).objects].map(([path, { bytes }]) => [path, bytes.toString()]).sort();
+      expect(objects).toEqual([
+        ["changed", "new"],
+        ["kept", "kept"],
+      ]);
+    }
+  });
+
+  test("a URL of a deleted volume is good again when the volume is", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    await put(volumes, volume, "a", "kept");
+    const { url } = await expectOk(volumes.grantDownload(volume, "a" as ObjectPath, inAMinute()));
+    await discard(volumes, volume);
+    const refused = await fetch(url);
+    expect([refused.status, (await refused.text()).includes("kept")]).toEqual([403, false]);
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(await (await fetch(url)).text()).toBe("kept");
+  });
+});
+
+const setStage = async () => {
+  const clock = createManualClock();
+  const s3 = await startFakeS3({ clock, buckets: [STATE_BUCKET] });
+  const files = await startFakeS3Files({ buckets: s3.world.live });
+  const volumes = volumesOver(s3, { clock, files: files.client });
+  const inTime = <T>(work: PromiseLike<T>) => whileTicking(clock, work, 1);
+  const owner = account();
+  const { volume } = await inTime(expectOk(volumes.create(owner, data)));
+  for (let index = 0; index < 1100; index++)
+    s3.world.putObject(s3.world.bucket(volume.id), { name: `o${index}`, bytes: Buffer.from("x") });
+  await inTime(expectOk(volumes.hide(volume)));
+  await inTime(expectOk(volumes.discard(volume, timestampOf(clock.now()))));
+  return { clock, s3, files, volumes, inTime, owner, volume };
+};
+
+describe("a week later", () => {
+  test("there is nothing to restore, and neither bucket nor record, once somebody has listed", async () => {
+    const { clock, s3, files, volumes, inTime, owner, volume } = await setStage();
+    await clock.advance(6 * DAY_MS);
+    await inTime(expectOk(volumes.list(owner)));
+    await inTime(volumes.idle());
+    expect(s3.world.live.has(volume.id)).toBe(true);
+    expect(await inTime(expectOk(volumes.trash(owner)))).toHaveLength(1);
+    await clock.advance(2 * DAY_MS);
+    await inTime(expectOk(volumes.list(owner)));
+    await inTime(volumes.idle());
+    expect(s3.world.live.has(volume.id)).toBe(false);
+    expect(await inTime(expectOk(volumes.trash(owner)))).toEqual([]);
+    expect((await inTime(expectError(volumes.restore(owner, volume.id)))).kind).toBe("not_found");
+    // Two pages of versions, each deleted in one call.
+    expect(s3.faults.count("s3.DeleteObjects")).toBe(2);
+    await Promise.all([s3.close(), files.close()]);
+  });
+
+  test("the same, of an account that never comes back, by the next start", async () => {
+    const { clock, s3, files, volumes, inTime, volume } = await setStage();
+    await clock.advance(8 * DAY_MS);
+    await inTime(expectOk(volumes.sweep()));
+    expect(s3.world.live.has(volume.id)).toBe(false);
+    await Promise.all([s3.close(), files.close()]);
+  });
+
+  test("a platform that runs no more leaves an empty bucket behind", async () => {
+    const { clock, s3, files, volume } = await setStage();
+    const bucket = s3.world.bucket(volume.id);
+    for (let day = 0; day < 8; day++) {
+      runLifecycle(s3.world);
+      expect(bucket.objects.size, `after ${day} days`).toBe(1100);
+      await clock.advance(DAY_MS);
+    }
+    for (let day = 0; day < 12; day++) {
+      runLifecycle(s3.world);
+      await clock.advance(DAY_MS);
+    }
+    expect(bucket.versions.size).toBe(0);
+    await Promise.all([s3.close(), files.close()]);
+  });
+
+  test("what was brought back stays, whatever the rules in the trash were", async () => {
+    const { clock, s3, files, volumes, inTime, owner, volume } = await setStage();
+    await inTime(expectOk(volumes.restore(owner, volume.id)));
+    for (let day = 0; day < 20; day++) {
+      runLifecycle(s3.world);
+      await clock.advance(DAY_MS);
+    }
+    await inTime(expectOk(volumes.sweep()));
+    expect(s3.world.bucket(volume.id).objects.size).toBe(1100);
+    await Promise.all([s3.close(), files.close()]);
+  });
+});

@@ -1,0 +1,165 @@
+/**
+ * Roles of IAM on a loopback port: the query protocol. Sources: the service model (@aws-sdk/client-iam) and, below
+ * https://docs.aws.amazon.com/IAM/latest: APIReference/API_CreateRole.html, .../API_PutRolePolicy.html,
+ * UserGuide/reference_iam-quotas.html, UserGuide/troubleshoot.html (eventual consistency).
+ */
+import { IAMClient } from "@aws-sdk/client-iam";
+import { Faults } from "../../faults.ts";
+import {
+  AwsError,
+  type AwsReply,
+  type AwsRequest,
+  injected as common,
+  type InjectedErrors,
+  serveAws,
+} from "../server.ts";
+import { awsConfig } from "../test-config.ts";
+import { printXml, type XmlContent } from "../xml.ts";
+
+export interface FakeRole {
+  readonly name: string;
+  readonly arn: string;
+  readonly trust: unknown;
+  readonly boundary: string | undefined;
+  readonly description: string;
+  readonly tags: Readonly<Record<string, string>>;
+  /** Inline ones, as they were put, by name. */
+  readonly policies: Map<string, string>;
+  /** Looks that do not see it yet. */
+  hidden: number;
+}
+
+export interface FakeIam {
+  readonly client: IAMClient;
+  readonly faults: Faults;
+  readonly roles: Map<string, FakeRole>;
+  /** "changes that I make are not always immediately visible": calls about a new role that do not see it. */
+  looksUntilVisible: number;
+  /** "Roles in an AWS account: 1000" */
+  most: number;
+  close(): Promise<void>;
+}
+
+const ACCOUNT = "123456789012";
+
+const failure = (status: number, code: string, message: string) => new AwsError(status, code, message);
+
+/** The query protocol's names of exceptions differ from the model's: `NoSuchEntity` of `NoSuchEntityException`. */
+const failed = ({ status, code, message }: AwsError): AwsReply => ({
+  status,
+  headers: { "content-type": "text/xml" },
+  body: `<ErrorResponse xmlns="https://iam.amazonaws.com/doc/2010-05-08/">${printXml({
+    Error: { Type: "Sender", Code: code, Message: message },
+    RequestId: "fake",
+  })}</ErrorResponse>`,
+});
+
+const injected: InjectedErrors = {
+  ...common,
+  permission_denied: failure(403, "AccessDenied", "You may not do this (injected)."),
+  resource_exhausted: failure(400, "Throttling", "Rate exceeded (injected)."),
+};
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw failure(400, "MalformedPolicyDocument", "This policy contains invalid Json");
+  }
+};
+
+/** Fails with what `Throttling` is where it is told so; errors are as the model names them. */
+export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?: Faults } = {}): Promise<FakeIam> => {
+  const roles = new Map<string, FakeRole>();
+
+  const role = (name: string): FakeRole => {
+    const found = roles.get(name);
+    if (found === undefined || found.hidden-- > 0)
+      throw failure(404, "NoSuchEntity", `The role with name ${name} cannot be found.`);
+    return found;
+  };
+
+  const tagsOf = (form: URLSearchParams): Record<string, string> => {
+    const tags: Record<string, string> = {};
+    for (let at = 1; form.has(`Tags.member.${at}.Key`); at++)
+      tags[form.get(`Tags.member.${at}.Key`) ?? ""] = form.get(`Tags.member.${at}.Value`) ?? "";
+    return tags;
+  };
+
+  const createRole = (form: URLSearchParams): XmlContent => {
+    const name = form.get("RoleName") ?? "";
+    if (!/^[\w+=,.@-]{1,64}$/.test(name)) throw failure(400, "ValidationError", "roleName");
+    if (roles.has(name)) throw failure(409, "EntityAlreadyExists", `Role with name ${name} already exists.`);
+    if (roles.size >= fake.most) throw failure(409, "LimitExceeded", "Cannot exceed quota for RolesPerAccount: 1000.");
+    const made: FakeRole = {
+      name,
+      arn: `arn:aws:iam::${ACCOUNT}:role/${name}`,
+      trust: json(form.get("AssumeRolePolicyDocument") ?? ""),
+      boundary: form.get("PermissionsBoundary") ?? undefined,
+      description: form.get("Description") ?? "",
+      tags: tagsOf(form),
+      policies: new Map(),
+      hidden: fake.looksUntilVisible,
+    };
+    roles.set(name, made);
+    const dated = { Path: "/", RoleId: "AROAFAKE", CreateDate: new Date(0).toISOString() };
+    return { Role: { RoleName: name, Arn: made.arn, ...dated } };
+  };
+
+  const putRolePolicy = (form: URLSearchParams): XmlContent => {
+    const document = form.get("PolicyDocument") ?? "";
+    json(document);
+    role(form.get("RoleName") ?? "").policies.set(form.get("PolicyName") ?? "", document);
+    return {};
+  };
+
+  /** "The policy document is URL-encoded compliant with RFC 3986": APIReference/API_GetRolePolicy.html */
+  const getRolePolicy = (form: URLSearchParams): XmlContent => {
+    const { name, policies } = role(form.get("RoleName") ?? "");
+    const PolicyName = form.get("PolicyName") ?? "";
+    const document = policies.get(PolicyName);
+    if (document === undefined) throw failure(404, "NoSuchEntity", `The role policy ${PolicyName} cannot be found.`);
+    return { RoleName: name, PolicyName, PolicyDocument: encodeURIComponent(document) };
+  };
+
+  const calls: Readonly<Record<string, (form: URLSearchParams) => XmlContent>> = {
+    CreateRole: createRole,
+    PutRolePolicy: putRolePolicy,
+    GetRolePolicy: getRolePolicy,
+  };
+
+  const route = ({ body }: AwsRequest) => {
+    const form = new URLSearchParams(body.toString());
+    const name = form.get("Action") ?? "";
+    const call = calls[name];
+    if (call === undefined) return undefined;
+    const act = (): AwsReply => ({
+      status: 200,
+      headers: { "content-type": "text/xml" },
+      body: printXml({
+        [`${name}Response`]: { [`${name}Result`]: call(form), ResponseMetadata: { RequestId: "fake" } },
+      }),
+    });
+    return { method: `iam.${name}`, act };
+  };
+
+  const server = await serveAws({ faults, route, failed, injected });
+  const client = new IAMClient({
+    endpoint: server.url,
+    region: awsConfig.region,
+    maxAttempts: 1,
+    credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
+  });
+  const fake: FakeIam = {
+    client,
+    faults,
+    roles,
+    looksUntilVisible: 0,
+    most: 1000,
+    close: async () => {
+      client.destroy();
+      await server.close();
+    },
+  };
+  return fake;
+};

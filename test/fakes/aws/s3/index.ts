@@ -1,0 +1,128 @@
+/**
+ * An S3 on a loopback port, for the official client and for whoever has a signed URL. Written from the service model
+ * and the documentation alone; what they leave open is in the record of assumptions.
+ */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { millisOf } from "../../../../core/domain/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { MountedFolders } from "../../engine/mounted-folders.ts";
+import { Faults } from "../../faults.ts";
+import { type AwsError, type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
+import { checkSignature, type FakeCredentials } from "../signature.ts";
+import { bucketCallOf } from "./bucket-calls.ts";
+import { failure, injected, xmlFailed } from "./failure.ts";
+import { objectCallOf } from "./object-calls.ts";
+import { checkPolicy } from "./policy.ts";
+import { type FakeBucket, S3World } from "./world.ts";
+
+export interface FakeS3Options {
+  readonly region?: string;
+  /** The storage's own clock; the machine's where none is given. */
+  readonly clock?: Pick<Clock, "now">;
+  readonly faults?: Faults;
+  /** Where buckets are folders; a temporary folder where none is given. */
+  readonly folder?: string;
+  /** Buckets that are there from the start. */
+  readonly buckets?: readonly string[];
+}
+
+export interface FakeS3 {
+  readonly url: string;
+  readonly clientConfig: S3ClientConfig;
+  readonly client: S3Client;
+  readonly world: S3World;
+  readonly faults: Faults;
+  /** What requests may be signed with; temporary ones may be added. */
+  readonly credentials: FakeCredentials[];
+  /** Does something, once, right before the next call of the method acts: what another client may do meanwhile. */
+  meanwhile(method: string, act: () => void): void;
+  /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
+  folderOf(bucket: string): string;
+  close(): Promise<void>;
+}
+
+/** Whose the credentials are. */
+const PRINCIPAL = "arn:aws:iam::123456789012:role/platform";
+
+const placeOf = (path: string): readonly [string, string] => {
+  const [, bucket = "", key = ""] = /^\/([^/]*)\/?(.*)$/s.exec(path) ?? [];
+  return [decodeURIComponent(bucket), decodeURIComponent(key)];
+};
+
+export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> => {
+  const { region = "eu-west-1", clock, faults = new Faults(), buckets = [] } = options;
+  const { folder = mkdtempSync(join(tmpdir(), "portside-s3-")) } = options;
+  const world = new S3World(clock === undefined ? Date.now : () => millisOf(clock.now()));
+  for (const name of buckets) world.createBucket(name, {}, "BucketOwnerEnforced");
+  const folders = new MountedFolders<FakeBucket>(world, folder);
+  const others = new Map<string, () => void>();
+  const credentials: FakeCredentials[] = [{ accessKeyId: "AKIAFAKE", secretAccessKey: "secret" }];
+  const rules = { region, service: "s3", now: world.now, credentials: () => credentials };
+
+  const actOf = (request: AwsRequest): AwsMethod => {
+    const [bucket, key] = placeOf(request.path);
+    const object = objectCallOf(request, key);
+    if (object !== undefined)
+      return {
+        method: `s3.${object.method}`,
+        act: () => {
+          const found = world.bucket(bucket);
+          const arn = `arn:aws:s3:::${bucket}`;
+          checkPolicy(found.policy, PRINCIPAL, object.action, key === "" ? arn : `${arn}/${key}`);
+          return object.act({ world, request, bucket: found, key });
+        },
+      };
+    const about = key === "" ? bucketCallOf(request, bucket) : undefined;
+    const refuse = () => {
+      throw failure(405, "MethodNotAllowed", "The specified method is not allowed against this resource.");
+    };
+    if (about === undefined) return { method: "s3.Unknown", act: refuse };
+    const [name, act] = about;
+    return { method: `s3.${name}`, act: () => act({ world, request, bucket, region }) };
+  };
+
+  const route = (request: AwsRequest): AwsMethod => {
+    const found = actOf(request);
+    const [bucket] = placeOf(request.path);
+    const act = () => {
+      checkSignature(request, rules);
+      const other = others.get(found.method);
+      others.delete(found.method);
+      other?.();
+      folders.pull(bucket);
+      const reply = found.act();
+      folders.push(bucket);
+      return reply;
+    };
+    return { method: found.method, act };
+  };
+
+  const server = await serveAws({ faults, route, injected, failed: (error: AwsError) => xmlFailed(error) });
+  const [own] = credentials;
+  const clientConfig: S3ClientConfig = {
+    endpoint: server.url,
+    region,
+    forcePathStyle: true,
+    maxAttempts: 1,
+    credentials: own as FakeCredentials,
+  };
+  const client = new S3Client(clientConfig);
+  return {
+    url: server.url,
+    clientConfig,
+    client,
+    world,
+    faults,
+    credentials,
+    meanwhile: (method, act) => void others.set(method, act),
+    folderOf: (bucket) => folders.folderOf(bucket),
+    close: async () => {
+      client.destroy();
+      await server.close();
+      folders.close();
+    },
+  };
+};

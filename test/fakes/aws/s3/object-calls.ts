@@ -1,0 +1,128 @@
+/** The fake's calls about objects: below https://docs.aws.amazon.com/AmazonS3/latest/API. */
+import parseRange from "range-parser";
+import type { AwsReply, AwsRequest } from "../server.ts";
+import { childOf, childrenOf, parseXml, textOf } from "../xml.ts";
+import { checkIntegrity, checkWriteConditions, type ObjectCall } from "./conditions.ts";
+import { failure, xmlReply } from "./failure.ts";
+import { listObjects, listVersions } from "./listing.ts";
+import { abortUpload, completeUpload, createUpload, uploadPart } from "./multipart.ts";
+import type { Version } from "./world.ts";
+
+type Act = (call: ObjectCall) => AwsReply;
+
+export interface ObjectMethod {
+  readonly method: string;
+  /** What the bucket's policy is asked about. */
+  readonly action: string;
+  readonly act: Act;
+}
+
+const putObject: Act = (call) => {
+  const { world, request, bucket, key } = call;
+  // API_PutObject.html: "Content-Length" is needed; a body of unknown length is 411.
+  if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] !== undefined)
+    throw failure(411, "MissingContentLength", "You must provide the Content-Length HTTP header.");
+  if (request.body.length > world.putMax)
+    throw failure(400, "EntityTooLarge", "Your proposed upload exceeds the maximum allowed size");
+  checkIntegrity(request);
+  checkWriteConditions(call);
+  const contentType = request.headers["content-type"];
+  const made = world.putObject(bucket, {
+    name: key,
+    bytes: request.body,
+    ...(contentType === undefined ? {} : { contentType }),
+  });
+  return { status: 200, headers: { etag: made.etag, "x-amz-version-id": made.versionId } };
+};
+
+const names = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && (header === "*" || header.split(",").some((one) => one.trim() === etag));
+
+const headersOf = ({ query }: AwsRequest, object: Version) => ({
+  etag: object.etag,
+  "content-type": query.get("response-content-type") ?? object.contentType,
+  "last-modified": new Date(object.at).toUTCString(),
+  "accept-ranges": "bytes",
+  "x-amz-version-id": object.versionId,
+});
+
+const getObject: Act = ({ request, bucket, key }) => {
+  const object = bucket.objects.get(key);
+  if (object === undefined) throw failure(404, "NoSuchKey", "The specified key does not exist.");
+  const { "if-match": only, "if-none-match": other, range } = request.headers;
+  if (only !== undefined && !names(only, object.etag))
+    throw failure(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+  const headers = headersOf(request, object);
+  if (names(other, object.etag)) return { status: 304, headers: { etag: object.etag } };
+  const ranges = range === undefined ? undefined : parseRange(object.bytes.length, range);
+  if (ranges === -1) throw failure(416, "InvalidRange", "The requested range is not satisfiable");
+  const one = typeof ranges === "object" ? ranges[0] : undefined;
+  if (one === undefined)
+    return { status: 200, headers: { ...headers, "content-length": object.bytes.length }, body: object.bytes };
+  const body = object.bytes.subarray(one.start, one.end + 1);
+  const part = {
+    "content-range": `bytes ${one.start}-${one.end}/${object.bytes.length}`,
+    "content-length": body.length,
+  };
+  return { status: 206, headers: { ...headers, ...part }, body };
+};
+
+/** API_DeleteObject.html: there need be nothing, unless `If-Match` asks for it. */
+const deleteObject: Act = (call) => {
+  const { world, request, bucket, key } = call;
+  const versionId = request.query.get("versionId");
+  if (versionId !== null) {
+    world.removeVersion(bucket, key, versionId);
+    return { status: 204 };
+  }
+  checkWriteConditions(call);
+  const { marker } = world.removeObject(bucket, key);
+  return { status: 204, ...(marker === undefined ? {} : { headers: { "x-amz-delete-marker": "true" } }) };
+};
+
+/** API_DeleteObjects.html: at most 1,000, and with a checksum. */
+const deleteObjects: Act = ({ world, request, bucket }) => {
+  const { headers } = request;
+  if (headers["content-md5"] === undefined && headers["x-amz-checksum-crc32"] === undefined)
+    throw failure(400, "InvalidRequest", "Missing required header for this request: Content-MD5");
+  checkIntegrity(request);
+  const objects = childrenOf(parseXml(request.body.toString()), "Object");
+  if (objects.length === 0 || objects.length > 1000) throw failure(400, "MalformedXML", "1 to 1000 objects");
+  for (const object of objects) {
+    const key = childOf(object, "Key")?.text ?? "";
+    const versionId = textOf(object, "VersionId");
+    if (versionId === undefined) world.removeObject(bucket, key);
+    else world.removeVersion(bucket, key, versionId);
+  }
+  return xmlReply("DeleteResult", {});
+};
+
+const method = (name: string, action: string, act: Act): ObjectMethod => ({
+  method: name,
+  action: `s3:${action}`,
+  act,
+});
+
+const aboutBucket = ({ verb, query }: AwsRequest): ObjectMethod | undefined => {
+  if (verb === "GET" && query.get("list-type") === "2")
+    return method("ListObjectsV2", "ListBucket", ({ bucket }) => listObjects(bucket, query));
+  if (verb === "GET" && query.has("versions"))
+    return method("ListObjectVersions", "ListBucketVersions", ({ bucket }) => listVersions(bucket, query));
+  if (verb === "POST" && query.has("delete")) return method("DeleteObjects", "DeleteObjectVersion", deleteObjects);
+  return undefined;
+};
+
+/** Undefined: there is no such call. */
+export const objectCallOf = (request: AwsRequest, key: string): ObjectMethod | undefined => {
+  const { verb, query } = request;
+  if (key === "") return aboutBucket(request);
+  if (query.has("uploads") && verb === "POST") return method("CreateMultipartUpload", "PutObject", createUpload);
+  if (query.has("uploadId") && verb === "PUT") return method("UploadPart", "PutObject", uploadPart);
+  if (query.has("uploadId") && verb === "POST") return method("CompleteMultipartUpload", "PutObject", completeUpload);
+  if (query.has("uploadId") && verb === "DELETE")
+    return method("AbortMultipartUpload", "AbortMultipartUpload", abortUpload);
+  if (verb === "PUT") return method("PutObject", "PutObject", putObject);
+  if (verb === "GET") return method("GetObject", "GetObject", getObject);
+  if (verb === "HEAD") return method("HeadObject", "GetObject", getObject);
+  return verb === "DELETE" ? method("DeleteObject", "DeleteObject", deleteObject) : undefined;
+};

@@ -1,0 +1,68 @@
+/** The fake S3 Files answers the official client as the service model says. */
+import {
+  CreateFileSystemCommand,
+  CreateMountTargetCommand,
+  DeleteFileSystemCommand,
+  DeleteMountTargetCommand,
+  ListFileSystemsCommand,
+  ListMountTargetsCommand,
+} from "@aws-sdk/client-s3files";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type FakeS3Files, startFakeS3Files } from "./server.ts";
+
+let files: FakeS3Files;
+const roleArn = "arn:aws:iam::123456789012:role/files";
+const bucket = "arn:aws:s3:::data";
+const buckets = new Map([
+  ["data", { versioning: "Enabled" as const }],
+  ["plain", { versioning: undefined }],
+]);
+
+beforeEach(async () => {
+  files = await startFakeS3Files({ buckets });
+});
+afterEach(() => files.close());
+
+const refused = (sent: Promise<unknown>, name: string) => expect(sent).rejects.toMatchObject({ name });
+const create = (more: object = {}) => files.client.send(new CreateFileSystemCommand({ bucket, roleArn, ...more }));
+const target = (fileSystemId: string, subnetId: string) =>
+  files.client.send(new CreateMountTargetCommand({ fileSystemId, subnetId }));
+const list = async () => (await files.client.send(new ListFileSystemsCommand({ bucket }))).fileSystems ?? [];
+
+test("a file system is of a bucket that keeps versions, and one for a token", async () => {
+  await refused(create({ bucket: "arn:aws:s3:::none" }), "ResourceNotFoundException");
+  await refused(create({ bucket: "arn:aws:s3:::plain" }), "ValidationException");
+  const first = await create({ clientToken: "t" });
+  expect(first.status).toBe("creating");
+  expect((await create({ clientToken: "t" })).fileSystemId).toBe(first.fileSystemId);
+  await refused(create({ clientToken: "other" }), "ConflictException");
+});
+
+test("it becomes available, has one mount target a zone, and goes when they have", async () => {
+  const { fileSystemId = "" } = await create();
+  await refused(target(fileSystemId, "subnet-a"), "ConflictException");
+  await list();
+  expect((await list())[0]?.status).toBe("available");
+  const { mountTargetId = "" } = await target(fileSystemId, "subnet-a");
+  await refused(target(fileSystemId, "subnet-a"), "ConflictException");
+  const remove = () => files.client.send(new DeleteFileSystemCommand({ fileSystemId }));
+  await refused(remove(), "ConflictException");
+  await files.client.send(new DeleteMountTargetCommand({ mountTargetId }));
+  const targets = async () =>
+    (await files.client.send(new ListMountTargetsCommand({ fileSystemId }))).mountTargets ?? [];
+  expect((await targets()).map(({ status }) => status)).toEqual(["deleting"]);
+  expect(await targets()).toEqual([]);
+  await remove();
+  await list();
+  expect(await list()).toEqual([]);
+  await refused(targets(), "ResourceNotFoundException");
+});
+
+test("there is a most, and calls fail as they are told", async () => {
+  files.most = 0;
+  await refused(create(), "ServiceQuotaExceededException");
+  files.faults.inject({ nth: 1, kind: "resource_exhausted" });
+  await refused(create(), "ThrottlingException");
+  files.faults.inject({ nth: 1, kind: "permission_denied" });
+  await refused(create(), "AccessDeniedException");
+});

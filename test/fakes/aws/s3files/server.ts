@@ -1,0 +1,269 @@
+/**
+ * S3 Files on a loopback port. Sources: the service model (@aws-sdk/client-s3files) and, below
+ * https://docs.aws.amazon.com/AmazonS3/latest: API/API_Operations_Amazon_S3_Files.html, userguide/s3-files-prereq-policies.html,
+ * userguide/s3-files-mount-targets-creating.html, userguide/s3-files-file-systems-deleting.html.
+ */
+import { randomBytes } from "node:crypto";
+import { S3FilesClient } from "@aws-sdk/client-s3files";
+import { Faults } from "../../faults.ts";
+import type { FakeBucket } from "../s3/world.ts";
+import {
+  AwsError,
+  type AwsMethod,
+  type AwsReply,
+  type AwsRequest,
+  injected,
+  jsonFailed,
+  jsonReply,
+  serveAws,
+} from "../server.ts";
+import { awsConfig, REGION } from "../test-config.ts";
+
+type Status = "available" | "creating" | "deleting" | "error";
+
+export interface FileSystem {
+  readonly id: string;
+  readonly arn: string;
+  readonly bucket: string;
+  readonly roleArn: string;
+  readonly token: string | undefined;
+  readonly tags: readonly { readonly key: string; readonly value: string }[];
+  policy: unknown;
+  status: Status;
+  /** Looks until a change of its state is over. */
+  looks: number;
+}
+
+export interface MountTarget {
+  readonly id: string;
+  readonly fileSystemId: string;
+  readonly subnetId: string;
+  readonly securityGroups: readonly string[];
+  status: Status;
+  looks: number;
+}
+
+export interface FakeS3FilesOptions {
+  /** The buckets that there are. */
+  readonly buckets: ReadonlyMap<string, Pick<FakeBucket, "versioning">>;
+  readonly faults?: Faults;
+}
+
+export interface FakeS3Files {
+  readonly client: S3FilesClient;
+  readonly faults: Faults;
+  readonly fileSystems: Map<string, FileSystem>;
+  readonly mountTargets: Map<string, MountTarget>;
+  /** In how many looks something is available, or gone; a test may set another. */
+  looks: number;
+  /** Those that IAM does not know yet; a policy that names one is refused. */
+  readonly unknownRoles: Set<string>;
+  /** Subnets' zones, where two share one. */
+  readonly zones: Map<string, string>;
+  most: number;
+  close(): Promise<void>;
+}
+
+const ACCOUNT = "123456789012";
+const PAGE = 100;
+
+const failure = (status: number, code: string, message: string) =>
+  new AwsError(status, code, message, { errorCode: code });
+
+const missing = (what: string) => failure(404, "ResourceNotFoundException", `${what} was not found.`);
+const conflict = (why: string) => failure(409, "ConflictException", why);
+const invalid = (why: string) => failure(400, "ValidationException", why);
+
+export const startFakeS3Files = async ({
+  buckets,
+  faults = new Faults(),
+}: FakeS3FilesOptions): Promise<FakeS3Files> => {
+  const fileSystems = new Map<string, FileSystem>();
+  const mountTargets = new Map<string, MountTarget>();
+  const unknownRoles = new Set<string>();
+  const zones = new Map<string, string>();
+
+  const described = (one: FileSystem) => ({
+    fileSystemId: one.id,
+    fileSystemArn: one.arn,
+    bucket: one.bucket,
+    roleArn: one.roleArn,
+    status: one.status,
+    ownerId: ACCOUNT,
+    creationTime: 0,
+    name: one.tags.find(({ key }) => key === "Name")?.value,
+    ...(one.status === "error" ? { statusMessage: "the role cannot be assumed" } : {}),
+  });
+
+  const target = (one: MountTarget) => ({
+    mountTargetId: one.id,
+    fileSystemId: one.fileSystemId,
+    subnetId: one.subnetId,
+    securityGroups: one.securityGroups,
+    status: one.status,
+    ownerId: ACCOUNT,
+  });
+
+  /** What changes by itself does so while it is looked at. */
+  const pass = <T extends { status: Status; looks: number }>(all: Map<string, T>, id: string, one: T): void => {
+    if (one.looks > 0) one.looks -= 1;
+    else if (one.status === "creating") one.status = "available";
+    else if (one.status === "deleting") all.delete(id);
+  };
+
+  const fileSystem = (id: string): FileSystem => {
+    const found = [...fileSystems.values()].find((one) => one.id === id || one.arn === id);
+    if (found === undefined) throw missing(`The file system '${id}'`);
+    return found;
+  };
+
+  const createFileSystem = (body: Record<string, unknown>): AwsReply => {
+    const {
+      bucket: arn = "",
+      roleArn = "",
+      clientToken,
+      tags = [],
+    } = body as {
+      bucket?: string;
+      roleArn?: string;
+      clientToken?: string;
+      tags?: FileSystem["tags"];
+    };
+    const name = String(arn).replace("arn:aws:s3:::", "");
+    const bucket = buckets.get(name);
+    if (bucket === undefined) throw missing(`The bucket '${arn}'`);
+    // "S3 Files requires S3 Versioning to be enabled on the linked S3 bucket"
+    if (bucket.versioning !== "Enabled") throw invalid("Versioning is not enabled on the bucket.");
+    if (!/^arn:aws:iam::\d{12}:role\//.test(roleArn)) throw invalid("roleArn");
+    if (clientToken !== undefined && clientToken.length > 64) throw invalid("clientToken");
+    // "ensure idempotent creation"
+    const same = [...fileSystems.values()].find(({ token }) => token !== undefined && token === clientToken);
+    if (same !== undefined) return jsonReply(described(same), 201);
+    if ([...fileSystems.values()].some((one) => one.bucket === arn))
+      throw conflict("There is a file system of this bucket.");
+    if (fileSystems.size >= fake.most) throw failure(402, "ServiceQuotaExceededException", "Too many file systems.");
+    const id = `fs-${randomBytes(9).toString("hex").slice(0, 17)}`;
+    const made: FileSystem = {
+      id,
+      arn: `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${id}`,
+      bucket: arn,
+      roleArn,
+      token: clientToken,
+      tags,
+      policy: undefined,
+      status: "creating",
+      looks: fake.looks,
+    };
+    fileSystems.set(id, made);
+    return jsonReply(described(made), 201);
+  };
+
+  const deleteFileSystem = (id: string): AwsReply => {
+    const found = fileSystem(id);
+    // "you must delete all mount targets and access points associated with the file system first"
+    if ([...mountTargets.values()].some(({ fileSystemId }) => fileSystemId === found.id))
+      throw conflict("The file system has mount targets.");
+    Object.assign(found, { status: "deleting", looks: fake.looks });
+    return { status: 204 };
+  };
+
+  const createMountTarget = (body: Record<string, unknown>): AwsReply => {
+    const { fileSystemId = "", subnetId = "", securityGroups = [] } = body as Record<string, never>;
+    const found = fileSystem(fileSystemId);
+    if (found.status !== "available") throw conflict("The file system is not available.");
+    const zone = (subnet: string) => zones.get(subnet) ?? subnet;
+    // "you can create a maximum of one mount target per Availability Zone"
+    const taken = [...mountTargets.values()].some(
+      (one) => one.fileSystemId === found.id && zone(one.subnetId) === zone(subnetId),
+    );
+    if (taken) throw conflict("There is a mount target in this Availability Zone.");
+    const id = `fsmt-${randomBytes(9).toString("hex").slice(0, 17)}`;
+    const made: MountTarget = {
+      id,
+      fileSystemId: found.id,
+      subnetId,
+      securityGroups,
+      status: "creating",
+      looks: fake.looks,
+    };
+    mountTargets.set(id, made);
+    return jsonReply(target(made));
+  };
+
+  const deleteMountTarget = (id: string): AwsReply => {
+    const found = mountTargets.get(id);
+    if (found === undefined) throw missing(`The mount target '${id}'`);
+    Object.assign(found, { status: "deleting", looks: fake.looks });
+    return { status: 204 };
+  };
+
+  const putPolicy = (id: string, body: Record<string, unknown>): AwsReply => {
+    const found = fileSystem(id);
+    const policy = JSON.parse(String(body["policy"])) as { Statement: { Principal?: { AWS?: string } }[] };
+    const unknown = policy.Statement.find(({ Principal }) => unknownRoles.has(Principal?.AWS ?? ""));
+    if (unknown !== undefined) throw invalid("Invalid principal in policy.");
+    found.policy = policy;
+    return jsonReply({});
+  };
+
+  const paged = (query: URLSearchParams, name: string, all: readonly unknown[]): AwsReply => {
+    const from = Number(query.get("nextToken") ?? 0);
+    const most = Number(query.get("maxResults") ?? PAGE);
+    const more = from + most < all.length ? { nextToken: String(from + most) } : {};
+    return jsonReply({ [name]: all.slice(from, from + most), ...more });
+  };
+
+  const listFileSystems = (query: URLSearchParams): AwsReply => {
+    for (const [id, one] of [...fileSystems]) pass(fileSystems, id, one);
+    const bucket = query.get("bucket");
+    const found = [...fileSystems.values()].filter((one) => bucket === null || one.bucket === bucket);
+    return paged(query, "fileSystems", found.map(described));
+  };
+
+  const listMountTargets = (query: URLSearchParams): AwsReply => {
+    for (const [id, one] of [...mountTargets]) pass(mountTargets, id, one);
+    const id = query.get("fileSystemId");
+    if (id !== null) fileSystem(id);
+    const found = [...mountTargets.values()].filter((one) => id === null || one.fileSystemId === id);
+    return paged(query, "mountTargets", found.map(target));
+  };
+
+  const route = ({ verb, path, query, body }: AwsRequest): AwsMethod | undefined => {
+    const [, kind = "", id = "", more] = path.split("/").map(decodeURIComponent);
+    const json = () => JSON.parse(body.toString() || "{}") as Record<string, unknown>;
+    const calls: Readonly<Record<string, readonly [string, () => AwsReply]>> = {
+      "PUT file-systems": ["CreateFileSystem", () => createFileSystem(json())],
+      "GET file-systems": ["ListFileSystems", () => listFileSystems(query)],
+      "DELETE file-systems ID": ["DeleteFileSystem", () => deleteFileSystem(id)],
+      "PUT file-systems ID policy": ["PutFileSystemPolicy", () => putPolicy(id, json())],
+      "PUT mount-targets": ["CreateMountTarget", () => createMountTarget(json())],
+      "GET mount-targets": ["ListMountTargets", () => listMountTargets(query)],
+      "DELETE mount-targets ID": ["DeleteMountTarget", () => deleteMountTarget(id)],
+    };
+    const found = calls[[verb, kind, id === "" ? [] : "ID", more ?? []].flat().join(" ")];
+    return found === undefined ? undefined : { method: `s3files.${found[0]}`, act: found[1] };
+  };
+
+  const server = await serveAws({ faults, route, injected, failed: (error) => jsonFailed(error) });
+  const client = new S3FilesClient({
+    endpoint: server.url,
+    region: awsConfig.region,
+    maxAttempts: 1,
+    credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },
+  });
+  const fake: FakeS3Files = {
+    client,
+    faults,
+    fileSystems,
+    mountTargets,
+    looks: 1,
+    unknownRoles,
+    zones,
+    most: 1000,
+    close: async () => {
+      client.destroy();
+      await server.close();
+    },
+  };
+  return fake;
+};
