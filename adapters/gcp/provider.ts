@@ -11,7 +11,7 @@ import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
 import { diagnoseGcp } from "./doctor.ts";
 import type { GcpAmbient } from "./google.ts";
 import { createIdentities } from "./identities.ts";
-import { lastLinesOf } from "./last-lines.ts";
+import { lastLinesOf } from "../shared/last-lines.ts";
 import { createGcpLogs } from "./logging/store.ts";
 import { createRunPlatform } from "./run/platform.ts";
 import { createGcpScheduler } from "./scheduler/scheduler.ts";

@@ -19,7 +19,7 @@ import { failureOfBuild, hasEnded } from "./failures.ts";
 import { LogLines } from "./log-lines.ts";
 import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
-import { hasDockerfile } from "./source-kind.ts";
+import { hasDockerfile } from "../../shared/source-kind.ts";
 import { createStaging } from "./staging.ts";
 
 const FIRST_LOOK_MS = 500;

@@ -6,7 +6,7 @@ import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import type { GcpConfig } from "../config.ts";
-import { OWNER_LABEL } from "../labels.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 
 type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;

@@ -18,7 +18,7 @@ import { SharedReads } from "../../shared/shared-reads.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type GcpAmbient, googleCalls } from "../google.ts";
-import { OWNER_LABEL } from "../labels.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
