@@ -1,6 +1,6 @@
 /** A record as the port's service. Pure. */
-import { type Instant, parseInstant } from "../../../core/domain/instant.ts";
-import type { Service, Timestamp } from "../../../core/domain/service-template.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/instant.ts";
+import type { Service } from "../../../core/domain/service-template.ts";
 import { outcomeOf } from "../../shared/deploy-note.ts";
 import type { AwsConfig } from "../config.ts";
 import { urlOf } from "./names.ts";
