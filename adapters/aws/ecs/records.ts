@@ -100,7 +100,7 @@ export const createRecords = (bucket: StateBucket): Records => {
         patience,
       ),
 
-    point: (owner, name, patience) => bucket.put(`${ownersOf(owner)}${name}`, "", "any", "", patience),
+    point: (owner, name, patience) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", patience),
 
     list: async (owner, patience = {}) => {
       const [mine, all, cached] = await Promise.all([

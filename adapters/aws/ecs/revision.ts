@@ -55,8 +55,8 @@ const refused = ({ logger }: RevisionDeps, revision: string, error: CallState | 
 const standing = async ({ services, balancer }: RevisionDeps, former: string, patience: Patience) => {
   const service = await services.find(former, patience);
   if (service.isErr()) return err(service.error);
-  const { taskDefinition, desiredCount = 1 } = service.value ?? {};
-  if (taskDefinition === undefined) return ok<Standing>({ instances: 1 });
+  const { taskDefinition, desiredCount = 1, status } = service.value ?? {};
+  if (taskDefinition === undefined || status !== "ACTIVE") return ok<Standing>({ instances: 1 });
   const definition = await services.definition(taskDefinition, patience);
   if (definition.isErr()) return err(definition.error);
   const group = await balancer.group(former, patience);
@@ -66,8 +66,18 @@ const standing = async ({ services, balancer }: RevisionDeps, former: string, pa
 
 const mostOf = ({ maxInstances }: ServiceTemplate): number => (maxInstances === 0 ? instanceLimits.preset : maxInstances);
 
-/** The ARN of its target group. */
-export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<string> => {
+/** ARNs of what names it at the load balancer. */
+export interface MadeRevision {
+  readonly group: string;
+  /** The rule that nobody follows. */
+  readonly heldRule: string;
+}
+
+export const makeRevision = async (
+  deps: RevisionDeps,
+  wanted: NewRevision,
+  patience: Patience,
+): Step<MadeRevision> => {
   const { services, balancer, place } = deps;
   const { template, revision, write, former, listenDeadline } = wanted;
   const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, patience);
@@ -95,5 +105,6 @@ export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, pati
     listenDeadline,
   });
   const created = await services.create(service, patience);
-  return created.isErr() ? err(refused(deps, revision, created.error)) : ok(group.value);
+  if (created.isErr()) return err(refused(deps, revision, created.error));
+  return ok({ group: group.value, heldRule: held.value.arn });
 };

@@ -23,7 +23,7 @@ import { hostOf, tagsOf, urlOf } from "./names.ts";
 import { etagOf, type HeldRecord, type RevisionTemplate, type RolloutState } from "./record.ts";
 import type { Found } from "./records.ts";
 import { type RetireDeps, retire, routedTo } from "./retire.ts";
-import { makeRevision, type RevisionDeps } from "./revision.ts";
+import { type MadeRevision, makeRevision, type RevisionDeps } from "./revision.ts";
 import { knownOf } from "./service.ts";
 import { didNotListen } from "./stopped-task.ts";
 import { type VerdictDeps, verdictOn, withLastWords } from "./verdict.ts";
@@ -90,6 +90,8 @@ export class Rollout {
   readonly #host: string;
   /** An attempt before this one that died while it moved traffic. */
   #unfinished: RevisionTemplate | undefined;
+  /** The rule that names the revision while it gets no traffic: its ARN. */
+  #heldRule: string | undefined;
 
   constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
     this.#deps = deps;
@@ -112,7 +114,8 @@ export class Rollout {
     say(`Starting revision ${this.#revision}`);
     const made = await this.#make(record, prepared.value);
     if (made.isErr()) return this.#giveUp(record, made.error);
-    const group = made.value;
+    const { group, heldRule } = made.value;
+    this.#heldRule = heldRule;
     const ready = await this.#ready(record, group, say);
     if (ready.isErr()) return this.#giveUp(record, ready.error);
     say("The revision is ready");
@@ -217,7 +220,7 @@ export class Rollout {
     return (await amend(this.#deps, name, change, this.#left())).map(() => amended);
   }
 
-  #make(record: HeldRecord, prepared: Prepared): Step<string> {
+  #make(record: HeldRecord, prepared: Prepared): Step<MadeRevision> {
     const { template, listenDeadline } = this.#request;
     const [former] = record.former;
     const ids = { revision: this.#revision, write: this.#write };
@@ -323,12 +326,20 @@ export class Rollout {
     for (let tries = 1; moved.isErr() && !isLost(moved.error) && tries < MOVED_TRIES; tries++)
       moved = await this.#goOn(moving, "moved", { former: [], retired }, { patience: PATIENCE_MS });
     if (moved.isErr()) return failed(moved.error);
+    await this.#dropHeldRule();
     const url = urlOf(place.shared, name);
     const answers = await reaches(url, REACH_MS, clock);
     if (retired.length > 0) say("Ending the revision before it");
     await this.#sweep(moved.value, DRAIN_MS, PATIENCE_MS);
     if (answers) return { kind: "ready", revision: this.#revision, url };
     return failed({ ...TOO_SLOW, message: `The revision serves, and ${url} takes no connection.` });
+  }
+
+  /** A listener has room for few rules. One that stays all the same goes with its revision. */
+  async #dropHeldRule(): Promise<void> {
+    if (this.#heldRule === undefined) return;
+    const dropped = await this.#deps.balancer.dropRule(this.#heldRule, { patience: PATIENCE_MS });
+    if (dropped.isErr()) this.#deps.logger.warn("a rule that nobody needs was not taken away", { revision: this.#revision });
   }
 
   /** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */

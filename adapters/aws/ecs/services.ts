@@ -20,7 +20,7 @@ export interface EcsServices {
   forget(family: string, patience?: Patience): Called<void>;
   /** Makes one service, however often it is called with one token. */
   create(input: CreateServiceCommandInput, patience?: Patience): Called<void>;
-  /** Undefined: there is none, or none that runs. */
+  /** Undefined: there is none, or it does not show yet. One that was deleted shows for a while, and is not `ACTIVE`. */
   find(name: string, patience?: Patience): Called<Service | undefined>;
   /** Tasks of it that have stopped; ECS shows them for an hour. */
   stopped(name: string, patience?: Patience): Called<readonly Task[]>;
@@ -95,7 +95,7 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
       call({ what: "ecs.DescribeServices", ...patience }, async () => {
         const [client, { DescribeServicesCommand }, options] = await tools(patience);
         const { services } = await client.send(new DescribeServicesCommand({ cluster, services: [name] }), options);
-        return services?.find(({ status }) => status === "ACTIVE");
+        return services?.[0];
       }),
 
     stopped: async (name, patience = {}) => {

@@ -16,7 +16,7 @@ import { type GcpAmbient, googleCalls } from "../google.ts";
 import { identityProblem } from "../service-accounts.ts";
 import { createBuilds } from "./builds.ts";
 import { failureOfBuild, hasEnded } from "./failures.ts";
-import { LogLines } from "./log-lines.ts";
+import { LogLines } from "../../shared/log-lines.ts";
 import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { hasDockerfile } from "../../shared/source-kind.ts";
