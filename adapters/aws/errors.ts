@@ -28,6 +28,8 @@ const throttles: readonly string[] = [
   "TooManyRequestsException",
   "RequestLimitExceeded",
   "BandwidthLimitExceeded",
+  // CodeBuild: more builds at once than the account may have.
+  "AccountLimitExceededException",
 ];
 
 export const isThrottled = (error: unknown): boolean =>
@@ -46,6 +48,8 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(
     state("not_found"),
     "ResourceNotFoundException",
+    "RepositoryNotFoundException",
+    "ImageNotFoundException",
     "NoSuchEntityException",
     "NoSuchBucket",
     "NoSuchKey",

@@ -56,7 +56,7 @@ export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The
 
 /** Beside the time to listen: finding a machine, pulling the image, and the checks by which ECS calls it complete. */
 const SLACK_MS = 5 * 60_000;
-const FIRST_LOOK_MS = 500;
+const FIRST_LOOK_MS = 300;
 const LONGEST_LOOK_MS = 3000;
 /** Within a phase a call is repeated this long; an abort has to end within 10 s. */
 const PATIENCE_MS = 60_000;

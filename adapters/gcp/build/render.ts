@@ -5,6 +5,7 @@
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { BUILDPACKS_BUILDER } from "../../shared/buildpacks.ts";
 import type { GcpConfig } from "../config.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
@@ -26,7 +27,7 @@ const stepOf = (image: string, hasDockerfile: boolean): BuildStep =>
     : {
         name: "gcr.io/k8s-skaffold/pack",
         entrypoint: "pack",
-        args: ["build", image, "--builder", "gcr.io/buildpacks/builder:latest"],
+        args: ["build", image, "--builder", BUILDPACKS_BUILDER],
       };
 
 export interface BuildSource {
