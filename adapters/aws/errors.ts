@@ -39,6 +39,8 @@ export const isThrottled = (error: unknown): boolean =>
 /** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
+  // The caller's own signal: whoever aborts a call does not repeat it.
+  ...of(busy, "AbortError"),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
