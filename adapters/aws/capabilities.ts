@@ -26,7 +26,9 @@ export const awsCapabilities = (
   request_timeout: missing(
     "the load balancer ends no request for its length; it closes connections that are silent for its idle time, the same for all services",
   ),
-  session_affinity: offered("by cookie for a day, best effort; an instance that is full or gone is replaced by another"),
+  session_affinity: offered(
+    "by cookie for a day, best effort; an instance that is full or gone is replaced by another",
+  ),
   http2:
     shared.scheme === "https"
       ? offered()

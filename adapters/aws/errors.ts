@@ -34,7 +34,8 @@ const throttles: readonly string[] = [
 
 export const isThrottled = (error: unknown): boolean =>
   error instanceof Error &&
-  (throttles.includes(error.name) || (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 429);
+  (throttles.includes(error.name) ||
+    (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 429);
 
 /** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([

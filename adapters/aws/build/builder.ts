@@ -36,7 +36,11 @@ export const createCodeBuilder = (
   const follow = (id: string): RunningBuild => {
     let token: string | undefined;
 
-    const read = async (build: Build, lines: LogLines, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>> => {
+    const read = async (
+      build: Build,
+      lines: LogLines,
+      signal: AbortSignal,
+    ): Promise<Result<void, CallState | Unavailable>> => {
       for (let page = 0; page < PAGES; page++) {
         const got = await builds.log(build, token, signal);
         if (got.isErr()) return err(got.error);
@@ -74,7 +78,8 @@ export const createCodeBuilder = (
     start: async (build, signal) => (await builds.start(renderBuild(shared, build), { signal })).map(follow),
     cancel: async (build, id) => {
       // One token is one build: asked again, CodeBuild says which one that was.
-      const known = id === undefined ? await builds.start(renderBuild(shared, build), { patience: START_PATIENCE_MS }) : ok(id);
+      const known =
+        id === undefined ? await builds.start(renderBuild(shared, build), { patience: START_PATIENCE_MS }) : ok(id);
       return known.isErr() ? err(known.error) : builds.stop(known.value);
     },
   };

@@ -28,14 +28,21 @@ export interface Builds {
   repository(signal: AbortSignal): Called<string>;
   knows(tag: string, signal: AbortSignal): Called<boolean>;
   /** The id of the one build of a token, however often it is asked within five minutes (StartBuild, idempotencyToken). */
-  start(input: StartBuildCommandInput, options: { readonly signal?: AbortSignal; readonly patience?: number }): Called<string>;
+  start(
+    input: StartBuildCommandInput,
+    options: { readonly signal?: AbortSignal; readonly patience?: number },
+  ): Called<string>;
   /** Undefined: it does not show. */
   get(id: string, signal: AbortSignal): Called<Build | undefined>;
   stop(id: string): Called<void>;
   log(build: Build, token: string | undefined, signal: AbortSignal): Called<LogPage>;
 }
 
-export const createBuilds = ({ repository }: Pick<SharedParts, "repository">, clients: ClientSource, call: ProviderCall): Builds => {
+export const createBuilds = (
+  { repository }: Pick<SharedParts, "repository">,
+  clients: ClientSource,
+  call: ProviderCall,
+): Builds => {
   let uri: string | undefined;
   return {
     repository: async (signal) => {
@@ -55,7 +62,8 @@ export const createBuilds = ({ repository }: Pick<SharedParts, "repository">, cl
         const command = new DescribeImagesCommand({ repositoryName: repository, imageIds: [{ imageTag: tag }] });
         return ((await client.send(command, { abortSignal: signal })).imageDetails ?? []).length > 0;
       });
-      const isAbsent = found.isErr() && isCallState(found.error) && (found.error.error as Error).name === "ImageNotFoundException";
+      const isAbsent =
+        found.isErr() && isCallState(found.error) && (found.error.error as Error).name === "ImageNotFoundException";
       return isAbsent ? ok(false) : found;
     },
 
@@ -85,11 +93,15 @@ export const createBuilds = ({ repository }: Pick<SharedParts, "repository">, cl
         const [client, { GetLogEventsCommand }] = [await clients("logs"), await loadLogs()];
         const input = { logGroupName: groupName, logStreamName: streamName, startFromHead: true, nextToken: token };
         const { events, nextForwardToken } = await client.send(new GetLogEventsCommand(input), { abortSignal: signal });
-        const text = (events ?? []).map(({ message = "" }) => (message.endsWith("\n") ? message : `${message}\n`)).join("");
+        const text = (events ?? [])
+          .map(({ message = "" }) => (message.endsWith("\n") ? message : `${message}\n`))
+          .join("");
         return { text, token: nextForwardToken };
       });
       // The stream "is created during the PROVISIONING phase" (LogsLocation).
-      return read.isErr() && isCallState(read.error) && read.error.code === "not_found" ? ok({ text: "", token }) : read;
+      return read.isErr() && isCallState(read.error) && read.error.code === "not_found"
+        ? ok({ text: "", token })
+        : read;
     },
   };
 };

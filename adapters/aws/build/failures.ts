@@ -46,7 +46,10 @@ const hasFailed = ({ phaseStatus }: BuildPhase): boolean =>
  * Of a build that has ended; undefined where it went well.
  * @param tail the last lines of its log
  */
-export const failureOfBuild = ({ buildStatus, phases: all }: Build, tail: readonly string[]): DeployFailure | undefined => {
+export const failureOfBuild = (
+  { buildStatus, phases: all }: Build,
+  tail: readonly string[],
+): DeployFailure | undefined => {
   if (buildStatus === "SUCCEEDED") return undefined;
   const known = statuses[buildStatus ?? ""];
   if (known !== undefined) return known;
@@ -56,6 +59,7 @@ export const failureOfBuild = ({ buildStatus, phases: all }: Build, tail: readon
   const undetected = nothingDetected(tail);
   if (undetected !== undefined) return undetected;
   const exitCode = exitCodeIn(phase);
-  const message = exitCode === undefined ? "A command of the build failed." : `The build ended with exit code ${exitCode}.`;
+  const message =
+    exitCode === undefined ? "A command of the build failed." : `The build ended with exit code ${exitCode}.`;
   return { reason: "build_failed", message, logTail: tail, ...(exitCode === undefined ? {} : { exitCode }) };
 };

@@ -11,7 +11,9 @@ const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
 
 /** One repository holds the images of all accounts, so the tag says whose it is; 97 characters of the 128 that it may have. */
 export const tagOf = (owner: AccountId, digest: string): string => {
-  const content = createHash("sha256").update(`${BUILDER_VERSION}\0${hexOf(digest)}`).digest("hex");
+  const content = createHash("sha256")
+    .update(`${BUILDER_VERSION}\0${hexOf(digest)}`)
+    .digest("hex");
   return `${accountDigest(owner)}-${content}`;
 };
 

@@ -54,7 +54,11 @@ export const renderBuild = (
     projectName: buildProject,
     sourceTypeOverride: "NO_SOURCE",
     buildspecOverride: buildspecOf(hasDockerfile),
-    environmentVariablesOverride: Object.entries(variables).map(([name, value]) => ({ name, value, type: "PLAINTEXT" })),
+    environmentVariablesOverride: Object.entries(variables).map(([name, value]) => ({
+      name,
+      value,
+      type: "PLAINTEXT",
+    })),
     artifactsOverride: { type: "NO_ARTIFACTS" },
     logsConfigOverride: { cloudWatchLogs: { status: "ENABLED" } },
     // Docker needs it.

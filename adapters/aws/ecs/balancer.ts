@@ -33,7 +33,10 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 export interface Balancer {
   rules(patience?: Patience): Called<readonly ForwardRule[]>;
   /** The group of a revision; undefined where there is none. */
-  group(revision: string, patience?: Patience): Called<TargetGroupInput & { readonly TargetGroupArn: string } | undefined>;
+  group(
+    revision: string,
+    patience?: Patience,
+  ): Called<(TargetGroupInput & { readonly TargetGroupArn: string }) | undefined>;
   /** Also where it is there already with these settings (CreateTargetGroup is idempotent). Its ARN. */
   makeGroup(input: TargetGroupInput, patience?: Patience): Called<string>;
   setAttributes(group: string, attributes: Readonly<Record<string, string>>, patience?: Patience): Called<void>;
@@ -74,7 +77,9 @@ const ruleOf = (rule: Rule): ForwardRule => ({
 
 /** What is gone needs no removal. */
 const orGone = <T>(result: Result<T, CallState | Unavailable>): Result<void, CallState | Unavailable> =>
-  result.isErr() && !(isCallState(result.error) && result.error.code === "not_found") ? err(result.error) : ok(undefined);
+  result.isErr() && !(isCallState(result.error) && result.error.code === "not_found")
+    ? err(result.error)
+    : ok(undefined);
 
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
   /** The client with its commands, and what a call is sent with. */

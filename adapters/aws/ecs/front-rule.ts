@@ -19,7 +19,10 @@ const NO_ROOM: DeployFailure = {
   message: "The load balancer has no room for another service: its quotas of rules and target groups are used up.",
 };
 
-const GONE: DeployFailure = { reason: "superseded", message: "Another deploy changed this deployment meanwhile; deploy again to replace it." };
+const GONE: DeployFailure = {
+  reason: "superseded",
+  message: "Another deploy changed this deployment meanwhile; deploy again to replace it.",
+};
 
 /** Two who make rules at once begin at different places, so that they seldom meet; the loser takes the next. */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {

@@ -62,8 +62,7 @@ const keptIn = (text: string): Kept => {
 };
 
 export const createRecords = (bucket: StateBucket): Records => {
-  const conditionOf = (found: Found): PutCondition =>
-    found.kind === "ours" ? { etag: found.objectEtag } : "absent";
+  const conditionOf = (found: Found): PutCondition => (found.kind === "ours" ? { etag: found.objectEtag } : "absent");
 
   const readAll = async (names: readonly string[], patience: Patience): Promise<Result<Kept, Unavailable>> => {
     const kept: Kept = [];

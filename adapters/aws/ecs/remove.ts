@@ -3,8 +3,9 @@
  * requests go nowhere, then what it is made of goes, and its name is kept for its account at last. What did not come to
  * its end is found by the mark, and the same command goes on with it.
  */
-import { freedNameDays } from "../../../core/domain/limits.ts";
+
 import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
+import { freedNameDays } from "../../../core/domain/limits.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import {
   type Conflict,
@@ -57,7 +58,12 @@ const target = async (
 };
 
 /** Marked: from here on every rollout of it loses. */
-const mark = async (deps: RemoveDeps, name: DeploymentName, expected: Expected, options: CallOptions): Removed<HeldRecord> => {
+const mark = async (
+  deps: RemoveDeps,
+  name: DeploymentName,
+  expected: Expected,
+  options: CallOptions,
+): Removed<HeldRecord> => {
   const { records, clock } = deps;
   const removing = timestampOf(plusMillis(clock.now(), REMOVING_MS));
   let last: unknown;
@@ -81,7 +87,11 @@ const mark = async (deps: RemoveDeps, name: DeploymentName, expected: Expected, 
 };
 
 /** Nobody is sent to it any more. */
-const closeDoor = async ({ balancer }: RemoveDeps, host: string, options: CallOptions): Promise<Result<void, Unavailable>> => {
+const closeDoor = async (
+  { balancer }: RemoveDeps,
+  host: string,
+  options: CallOptions,
+): Promise<Result<void, Unavailable>> => {
   const rules = await balancer.rules(options);
   if (rules.isErr()) return err(outage(rules.error));
   for (const { arn, hosts } of rules.value) {
@@ -92,7 +102,12 @@ const closeDoor = async ({ balancer }: RemoveDeps, host: string, options: CallOp
   return ok(undefined);
 };
 
-const free = async (deps: RemoveDeps, name: DeploymentName, expected: Expected, options: CallOptions): Removed<void> => {
+const free = async (
+  deps: RemoveDeps,
+  name: DeploymentName,
+  expected: Expected,
+  options: CallOptions,
+): Removed<void> => {
   const { records, clock } = deps;
   const until = timestampOf(plusMillis(clock.now(), freedNameDays * DAY_MS));
   let last: unknown;

@@ -59,7 +59,11 @@ const ownVariables = ({ port, cronToken, mounts }: ServiceTemplate): Readonly<Re
 });
 
 /** Variables that neither the former nor the new declaration names were set by hand. */
-const environmentOf = (template: ServiceTemplate, present: ContainerDefinition, former: ServiceTemplate | undefined) => {
+const environmentOf = (
+  template: ServiceTemplate,
+  present: ContainerDefinition,
+  former: ServiceTemplate | undefined,
+) => {
   const own = [...Object.entries(template.env), ...Object.entries(ownVariables(template))];
   const known = new Set([...own.map(([name]) => name), ...Object.keys(former?.env ?? {}), "PORTSIDE_VOLUMES"]);
   const byHand = (present.environment ?? []).filter(({ name }) => !known.has(name ?? ""));

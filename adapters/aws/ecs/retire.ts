@@ -2,8 +2,9 @@
  * Takes away what a revision has at Amazon. Every step names the revision, so it can be taken again; and none touches
  * what serves, because the load balancer keeps a group that a rule forwards to.
  */
-import type { Unavailable } from "../../../core/errors.ts";
+
 import type { AccountId } from "../../../core/domain/account.ts";
+import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../../shared/provider-call.ts";
@@ -28,7 +29,11 @@ const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
 
 /** The revision, of those, that gets the requests for a host; undefined: none of them. */
-export const routedTo = (rules: readonly ForwardRule[], host: string, revisions: readonly string[]): string | undefined =>
+export const routedTo = (
+  rules: readonly ForwardRule[],
+  host: string,
+  revisions: readonly string[],
+): string | undefined =>
   revisions.find((revision) => {
     const name = targetGroupNameOf(revision);
     return rules.some((rule) => rule.hosts.includes(host) && (weightOf(rule, name) ?? 0) > 0);

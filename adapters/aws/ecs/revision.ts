@@ -61,10 +61,15 @@ const standing = async ({ services, balancer }: RevisionDeps, former: string, pa
   if (definition.isErr()) return err(definition.error);
   const group = await balancer.group(former, patience);
   if (group.isErr()) return err(group.error);
-  return ok<Standing>({ definition: definition.value, instances: desiredCount, ...(group.value && { group: group.value }) });
+  return ok<Standing>({
+    definition: definition.value,
+    instances: desiredCount,
+    ...(group.value && { group: group.value }),
+  });
 };
 
-const mostOf = ({ maxInstances }: ServiceTemplate): number => (maxInstances === 0 ? instanceLimits.preset : maxInstances);
+const mostOf = ({ maxInstances }: ServiceTemplate): number =>
+  maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
 /** ARNs of what names it at the load balancer. */
 export interface MadeRevision {
@@ -73,11 +78,7 @@ export interface MadeRevision {
   readonly heldRule: string;
 }
 
-export const makeRevision = async (
-  deps: RevisionDeps,
-  wanted: NewRevision,
-  patience: Patience,
-): Step<MadeRevision> => {
+export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<MadeRevision> => {
   const { services, balancer, place } = deps;
   const { template, revision, write, former, listenDeadline } = wanted;
   const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, patience);

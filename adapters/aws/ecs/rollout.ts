@@ -189,7 +189,9 @@ export class Rollout {
     const known = before === undefined ? [] : knownOf(before);
     const idle = known.map(({ id }) => id).filter((id) => !former.value.some((one) => one.id === id));
     this.#unfinished =
-      before?.state.step === "moving" ? known.find(({ id }) => id === before.state.revision && idle.includes(id)) : undefined;
+      before?.state.step === "moving"
+        ? known.find(({ id }) => id === before.state.revision && idle.includes(id))
+        : undefined;
     return ok({
       kind: "held",
       uid: before?.uid ?? ids.id(),
@@ -216,7 +218,8 @@ export class Rollout {
     const idle = record.former.map(({ id }) => id);
     const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
     const amended = { ...record, former: [unfinished], retired };
-    const change = (now: HeldRecord) => (now.state.write === this.#write ? { ...amended, lastDeploy: now.lastDeploy } : undefined);
+    const change = (now: HeldRecord) =>
+      now.state.write === this.#write ? { ...amended, lastDeploy: now.lastDeploy } : undefined;
     return (await amend(this.#deps, name, change, this.#left())).map(() => amended);
   }
 
@@ -339,7 +342,8 @@ export class Rollout {
   async #dropHeldRule(): Promise<void> {
     if (this.#heldRule === undefined) return;
     const dropped = await this.#deps.balancer.dropRule(this.#heldRule, { patience: PATIENCE_MS });
-    if (dropped.isErr()) this.#deps.logger.warn("a rule that nobody needs was not taken away", { revision: this.#revision });
+    if (dropped.isErr())
+      this.#deps.logger.warn("a rule that nobody needs was not taken away", { revision: this.#revision });
   }
 
   /** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */

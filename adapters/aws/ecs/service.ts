@@ -18,7 +18,8 @@ export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
   state.step === "moving" && !isOver(state.until, now);
 
 /** Whoever removes it is at work. */
-export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean => removing !== null && !isOver(removing, now);
+export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
+  removing !== null && !isOver(removing, now);
 
 /**
  * True where the record cannot say which revision has traffic: whoever moved it, or removed it, did not come back. The

@@ -7,7 +7,8 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { CONTAINER } from "./names.ts";
 
 /** The error's name: `CannotPullContainerError: ...`. */
-const errorIn = (reason: string | undefined): string => /^\s*([A-Za-z]+(?:Error|Exception))\b/.exec(reason ?? "")?.[1] ?? "";
+const errorIn = (reason: string | undefined): string =>
+  /^\s*([A-Za-z]+(?:Error|Exception))\b/.exec(reason ?? "")?.[1] ?? "";
 
 const OUT_OF_MEMORY: DeployFailure = {
   reason: "out_of_memory",
@@ -25,7 +26,8 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   },
   ResourceInitializationError: {
     reason: "permission",
-    message: "ECS could not set up what the service needs: its image, its log or its volumes; the operator can see why.",
+    message:
+      "ECS could not set up what the service needs: its image, its log or its volumes; the operator can see why.",
   },
   CannotCreateVolumeError: { reason: "volume_unavailable", message: "ECS could not mount a volume of the service." },
   CannotStartContainerError: {

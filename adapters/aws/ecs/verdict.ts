@@ -98,8 +98,13 @@ export const verdictOn = async (
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {
-    logger.warn("ECS did not bring up a revision", { revision: candidate.revision, reason: primary?.rolloutStateReason });
-    return err(limited ?? (await withLastWords(deps, candidate, didNotListen(candidate.template.port), patience.signal)));
+    logger.warn("ECS did not bring up a revision", {
+      revision: candidate.revision,
+      reason: primary?.rolloutStateReason,
+    });
+    return err(
+      limited ?? (await withLastWords(deps, candidate, didNotListen(candidate.template.port), patience.signal)),
+    );
   }
   if (runningCount === 0) return ok("starting");
   if (primary?.rolloutState !== "COMPLETED") return ok("running");

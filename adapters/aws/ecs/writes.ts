@@ -124,7 +124,10 @@ export const writeConditionally = async (
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
     if (written.error.code === "invalid" || written.error.code === "exists") throw written.error.error;
   }
-  return err({ reason: "provider_unavailable", message: "The platform's state is busy with this service; deploy again." });
+  return err({
+    reason: "provider_unavailable",
+    message: "The platform's state is busy with this service; deploy again.",
+  });
 };
 
 /**

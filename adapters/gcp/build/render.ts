@@ -6,8 +6,8 @@ import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { BUILDPACKS_BUILDER } from "../../shared/buildpacks.ts";
-import type { GcpConfig } from "../config.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
+import type { GcpConfig } from "../config.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 
 type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;

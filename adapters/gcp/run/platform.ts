@@ -2,13 +2,13 @@ import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/por
 import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest, NOBODY } from "../../shared/account-digest.ts";
 import { narrate } from "../../shared/channel.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 import type { LastLines } from "../../shared/last-lines.ts";
 import { reaches } from "../../shared/reach.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import type { GcpAmbient } from "../google.ts";
 import { createIdentities, type Identities } from "../identities.ts";
-import { OWNER_LABEL } from "../../shared/labels.ts";
 import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
 import { openToAll } from "./public.ts";

@@ -8,8 +8,8 @@ import { z } from "zod";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { type DeployNote, noteSchema } from "../../shared/deploy-note.ts";
-import { parseService, renderService } from "../../shared/service-document.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/labels.ts";
+import { parseService, renderService } from "../../shared/service-document.ts";
 
 export const annotations = {
   state: "portside/state",

@@ -4,12 +4,7 @@ import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import type { LastLines, RevisionScope } from "../../shared/last-lines.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import {
-  failureOfConditions,
-  failureOfHealthCheck,
-  isHealthCheck,
-  saysTheEnd,
-} from "./conditions.ts";
+import { failureOfConditions, failureOfHealthCheck, isHealthCheck, saysTheEnd } from "./conditions.ts";
 import type { RunService } from "./render.ts";
 import type { Patience, RunServices } from "./services.ts";
 

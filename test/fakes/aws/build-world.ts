@@ -1,7 +1,7 @@
 /** The fakes that building takes beside those of running: CodeBuild and its log. */
 import { clientSource } from "../../../adapters/aws/clients.ts";
-import { type FakeCodeBuildDeps, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import { startBuildLogs } from "./codebuild/build-logs.ts";
+import { type FakeCodeBuildDeps, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import type { EcsWorldOptions } from "./ecs/world.ts";
 import { openEcsWorld } from "./ecs/world.ts";
 import { REGION } from "./server.ts";

@@ -31,7 +31,11 @@ export interface Call {
   readonly act: () => Message | Promise<Message>;
 }
 
-type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string | Buffer };
+type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Buffer;
+};
 
 export interface Protocol {
   /** Throws an `AwsError` where there is no such method. */
@@ -62,7 +66,10 @@ export const serveAws = async (faults: Faults, protocol: Protocol): Promise<AwsS
       (done) => (done === undefined ? response.destroy() : send(response, done)),
       (error: Error) => {
         const known = error instanceof AwsError;
-        send(response, protocol.failed(known ? error : new AwsError("FakeBug", `the fake met a bug: ${error.stack}`, 400)));
+        send(
+          response,
+          protocol.failed(known ? error : new AwsError("FakeBug", `the fake met a bug: ${error.stack}`, 400)),
+        );
       },
     );
   });
@@ -127,8 +134,7 @@ const nested = (form: URLSearchParams): Message => {
   return listed(root);
 };
 
-export const escapeXml = (text: string): string =>
-  text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
 /** Lists as `member`s; what is undefined is left out. */
 export const toXml = (value: Message): string => {

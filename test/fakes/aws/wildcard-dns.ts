@@ -13,7 +13,9 @@ export const resolveLocally = (domain: string): (() => void) => {
     if (!host.endsWith(`.${domain}`)) return (real as (...args: unknown[]) => void)(host, ...rest);
     const callback = rest.at(-1) as (...args: unknown[]) => void;
     const { all } = (rest.length > 1 ? rest[0] : {}) as { all?: boolean };
-    process.nextTick(() => (all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4)));
+    process.nextTick(() =>
+      all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4),
+    );
   };
   dns.lookup = Object.assign(local, real) as unknown as Lookup;
   return () => {

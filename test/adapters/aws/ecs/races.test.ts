@@ -16,7 +16,12 @@ const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDIN
 /** Of everything at Amazon, only what serves is left. */
 const onlyWhatServes = (...names: readonly string[]): void => {
   const serving = names.map((name) => run.routed(name));
-  expect(run.ecs.services().map(({ serviceName }) => serviceName).sort()).toEqual([...serving].sort());
+  expect(
+    run.ecs
+      .services()
+      .map(({ serviceName }) => serviceName)
+      .sort(),
+  ).toEqual([...serving].sort());
   expect(run.balancer.groups()).toHaveLength(names.length);
   expect(run.balancer.rules()).toHaveLength(names.length);
   expect(run.ecs.definitions()).toHaveLength(names.length);
@@ -156,7 +161,9 @@ test.each(["before", "after"] as const)(
     const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
     const client = await run.clients("balancer");
     const death = dyingAt(client as never, "ModifyRuleCommand", when);
-    const dead = run.rollOut(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"), { by: run.replica() });
+    const dead = run.rollOut(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"), {
+      by: run.replica(),
+    });
     await death.reached;
     expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
     await run.clock.sleep(10 * 60_000);

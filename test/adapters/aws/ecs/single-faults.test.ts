@@ -60,10 +60,23 @@ const nowServing = async (name: string, what: string): Promise<string | undefine
 const nothingElse = (name: string, what: string): void => {
   const serving = run.routed(name);
   const own = (one: string | undefined) => one?.startsWith(`${name}-`) === true;
-  expect(run.ecs.services().map(({ serviceName }) => serviceName).filter(own), what).toEqual([serving]);
-  const tags = (list: readonly { Key: string; Value: string }[]) => list?.find(({ Key }) => Key === "portside-service")?.Value;
-  expect(run.balancer.groups().filter(({ Tags }) => tags(Tags) === name), what).toHaveLength(1);
-  expect(run.balancer.rules().filter(({ Tags }) => tags(Tags) === name), what).toHaveLength(1);
+  expect(
+    run.ecs
+      .services()
+      .map(({ serviceName }) => serviceName)
+      .filter(own),
+    what,
+  ).toEqual([serving]);
+  const tags = (list: readonly { Key: string; Value: string }[]) =>
+    list?.find(({ Key }) => Key === "portside-service")?.Value;
+  expect(
+    run.balancer.groups().filter(({ Tags }) => tags(Tags) === name),
+    what,
+  ).toHaveLength(1);
+  expect(
+    run.balancer.rules().filter(({ Tags }) => tags(Tags) === name),
+    what,
+  ).toHaveLength(1);
   expect(run.ecs.definitions().filter(({ family }) => family.includes(`-${name}-`)).length, what).toBeGreaterThan(0);
 };
 
@@ -146,7 +159,10 @@ test("a removal", { timeout: 600_000 }, async () => {
       if (again.isErr()) expect(again.error.kind, what).toBe("not_found");
       const state = (await run.platform.find(nameOf(app.name)))._unsafeUnwrap();
       expect(state, what).toEqual({ kind: "reserved", owner: app.owner });
-      expect(run.ecs.services().some(({ serviceName }) => serviceName.startsWith(`${app.name}-`)), what).toBe(false);
+      expect(
+        run.ecs.services().some(({ serviceName }) => serviceName.startsWith(`${app.name}-`)),
+        what,
+      ).toBe(false);
       expect(run.routed(app.name), what).toBeUndefined();
     }
 });

@@ -13,7 +13,8 @@ export const startBuildLogs = async () => {
   const methods = {
     GetLogEvents: ({ logGroupName, logStreamName, nextToken = "f/0" }: Message) => {
       const lines = streams.get(keyOf(logGroupName, logStreamName));
-      if (lines === undefined) throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
+      if (lines === undefined)
+        throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
       const from = Number(/^f\/(\d+)$/.exec(nextToken)?.[1] ?? Number.NaN);
       if (Number.isNaN(from)) throw new AwsError("InvalidParameterException", "The specified nextToken is invalid.");
       const events = lines.slice(from, from + PAGE).map((line) => ({ message: `${line}\n`, timestamp: 0 }));

@@ -20,7 +20,9 @@ export const startFakeRegistry = async (repository = "portside") => {
   const methods = {
     DescribeRepositories: ({ repositoryNames }: Message) => {
       repositoryNames.forEach(check);
-      return { repositories: [{ repositoryName: repository, registryId: ACCOUNT, repositoryUri: `${HOST}/${repository}` }] };
+      return {
+        repositories: [{ repositoryName: repository, registryId: ACCOUNT, repositoryUri: `${HOST}/${repository}` }],
+      };
     },
     DescribeImages: ({ repositoryName, imageIds }: Message) => {
       check(repositoryName);
@@ -28,7 +30,10 @@ export const startFakeRegistry = async (repository = "portside") => {
         if (!TAG.test(imageTag)) throw new AwsError("InvalidParameterException", `Invalid tag '${imageTag}'`);
         const image = images.get(`${HOST}/${repository}:${imageTag}`);
         if (image === undefined)
-          throw new AwsError("ImageNotFoundException", `The image with imageId {imageTag:'${imageTag}'} does not exist`);
+          throw new AwsError(
+            "ImageNotFoundException",
+            `The image with imageId {imageTag:'${imageTag}'} does not exist`,
+          );
         const imageDigest = `sha256:${createHash("sha256").update(image).digest("hex")}`;
         return { registryId: ACCOUNT, repositoryName, imageTags: [imageTag], imageDigest };
       });

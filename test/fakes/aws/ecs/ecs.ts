@@ -78,7 +78,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
 
   const definition = (named: string): Message => {
     const id = lastPart(named);
-    const found = definitions.get(id) ?? [...definitions.values()].findLast((one) => one.family === id && one.status === "ACTIVE");
+    const found =
+      definitions.get(id) ?? [...definitions.values()].findLast((one) => one.family === id && one.status === "ACTIVE");
     if (found === undefined) throw new AwsError("ClientException", "Unable to describe task definition.");
     return found;
   };
@@ -158,7 +159,9 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       failedTasks: stored.failed,
       rolloutState: stored.rollout,
       rolloutStateReason:
-        stored.rollout === "FAILED" ? "ECS deployment circuit breaker: tasks failed to start." : `ECS deployment ${stored.rollout}.`,
+        stored.rollout === "FAILED"
+          ? "ECS deployment circuit breaker: tasks failed to start."
+          : `ECS deployment ${stored.rollout}.`,
     };
     return {
       serviceArn: `${ARN}:service/${CLUSTER}/${stored.name}`,
@@ -289,7 +292,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     CreateService: create,
     DescribeServices: ({ cluster: at, services: named }: Message) => {
       cluster(at);
-      if (named.length > 10) throw new AwsError("InvalidParameterException", "Services cannot have more than 10 items.");
+      if (named.length > 10)
+        throw new AwsError("InvalidParameterException", "Services cannot have more than 10 items.");
       const found: Message[] = [];
       const failures: Message[] = [];
       for (const name of named) {
@@ -308,7 +312,9 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       const stored = services.get(serviceName);
       if (stored === undefined) throw new AwsError("ServiceNotFoundException", "Service not found.");
       const isStopped = desiredStatus === "STOPPED";
-      return { taskArns: stored.tasks.filter(({ status }) => (status === "STOPPED") === isStopped).map(({ arn }) => arn) };
+      return {
+        taskArns: stored.tasks.filter(({ status }) => (status === "STOPPED") === isStopped).map(({ arn }) => arn),
+      };
     },
     DescribeTasks: ({ cluster: at, tasks }: Message) => {
       cluster(at);
@@ -326,13 +332,19 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     client,
     settings,
     methods,
-    services: (): readonly Message[] => [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
+    services: (): readonly Message[] =>
+      [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
     definitions: (): readonly Message[] => [...definitions.values()],
     /** The service whose targets are in a group. */
     serviceIn: (group: string): string | undefined =>
       [...services.values()].find((stored) => stored.group === group && stored.status === "ACTIVE")?.name,
     /** An event of a service, as ECS adds it. */
     say: (name: string, message: string): void => void services.get(name)?.events.unshift({ message }),
+    /** As Application Auto Scaling does. */
+    scale: (name: string, desired: number): void => {
+      const stored = services.get(name);
+      if (stored !== undefined) stored.desired = desired;
+    },
     engine,
     close: () => {
       for (const stored of services.values()) stored.status = "INACTIVE";

@@ -16,7 +16,12 @@ const mountsOf = ({ volumes = [] }: Message, container: Message, bucketOf: Bucke
     return { path: containerPath, bucket, readOnly, ...(subPath === "" ? {} : { subPath }) };
   });
 
-export const engineRevisionOf = (service: Message, definition: Message, image: string, bucketOf: BucketOf): EngineRevision => {
+export const engineRevisionOf = (
+  service: Message,
+  definition: Message,
+  image: string,
+  bucketOf: BucketOf,
+): EngineRevision => {
   const [{ containerName, containerPort }] = service.loadBalancers;
   const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
   const env: [string, string][] = (container.environment ?? []).map(({ name, value }: Message) => [name, value]);
@@ -65,7 +70,10 @@ export const endingOf = (words: readonly RunLine[], group: string): Ending => {
   const signal = text.map((line) => /^Container terminated on signal (\d+)/.exec(line)?.[1]).findLast(Boolean);
   // 128 and the signal, as a shell says it.
   if (signal !== undefined) return { ...essential, exitCode: 128 + Number(signal) };
-  return { stopCode: "ServiceSchedulerInitiated", stoppedReason: `Task failed ELB health checks in (target-group ${group})` };
+  return {
+    stopCode: "ServiceSchedulerInitiated",
+    stoppedReason: `Task failed ELB health checks in (target-group ${group})`,
+  };
 };
 
 /** developerguide/stopped-task-error-codes, CannotPullContainerError. */

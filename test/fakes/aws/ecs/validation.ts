@@ -34,7 +34,8 @@ const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Messa
     if (!taskRoleArn) client("A task role is required for S3 Files volumes.");
   }
   for (const { mountPoints = [] } of containerDefinitions)
-    for (const { sourceVolume } of mountPoints) if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
+    for (const { sourceVolume } of mountPoints)
+      if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
 };
 
 export const checkDefinition = (input: Message): void => {
@@ -43,7 +44,8 @@ export const checkDefinition = (input: Message): void => {
   if (containers.length === 0) client("Container list cannot be empty.");
   if (!input.requiresCompatibilities?.includes("FARGATE")) return;
   if (input.networkMode !== "awsvpc") client("Fargate only supports network mode 'awsvpc'.");
-  if (sizes[input.cpu]?.includes(Number(input.memory)) !== true) client("No Fargate configuration exists for given values.");
+  if (sizes[input.cpu]?.includes(Number(input.memory)) !== true)
+    client("No Fargate configuration exists for given values.");
   if (containers.some(({ logConfiguration }) => logConfiguration?.logDriver === "awslogs") && !input.executionRoleArn)
     client("Fargate requires task definition to have execution role ARN to support log driver awslogs.");
   for (const { portMappings = [] } of containers)

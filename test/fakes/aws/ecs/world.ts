@@ -87,11 +87,20 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
   const endDns = resolveLocally(DOMAIN);
   const lastLines: LastLines = async ({ owner, service, revision }) =>
     lines
-      .filter(({ stream, line }) => stream.startsWith(`${accountDigest(owner)}/${service}/${revision}/`) && line.log !== "requests")
+      .filter(
+        ({ stream, line }) =>
+          stream.startsWith(`${accountDigest(owner)}/${service}/${revision}/`) && line.log !== "requests",
+      )
       .map(({ line: { text, json } }) => ({ system: false, text: text ?? JSON.stringify(json) }));
   const mountable: Mountable = async (bucket) =>
     ok(gone.has(bucket) ? undefined : `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${bucket}`);
-  const clients = { ecs: ecs.client, balancer: balancer.client, scaling: scaling.client, registry: registry.client, s3: state.client };
+  const clients = {
+    ecs: ecs.client,
+    balancer: balancer.client,
+    scaling: scaling.client,
+    registry: registry.client,
+    s3: state.client,
+  };
   return {
     state,
     registry,

@@ -51,7 +51,10 @@ export interface FakeBalancerOptions {
   readonly target?: (group: string) => Promise<string | undefined>;
 }
 
-export const startFakeBalancer = async ({ rules: most = 100, target = async () => undefined }: FakeBalancerOptions = {}) => {
+export const startFakeBalancer = async ({
+  rules: most = 100,
+  target = async () => undefined,
+}: FakeBalancerOptions = {}) => {
   const faults = new Faults();
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
@@ -112,7 +115,10 @@ export const startFakeBalancer = async ({ rules: most = 100, target = async () =
     DeleteTargetGroup: ({ TargetGroupArn }: Message) => {
       // "You can delete a target group if it is not referenced by any actions."
       if (isNamed(TargetGroupArn))
-        throw new AwsError("ResourceInUse", `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`);
+        throw new AwsError(
+          "ResourceInUse",
+          `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`,
+        );
       // Assumption: one that is gone is deleted already, as with load balancers.
       groups.delete(TargetGroupArn);
       return {};
@@ -159,7 +165,13 @@ export const startFakeBalancer = async ({ rules: most = 100, target = async () =
       const from = Number(Marker ?? 0);
       const all = [
         ...byPriority().map(ruleView),
-        { RuleArn: `${LISTENER}/default`, Priority: "default", Conditions: [], Actions: [{ Type: "fixed-response" }], IsDefault: true },
+        {
+          RuleArn: `${LISTENER}/default`,
+          Priority: "default",
+          Conditions: [],
+          Actions: [{ Type: "fixed-response" }],
+          IsDefault: true,
+        },
       ];
       const to = from + Number(PageSize);
       return { Rules: all.slice(from, to), NextMarker: to < all.length ? String(to) : undefined };

@@ -1,6 +1,7 @@
 /** The listener of the fake load balancer: what a connection sends first names a host, and all of it goes there. */
-import { connect, createServer, type Socket } from "node:net";
+
 import type { AddressInfo } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 
 export type Route = { readonly status: number } | { readonly target: string };
 

@@ -17,7 +17,8 @@ const between = (input: Message, field: string, least: number, most: number): vo
 /** "For target groups with a protocol of HTTP or HTTPS, the range is 200-499." */
 const checkMatcher = (codes: string): void => {
   for (const one of codes.split(",").flatMap((part) => part.split("-")))
-    if (!(Number(one) >= 200 && Number(one) <= 499)) invalid(`Health check matcher HTTP code '${codes}' must be within '200-499'`);
+    if (!(Number(one) >= 200 && Number(one) <= 499))
+      invalid(`Health check matcher HTTP code '${codes}' must be within '200-499'`);
 };
 
 export const checkGroup = (input: Message): void => {

@@ -17,7 +17,8 @@ export const startFakeScaling = async () => {
   const targets = new Map<string, Message>();
   const methods = {
     RegisterScalableTarget: ({ ResourceId, MinCapacity, MaxCapacity, ...rest }: Message) => {
-      if (!/^service\/[^/]+\/[^/]+$/.test(ResourceId)) invalid("Unsupported service namespace, resource type or scalable dimension");
+      if (!/^service\/[^/]+\/[^/]+$/.test(ResourceId))
+        invalid("Unsupported service namespace, resource type or scalable dimension");
       if (MinCapacity > MaxCapacity) invalid("Maximum capacity cannot be less than minimum capacity");
       targets.set(ResourceId, { ...targets.get(ResourceId), ...rest, ResourceId, MinCapacity, MaxCapacity });
       return {};
@@ -26,7 +27,8 @@ export const startFakeScaling = async () => {
       const target = targets.get(ResourceId);
       // "Scalable target must be registered before": PutScalingPolicy, ObjectNotFoundException.
       if (target === undefined) throw notFound();
-      if (!LABEL.test(tracking.PredefinedMetricSpecification.ResourceLabel ?? "")) invalid("ResourceLabel is not valid");
+      if (!LABEL.test(tracking.PredefinedMetricSpecification.ResourceLabel ?? ""))
+        invalid("ResourceLabel is not valid");
       target.policy = tracking;
       return { PolicyARN: "arn:aws:autoscaling:policy", Alarms: [] };
     },
