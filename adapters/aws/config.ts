@@ -14,7 +14,9 @@ export const sharedPartsSchema = z.strictObject({
   subnets: z.array(text).min(1).describe("The ids of the subnets that tasks run in."),
   serviceSecurityGroup: text.describe("The id of the security group of tasks; the load balancer may reach it."),
   listenerArn: text.describe("The ARN of the load balancer's listener that routes by host name."),
-  domain: text.describe("The domain whose every sub-domain is the load balancer: a service answers at NAME.DOMAIN."),
+  domain: text.describe(
+    "The domain whose every sub-domain is the load balancer: a service answers at NAME.DOMAIN. With a port, as in apps.example.com:8443, where the listener's is not its scheme's own.",
+  ),
   scheme: z.enum(["http", "https"]).describe("What the listener speaks."),
   executionRoleArn: text.describe("The ARN of the role that starts tasks: it pulls images and writes logs."),
   permissionsBoundaryArn: text.describe("The ARN of the policy that no account's role can go beyond."),

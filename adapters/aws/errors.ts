@@ -17,16 +17,31 @@ const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault =
 
 const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
 
+/** Too many calls, as each service calls it. */
+const throttles: readonly string[] = [
+  "ThrottlingException",
+  "Throttling",
+  "ThrottledException",
+  "RequestThrottled",
+  "SlowDown",
+  "RequestThrottledException",
+  "TooManyRequestsException",
+  "RequestLimitExceeded",
+  "BandwidthLimitExceeded",
+  // CodeBuild: more builds at once than the account may have.
+  "AccountLimitExceededException",
+];
+
+export const isThrottled = (error: unknown): boolean =>
+  error instanceof Error &&
+  (throttles.includes(error.name) ||
+    (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 429);
+
 /** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([
-  ...of(busy, "ThrottlingException", "Throttling", "ThrottledException", "RequestThrottled", "SlowDown"),
-  ...of(
-    busy,
-    "RequestThrottledException",
-    "TooManyRequestsException",
-    "RequestLimitExceeded",
-    "BandwidthLimitExceeded",
-  ),
+  ...of(busy, ...throttles),
+  // The caller's own signal: whoever aborts a call does not repeat it.
+  ...of(busy, "AbortError"),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
   // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
@@ -38,6 +53,8 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(
     state("not_found"),
     "ResourceNotFoundException",
+    "RepositoryNotFoundException",
+    "ImageNotFoundException",
     "NoSuchEntityException",
     "NoSuchBucket",
     "NoSuchKey",

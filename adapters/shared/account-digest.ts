@@ -8,3 +8,6 @@ export const accountDigest = (owner: AccountId): string =>
 
 /** The first ten of them, for names that are bounded; what carries it is looked at by its label as well. */
 export const shortAccountDigest = (owner: AccountId): string => accountDigest(owner).slice(0, 10);
+
+/** Holds names on a cloud that none of our accounts took. No account has it: theirs are not empty. */
+export const NOBODY = "" as AccountId;

@@ -30,3 +30,7 @@ export const writeConflict = (owner: AccountId, expected: Expected, present: Pre
         message: "Another deploy changed this deployment meanwhile; deploy again to replace it.",
       };
 };
+
+/** Somebody else's write was first: whoever failed so is over, and changes nothing more. */
+export const isLost = ({ reason }: DeployFailure): boolean =>
+  reason === "superseded" || reason === "deleted" || reason === "name_taken";

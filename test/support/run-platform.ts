@@ -1,9 +1,7 @@
 /** Cloud Run as the platform over a fake whose services are pretended, and the steps that its tests take. */
 import { createRunPlatform } from "../../adapters/gcp/run/platform.ts";
 import { randomIds } from "../../adapters/shared/system.ts";
-import type { AccountId } from "../../core/domain/account.ts";
 import type { Expected } from "../../core/domain/deploy-plan.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
 import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { Clock } from "../../core/ports/system.ts";
@@ -11,11 +9,9 @@ import { collect, templateFor } from "../contracts/support.ts";
 import { createPretendedEngine } from "../fakes/engine/engine.ts";
 import { config, openRunWorld, type WorldOptions } from "../fakes/gcp/run/world.ts";
 import { PROJECT, REGION } from "../fakes/gcp/test-project.ts";
+import { accountOf, nameOf } from "./brands.ts";
 import { createLeapingClock } from "./leaping-clock.ts";
 import { keepingLogger } from "./silent-logger.ts";
-
-export const nameOf = (text: string) => text as DeploymentName;
-export const accountOf = (text: string) => text as AccountId;
 
 export const openPretendedRun = async (options: Partial<WorldOptions> = {}, clock: Clock = createLeapingClock()) => {
   const world = await openRunWorld({ engine: createPretendedEngine, ...options });

@@ -6,7 +6,7 @@
 import type { AccountId } from "../../../core/domain/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../labels.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/labels.ts";
 import { INSTANCE_LABEL } from "../logging/entry.ts";
 import { logIds } from "../logging/names.ts";
 import { severityColumn } from "./severity.ts";

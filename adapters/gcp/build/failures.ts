@@ -1,5 +1,6 @@
 /** Why a build failed, by the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { nothingDetected } from "../../shared/buildpacks.ts";
 import type { Build } from "./render.ts";
 
 const failureTypes: Readonly<Record<string, DeployFailure>> = {
@@ -22,17 +23,9 @@ const statuses: Readonly<Record<string, DeployFailure>> = {
   CANCELLED: INTERRUPTED,
 };
 
-/** What the lifecycle says where no buildpack fits: https://buildpacks.io, `detector`; it has no code of its own here. */
-const NOTHING_DETECTED = /No buildpack groups passed detection/;
-
 const stepFailed = ({ steps }: Build, tail: readonly string[]): DeployFailure => {
-  if (tail.some((line) => NOTHING_DETECTED.test(line)))
-    return {
-      reason: "no_builder",
-      message:
-        "Nothing here says how to build it. Add a Dockerfile, or what Google's buildpacks look for: package.json, requirements.txt, pyproject.toml, main.py, go.mod, pom.xml, ...",
-      logTail: tail,
-    };
+  const undetected = nothingDetected(tail);
+  if (undetected !== undefined) return undetected;
   const exitCode = steps?.find(({ status }) => status === "FAILURE")?.exitCode ?? undefined;
   const message = exitCode ? `The build ended with exit code ${exitCode}.` : "A command of the build failed.";
   return { reason: "build_failed", message, logTail: tail, ...(exitCode ? { exitCode } : {}) };

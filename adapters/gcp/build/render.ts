@@ -5,8 +5,9 @@
 import type { protos } from "@google-cloud/cloudbuild";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { BUILDPACKS_BUILDER } from "../../shared/buildpacks.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 import type { GcpConfig } from "../config.ts";
-import { OWNER_LABEL } from "../labels.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 
 type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
@@ -26,7 +27,7 @@ const stepOf = (image: string, hasDockerfile: boolean): BuildStep =>
     : {
         name: "gcr.io/k8s-skaffold/pack",
         entrypoint: "pack",
-        args: ["build", image, "--builder", "gcr.io/buildpacks/builder:latest"],
+        args: ["build", image, "--builder", BUILDPACKS_BUILDER],
       };
 
 export interface BuildSource {

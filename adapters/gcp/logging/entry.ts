@@ -8,7 +8,7 @@ import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import { severityOf } from "../../../core/domain/log-line.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../labels.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/labels.ts";
 import { httpOf, type ProtoHttpRequest, protoHttpOf } from "./http.ts";
 import { logNameOf, writtenLogName } from "./names.ts";
 import { isTooDeep, type ProtoStruct, payloadOf, structOf } from "./struct.ts";

@@ -11,6 +11,7 @@ import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/po
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { compileRe2 } from "../../shared/re2.ts";
 import { ReadLimiter } from "../../shared/read-limiter.ts";
@@ -18,7 +19,6 @@ import { SharedReads } from "../../shared/shared-reads.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type GcpAmbient, googleCalls } from "../google.ts";
-import { OWNER_LABEL } from "../labels.ts";
 import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";

@@ -1,19 +1,13 @@
 /**
  * Why a revision did not come up, from the codes of its conditions (run/v2/condition.proto), and where Run has one code
  * for several reasons ("the container did not pass its health check"), from what Run itself wrote into its log.
- * Pure.
+ * Pure. A line is Run's own in the log `run.googleapis.com/varlog/system`.
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy-reason.ts";
+import type { RevisionLine } from "../../shared/last-lines.ts";
 
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
-
-/** A line of a revision's log. */
-export interface RevisionLine {
-  /** Run's own: the log `run.googleapis.com/varlog/system`. */
-  readonly system: boolean;
-  readonly text: string;
-}
 
 const said: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run finds no such image; deploy the source again.",

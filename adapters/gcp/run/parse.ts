@@ -1,13 +1,10 @@
 /** A Run service as Portside knows it, or the word that it is none of Portside's. Pure. */
-import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
-import { type Instant, instantOfSeconds, parseInstant, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
+import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
 import type { Revision, Service } from "../../../core/domain/service-template.ts";
-import { type DeployNote, parseRecord, type ServiceRecord } from "./record.ts";
+import { outcomeOf } from "../../shared/deploy-note.ts";
+import { parseRecord, type ServiceRecord } from "./record.ts";
 import type { RunService } from "./render.ts";
 import { idOf } from "./resource-names.ts";
-
-/** Longer than a deploy with every deadline of the contract; a note that says "running" for longer was left behind. */
-const NOTE_MS = 2 * 60 * 60_000;
 
 export interface OwnService {
   readonly record: ServiceRecord;
@@ -50,13 +47,6 @@ const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now
 
 export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
   traffic.some(({ id, percent }) => id === revision && percent === 100);
-
-const outcomeOf = ({ at, ...outcome }: DeployNote, now: Instant): DeployOutcome => {
-  const noted = parseInstant(at);
-  if (outcome.finishedAt !== null || noted === undefined || plusMillis(noted, NOTE_MS) > now) return outcome;
-  const finishedAt = timestampOf(plusMillis(noted, NOTE_MS));
-  return { deployId: outcome.deployId, status: "ERROR", reason: "interrupted", finishedAt };
-};
 
 const momentOf = (time: RunService["createTime"]) => {
   const whole = instantOfSeconds(Number(time?.seconds ?? 0));

@@ -1,21 +1,21 @@
 import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { type Result, ResultAsync } from "../../../core/result.ts";
-import { accountDigest } from "../../shared/account-digest.ts";
+import { accountDigest, NOBODY } from "../../shared/account-digest.ts";
 import { narrate } from "../../shared/channel.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
+import type { LastLines } from "../../shared/last-lines.ts";
+import { reaches } from "../../shared/reach.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import type { GcpAmbient } from "../google.ts";
 import { createIdentities, type Identities } from "../identities.ts";
-import { OWNER_LABEL } from "../labels.ts";
 import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
 import { openToAll } from "./public.ts";
-import { reaches } from "./reach.ts";
 import { removeService } from "./remove.ts";
 import { INTERRUPTED, Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
-import type { LastLines } from "./verdict.ts";
-import { NOBODY, type Standing, standing } from "./writes.ts";
+import { type Standing, standing } from "./writes.ts";
 
 export interface RunNeeds {
   readonly lastLines: LastLines;

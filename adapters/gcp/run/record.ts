@@ -5,12 +5,11 @@
  * 32 KiB, and there are two of them at most.
  */
 import { z } from "zod";
-import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
-import { deployReasonSchema } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { type DeployNote, noteSchema } from "../../shared/deploy-note.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/labels.ts";
 import { parseService, renderService } from "../../shared/service-document.ts";
-import { OWNER_LABEL, SERVICE_LABEL } from "../labels.ts";
 
 export const annotations = {
   state: "portside/state",
@@ -33,17 +32,6 @@ const stateSchema = z.object({
 });
 
 export type RolloutState = z.output<typeof stateSchema>;
-
-const noteSchema = z.object({
-  deployId: z.string(),
-  status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
-  reason: deployReasonSchema.nullable(),
-  finishedAt: z.string().nullable(),
-  /** When it was noted, RFC 3339. */
-  at: z.string(),
-});
-
-export type DeployNote = DeployOutcome & { readonly at: string };
 
 const formerSchema = z.array(z.object({ id: z.string(), document: z.unknown() }));
 

@@ -16,11 +16,3 @@ export const revisionNameOf = (place: Place, name: DeploymentName, revision: str
 
 /** The last part of a resource's full name. */
 export const idOf = (resource: string | null | undefined): string => (resource ?? "").split("/").at(-1) ?? "";
-
-const SUFFIX_CHARS = 12;
-
-/**
- * The name of the revision that a write makes: the service's, and a part of the write's own id. It must begin with the
- * service's name (https://github.com/knative/serving/pull/3562) and have less than 64 characters.
- */
-export const revisionIdOf = (name: DeploymentName, write: string): string => `${name}-${write.slice(-SUFFIX_CHARS)}`;

@@ -8,17 +8,17 @@
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
-import { writeConflict } from "../../../core/domain/write-condition.ts";
+import { isLost, writeConflict } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { revisionIdOf } from "../../shared/revision-id.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { Identities } from "../identities.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
 import type { OpenToAll } from "./public.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
-import { revisionIdOf } from "./resource-names.ts";
 import type { Patience } from "./services.ts";
 import { allTraffic, heldTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
@@ -62,10 +62,6 @@ function* pauses(): Generator<number> {
 /** The revisions that have traffic, with what was declared for them. */
 const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
   (own?.service.serving ?? []).map((one) => ({ ...one }));
-
-/** Somebody else's write was first: this rollout is over, and changes nothing more. */
-const isLost = ({ reason }: DeployFailure): boolean =>
-  reason === "superseded" || reason === "deleted" || reason === "name_taken";
 
 export class Rollout {
   readonly #deps: RolloutDeps;

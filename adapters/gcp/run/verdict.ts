@@ -1,28 +1,12 @@
 /** What became of a revision, once Run has settled its service: ready, or why not. */
-import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
+import type { LastLines, RevisionScope } from "../../shared/last-lines.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import {
-  failureOfConditions,
-  failureOfHealthCheck,
-  isHealthCheck,
-  type RevisionLine,
-  saysTheEnd,
-} from "./conditions.ts";
+import { failureOfConditions, failureOfHealthCheck, isHealthCheck, saysTheEnd } from "./conditions.ts";
 import type { RunService } from "./render.ts";
 import type { Patience, RunServices } from "./services.ts";
-
-export interface RevisionScope {
-  readonly owner: AccountId;
-  readonly service: DeploymentName;
-  readonly revision: string;
-}
-
-/** The last lines of a revision's log, oldest first; an outage is an empty list. */
-export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 export interface VerdictDeps {
   readonly services: RunServices;

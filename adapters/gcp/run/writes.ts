@@ -14,15 +14,13 @@ import { type Present, writeConflict } from "../../../core/domain/write-conditio
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { NOBODY } from "../../shared/account-digest.ts";
 import { isCallState } from "../../shared/provider-call.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { codeOf, grpcCodes } from "../google.ts";
 import { etagOf, type OwnService, parseOwn } from "./parse.ts";
 import type { RunService } from "./render.ts";
 import type { Patience, RunServices } from "./services.ts";
-
-/** Holds the names of Run services that are none of ours. No account has it: theirs are not empty. */
-export const NOBODY = "" as AccountId;
 
 export interface Standing {
   /** Null: the name is free. */

@@ -16,7 +16,7 @@ import {
 import { parseVolumeName, type VolumeName } from "../../../core/domain/names.ts";
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
-import { OWNER_LABEL } from "../labels.ts";
+import { OWNER_LABEL } from "../../shared/labels.ts";
 
 /**
  * `making`: nobody sees it yet. `live`. `hidden`: while it is decided whether it goes. `deleting`: in the trash, and

@@ -6,7 +6,7 @@ import { createPretendedEngine } from "../../fakes/engine/engine.ts";
 import { openRunWorld, type RunWorld } from "../../fakes/gcp/run/world.ts";
 import { PROJECT } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
-import { accountOf } from "../../support/run-platform.ts";
+import { accountOf } from "../../support/brands.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
 let world: RunWorld;

@@ -15,7 +15,7 @@ import type { FakeBuildDeps } from "../../../fakes/gcp/build/builds.ts";
 import { config, openRunWorld, type RunWorld, STAGING } from "../../../fakes/gcp/run/world.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
-import { accountOf, nameOf } from "../../../support/run-platform.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
 
 let world: RunWorld;

@@ -2,7 +2,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
-import { accountOf, nameOf, openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
+import { openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
 
 let run: PretendedRun;
 beforeEach(async () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parseOwn } from "../../../../adapters/gcp/run/parse.ts";
 import { annotations, labelsOf, renderRecord } from "../../../../adapters/gcp/run/record.ts";
 import { type RunService, renderTemplate } from "../../../../adapters/gcp/run/render.ts";
-import { revisionIdOf } from "../../../../adapters/gcp/run/resource-names.ts";
+import { revisionIdOf } from "../../../../adapters/shared/revision-id.ts";
 import { type Instant, parseInstant } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
 import { serviceTemplate } from "../../../arbitraries/index.ts";

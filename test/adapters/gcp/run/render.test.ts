@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { renderTemplate } from "../../../../adapters/gcp/run/render.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
 import { templateFor } from "../../../contracts/support.ts";
-import { accountOf, nameOf } from "../../../support/run-platform.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
 
 const needs = { identity: "id@p.iam.gserviceaccount.com", revision: "app-1", listenDeadline: 60_000 };
 const template = (more: Partial<ServiceTemplate> = {}) => ({

@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../../core/ports/service-platform.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
-import { accountOf, nameOf, openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
+import { openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
 import { sampled } from "../../../support/sampled.ts";
 
 let run: PretendedRun;

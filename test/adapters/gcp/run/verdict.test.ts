@@ -6,7 +6,7 @@ import { type VerdictDeps, verdictOn } from "../../../../adapters/gcp/run/verdic
 import { ok } from "../../../../core/result.ts";
 import { templateFor } from "../../../contracts/support.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
-import { accountOf, nameOf } from "../../../support/run-platform.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
 
 type Conditions = NonNullable<RunService["conditions"]>;
 

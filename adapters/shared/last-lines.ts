@@ -1,8 +1,24 @@
 /** The last lines of a revision's log, for a rollout that has to say why it failed. */
+import type { AccountId } from "../../core/domain/account.ts";
 import type { LogFilter } from "../../core/domain/log-filter/tree.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
-import type { RevisionLine } from "./run/conditions.ts";
-import type { LastLines } from "./run/verdict.ts";
+
+/** A line of a revision's log. */
+export interface RevisionLine {
+  /** The platform's own, not the service's. */
+  readonly system: boolean;
+  readonly text: string;
+}
+
+export interface RevisionScope {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+  readonly revision: string;
+}
+
+/** The last lines of a revision's log, oldest first; an outage is an empty list. */
+export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
 const PATIENCE_MS = 5000;

@@ -1,6 +1,6 @@
 /** Does something accept connections at a URL? */
 import { connect } from "node:net";
-import type { Clock } from "../../../core/ports/system.ts";
+import type { Clock } from "../../core/ports/system.ts";
 
 const TRY_MS = 5000;
 const PAUSE_MS = 500;

@@ -1,6 +1,6 @@
 /** Does a source bring its own Dockerfile? Reads the names in the archive, which was walked and found safe before. */
 import { Parser } from "tar";
-import type { Source } from "../../../core/ports/source-spool.ts";
+import type { Source } from "../../core/ports/source-spool.ts";
 
 /** The names at the top, without a leading `./`. */
 const isTopDockerfile = (path: string): boolean => path.replace(/^(\.\/)+/, "") === "Dockerfile";

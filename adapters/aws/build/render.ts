@@ -1,0 +1,70 @@
+/**
+ * A source as CodeBuild's request: with Docker where it has a Dockerfile, else with buildpacks. Pure.
+ * https://docs.aws.amazon.com/codebuild/latest/APIReference/API_StartBuild.html and .../userguide/build-spec-ref.html
+ */
+import type { StartBuildCommandInput } from "@aws-sdk/client-codebuild";
+import { BUILDPACKS_BUILDER } from "../../shared/buildpacks.ts";
+import type { RemoteBuild } from "../../shared/remote-builder.ts";
+import type { SharedParts } from "../config.ts";
+import { sourceKeyOf } from "./names.ts";
+
+/** Clouds build for 30 minutes at most (contract 4.1); this ends what nobody watches any more. */
+const BUILD_MINUTES = 30;
+
+const FOLDER = "/tmp/source";
+const PACK = "buildpacksio/pack:0.38.2";
+const SOCKET = "/var/run/docker.sock";
+
+/**
+ * What a source runs while it is built runs in a container of Docker's, which gets none of the variables that lead to the
+ * build's own credentials.
+ */
+const buildCommand = (hasDockerfile: boolean): string =>
+  hasDockerfile
+    ? `docker build --tag "$IMAGE" ${FOLDER}`
+    : `docker run --rm -v ${SOCKET}:${SOCKET} -v ${FOLDER}:/workspace ${PACK} build "$IMAGE" --builder ${BUILDPACKS_BUILDER} --path /workspace`;
+
+/** As JSON, which YAML takes. The names of accounts and deployments are in none of the commands. */
+export const buildspecOf = (hasDockerfile: boolean): string =>
+  JSON.stringify({
+    version: 0.2,
+    env: { shell: "bash" },
+    phases: {
+      pre_build: {
+        commands: [
+          // CodeBuild unpacks zip files alone (ProjectSource.location), so the source is fetched here.
+          `set -o pipefail; mkdir -p ${FOLDER} && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C ${FOLDER}`,
+          'set -o pipefail; aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
+        ],
+      },
+      // Else the next phase would run after a failure of this one as well.
+      build: { "on-failure": "ABORT", commands: [buildCommand(hasDockerfile)] },
+      post_build: { commands: ['docker push "$IMAGE"'] },
+    },
+  });
+
+export const renderBuild = (
+  { buildProject, stateBucket }: Pick<SharedParts, "buildProject" | "stateBucket">,
+  { request: { owner, source }, image, hasDockerfile, mark }: RemoteBuild,
+): StartBuildCommandInput => {
+  const [registry = ""] = image.split("/");
+  const key = sourceKeyOf(owner, source.digest);
+  const variables = { SOURCE_BUCKET: stateBucket, SOURCE_KEY: key, IMAGE: image, REGISTRY: registry };
+  return {
+    projectName: buildProject,
+    sourceTypeOverride: "NO_SOURCE",
+    buildspecOverride: buildspecOf(hasDockerfile),
+    environmentVariablesOverride: Object.entries(variables).map(([name, value]) => ({
+      name,
+      value,
+      type: "PLAINTEXT",
+    })),
+    artifactsOverride: { type: "NO_ARTIFACTS" },
+    logsConfigOverride: { cloudWatchLogs: { status: "ENABLED" } },
+    // Docker needs it.
+    privilegedModeOverride: true,
+    timeoutInMinutesOverride: BUILD_MINUTES,
+    queuedTimeoutInMinutesOverride: BUILD_MINUTES,
+    idempotencyToken: mark,
+  };
+};

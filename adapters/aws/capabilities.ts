@@ -1,0 +1,52 @@
+/** What this provider can do, in words: Fargate's sizes and limits, and what the other services of Amazon add. */
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
+import { cloudDeadlines } from "../../core/domain/limits.ts";
+import type { AwsConfig } from "./config.ts";
+import { instanceLimits } from "./ecs/scaling.ts";
+import { fargateSizes } from "./ecs/sizes.ts";
+
+/** What the other parts of the adapter say of themselves. */
+export type StoredCapabilities = Pick<Capabilities, "volumes" | "cron" | "logs" | "sql">;
+
+export const awsCapabilities = (
+  { region, shared }: Pick<AwsConfig, "region" | "shared">,
+  { volumes, cron, logs, sql }: StoredCapabilities,
+): Capabilities => ({
+  provider: "aws",
+  region,
+  runs: offered("a service answers HTTP at '/' with anything but an error of its own (5xx): the load balancer asks"),
+  isolation: "full",
+  runner: "ECS on Fargate",
+  resources: [...fargateSizes],
+  instances: { ...instanceLimits },
+  scale_to_zero: missing("Fargate keeps one instance of every service running, and it is paid for"),
+  concurrency_cap: missing(
+    "the load balancer gives an instance any number of requests at once; instances are added where each gets more than concurrency requests a second",
+  ),
+  request_timeout: missing(
+    "the load balancer ends no request for its length; it closes connections that are silent for its idle time, the same for all services",
+  ),
+  session_affinity: offered(
+    "by cookie for a day, best effort; an instance that is full or gone is replaced by another",
+  ),
+  http2:
+    shared.scheme === "https"
+      ? offered()
+      : missing("the load balancer speaks HTTP/2 to services only where its listener is https"),
+  memory_limit: offered(),
+  cpu_limit: offered(),
+  builders: {
+    node: offered("Google's buildpacks"),
+    python: offered("Google's buildpacks"),
+    procfile: offered("Google's buildpacks; for the languages that they know"),
+    dockerfile: offered(),
+  },
+  names: { remembers_freed: offered() },
+  volumes,
+  cron,
+  logs,
+  sql,
+  source_object: offered(),
+  deadlines: deadlinesIn(cloudDeadlines),
+  subscription: offered(),
+});

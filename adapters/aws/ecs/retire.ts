@@ -1,0 +1,128 @@
+/**
+ * Takes away what a revision has at Amazon. Every step names the revision, so it can be taken again; and none touches
+ * what serves, because the load balancer keeps a group that a rule forwards to.
+ */
+
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { type CallState, isCallState } from "../../shared/provider-call.ts";
+import type { Patience } from "../state-bucket.ts";
+import type { Balancer, ForwardRule } from "./balancer.ts";
+import { familyOf, nameInArn, targetGroupNameOf } from "./names.ts";
+import type { Scaling } from "./scaling.ts";
+import type { EcsServices } from "./services.ts";
+
+export interface RetireDeps {
+  readonly services: EcsServices;
+  readonly balancer: Balancer;
+  readonly scaling: Scaling;
+  readonly clock: Clock;
+}
+
+type Called<T> = Promise<Result<T, CallState | Unavailable>>;
+
+const LOOK_MS = 1000;
+
+const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
+  rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
+
+/** The revision, of those, that gets the requests for a host; undefined: none of them. */
+export const routedTo = (
+  rules: readonly ForwardRule[],
+  host: string,
+  revisions: readonly string[],
+): string | undefined =>
+  revisions.find((revision) => {
+    const name = targetGroupNameOf(revision);
+    return rules.some((rule) => rule.hosts.includes(host) && (weightOf(rule, name) ?? 0) > 0);
+  });
+
+/**
+ * No rule names the group any more. A rule of its own goes; of one that others share only its part goes, which has no
+ * weight.
+ */
+const dropFromRules = async (
+  { balancer }: RetireDeps,
+  rules: readonly ForwardRule[],
+  groupName: string,
+  patience: Patience,
+): Called<void> => {
+  for (const rule of rules) {
+    if (weightOf(rule, groupName) === undefined) continue;
+    const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
+    const dropped = await (others.length === 0
+      ? balancer.dropRule(rule.arn, patience)
+      : balancer.forward(rule.arn, others, patience));
+    // A rule that is gone names nothing.
+    if (dropped.isErr() && !(isCallState(dropped.error) && dropped.error.code === "not_found")) return dropped;
+  }
+  return ok(undefined);
+};
+
+/** Ends its instances. */
+const stop = async ({ scaling, services }: RetireDeps, revision: string, patience: Patience): Called<void> => {
+  const unscaled = await scaling.remove(revision, patience);
+  return unscaled.isErr() ? unscaled : services.remove(revision, patience);
+};
+
+/** Waits until its instances have answered what they were asked, or the time is over. */
+const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, patience: Patience) => {
+  for (let waited = 0; waited < millis && patience.signal?.aborted !== true; waited += LOOK_MS) {
+    const health = await balancer.health(group, patience);
+    if (health.isErr() || health.value.length === 0) return;
+    await clock.sleep(LOOK_MS, patience.signal);
+  }
+};
+
+export interface Retired {
+  readonly owner: AccountId;
+  readonly revision: string;
+  /** The host name of its deployment. */
+  readonly host: string;
+  /** Milliseconds that its instances get to end what they do; 0 for one that never had traffic. */
+  readonly drain: number;
+  /** Also where it has the traffic. */
+  readonly always?: boolean;
+}
+
+/**
+ * `serves`: it has traffic, and was left as it is. `gone`: it never will have any, for a rule cannot be pointed at a group
+ * that is deleted, however late somebody tries.
+ */
+export const retire = async (
+  deps: RetireDeps,
+  { owner, revision, host, drain, always = false }: Retired,
+  patience: Patience = {},
+): Called<"gone" | "serves"> => {
+  const { balancer, services } = deps;
+  const found = await balancer.group(revision, patience);
+  if (found.isErr()) return err(found.error);
+  const group = found.value?.TargetGroupArn;
+  let isStopped = false;
+  if (group !== undefined) {
+    const rules = await balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
+    if (!always && routedTo(rules.value, host, [revision]) !== undefined) return ok("serves");
+    if (drain > 0) {
+      const stopped = await stop(deps, revision, patience);
+      if (stopped.isErr()) return err(stopped.error);
+      isStopped = true;
+      await drained(deps, group, drain, patience);
+    }
+    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
+    if (free.isErr()) return err(free.error);
+    const dropped = await balancer.dropGroup(group, patience);
+    if (dropped.isErr()) {
+      const isNamed = isCallState(dropped.error) && dropped.error.code === "changed";
+      return isNamed ? ok("serves") : err(dropped.error);
+    }
+  }
+  if (!isStopped) {
+    const stopped = await stop(deps, revision, patience);
+    if (stopped.isErr()) return err(stopped.error);
+  }
+  const forgotten = await services.forget(familyOf(owner, revision), patience);
+  return forgotten.map(() => "gone" as const);
+};

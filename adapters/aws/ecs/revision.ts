@@ -1,0 +1,111 @@
+/** Makes a revision: what runs it, what it is reached through, and nobody sent to it. */
+import type { TaskDefinition } from "@aws-sdk/client-ecs";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { type CallState, isCallState } from "../../shared/provider-call.ts";
+import type { Patience } from "../state-bucket.ts";
+import { isLimit } from "./faults.ts";
+import { ensureRule, failureOfRule, type RuleDeps } from "./front-rule.ts";
+import { heldHostOf, tagsOf } from "./names.ts";
+import type { RevisionTemplate } from "./record.ts";
+import { attributesOf, renderDefinition, renderService, renderTargetGroup, type TargetGroupInput } from "./render.ts";
+import { instanceLimits } from "./scaling.ts";
+import type { Place } from "./service.ts";
+import type { EcsServices } from "./services.ts";
+
+export interface RevisionDeps extends RuleDeps {
+  readonly services: EcsServices;
+  readonly place: Place;
+  readonly logger: Logger;
+}
+
+export interface NewRevision {
+  readonly template: ServiceTemplate;
+  readonly revision: string;
+  readonly write: string;
+  readonly taskRole: string;
+  readonly fileSystems: ReadonlyMap<string, string>;
+  readonly listenDeadline: number;
+  /** What serves, which it is made over. */
+  readonly former: RevisionTemplate | undefined;
+}
+
+/** What stands there of the former revision, with what somebody may have set by hand. */
+interface Standing {
+  readonly definition?: TaskDefinition;
+  readonly group?: Partial<TargetGroupInput>;
+  readonly instances: number;
+}
+
+type Step<T> = Promise<Result<T, DeployFailure>>;
+
+const refused = ({ logger }: RevisionDeps, revision: string, error: CallState | Unavailable): DeployFailure => {
+  if (!isCallState(error)) return failureOfRule(error);
+  if (isLimit(error.error)) return failureOfRule(error);
+  logger.error("Amazon does not take a service", { revision, error: error.error });
+  return {
+    reason: "internal",
+    message: "Amazon Web Services does not take the service as declared; the platform's operator can see why.",
+  };
+};
+
+const standing = async ({ services, balancer }: RevisionDeps, former: string, patience: Patience) => {
+  const service = await services.find(former, patience);
+  if (service.isErr()) return err(service.error);
+  const { taskDefinition, desiredCount = 1, status } = service.value ?? {};
+  if (taskDefinition === undefined || status !== "ACTIVE") return ok<Standing>({ instances: 1 });
+  const definition = await services.definition(taskDefinition, patience);
+  if (definition.isErr()) return err(definition.error);
+  const group = await balancer.group(former, patience);
+  if (group.isErr()) return err(group.error);
+  return ok<Standing>({
+    definition: definition.value,
+    instances: desiredCount,
+    ...(group.value && { group: group.value }),
+  });
+};
+
+const mostOf = ({ maxInstances }: ServiceTemplate): number =>
+  maxInstances === 0 ? instanceLimits.preset : maxInstances;
+
+/** ARNs of what names it at the load balancer. */
+export interface MadeRevision {
+  readonly group: string;
+  /** The rule that nobody follows. */
+  readonly heldRule: string;
+}
+
+export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<MadeRevision> => {
+  const { services, balancer, place } = deps;
+  const { template, revision, write, former, listenDeadline } = wanted;
+  const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, patience);
+  if (over.isErr()) return err(refused(deps, revision, over.error));
+  const { definition: present, group: formerGroup, instances } = over.value;
+  const registered = await services.register(
+    renderDefinition(place, template, wanted, present, former?.template),
+    patience,
+  );
+  if (registered.isErr()) return err(refused(deps, revision, registered.error));
+  const group = await balancer.makeGroup(renderTargetGroup(place, template, revision, formerGroup), patience);
+  if (group.isErr()) return err(refused(deps, revision, group.error));
+  const set = await balancer.setAttributes(group.value, attributesOf(template), patience);
+  if (set.isErr()) return err(refused(deps, revision, set.error));
+  // Until it serves, a rule that nobody follows names it: ECS takes no group without a load balancer, and none is checked.
+  const tags = tagsOf({ ...template, revision });
+  const held = await ensureRule(deps, { host: heldHostOf(write), group: group.value, tags }, patience);
+  if (held.isErr()) return err(held.error);
+  const service = renderService(place, template, {
+    revision,
+    write,
+    definition: registered.value,
+    group: group.value,
+    instances: Math.min(Math.max(instances, 1), mostOf(template)),
+    listenDeadline,
+  });
+  const created = await services.create(service, patience);
+  if (created.isErr()) return err(refused(deps, revision, created.error));
+  return ok({ group: group.value, heldRule: held.value.arn });
+};

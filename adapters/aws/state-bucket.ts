@@ -1,0 +1,99 @@
+/**
+ * The bucket that holds the platform's own state. S3 shows every write to whoever reads afterwards, lists among them, and
+ * takes writes on a condition: https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+ */
+import type { Unavailable } from "../../core/errors.ts";
+import { err, ok, type Result } from "../../core/result.ts";
+import { type CallState, isCallState, type ProviderCall } from "../shared/provider-call.ts";
+import type { ClientSource } from "./clients.ts";
+
+const load = () => import("@aws-sdk/client-s3");
+
+export interface Patience {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; absent: a reader's. */
+  readonly patience?: number;
+}
+
+export interface StateObject {
+  readonly text: string;
+  readonly etag: string;
+}
+
+export interface Listed {
+  readonly key: string;
+  readonly etag: string;
+}
+
+/** The state that a write needs: that there is none, or this one; or any. */
+export type PutCondition = "absent" | "any" | { readonly etag: string };
+
+type Called<T> = Promise<Result<T, CallState | Unavailable>>;
+
+export interface StateBucket {
+  /** Null where there is none. */
+  get(key: string, patience?: Patience): Promise<Result<StateObject | null, Unavailable>>;
+  /** `changed`, or `not_found` where the object of an etag is gone: the condition does not hold. The new etag. */
+  put(key: string, text: string, condition: PutCondition, tags: string, patience?: Patience): Called<string>;
+  /** Every object whose key begins so, by key: a call for each thousand. */
+  list(prefix: string, patience?: Patience): Promise<Result<readonly Listed[], Unavailable>>;
+}
+
+/** ListObjectsV2 gives this many at most. */
+export const PAGE = 1000;
+
+const sending = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
+
+export const stateBucket = (bucket: string, clients: ClientSource, call: ProviderCall): StateBucket => {
+  const stop = <T>(result: Result<T, CallState | Unavailable>): Result<T, Unavailable> => {
+    if (result.isOk()) return ok(result.value);
+    if (isCallState(result.error)) throw result.error.error;
+    return err(result.error);
+  };
+
+  return {
+    get: async (key, patience = {}) => {
+      const read = await call<StateObject | null>({ what: "s3.GetObject", ...patience }, async () => {
+        const [client, { GetObjectCommand }] = [await clients("s3"), await load()];
+        const command = new GetObjectCommand({ Bucket: bucket, Key: key });
+        const { Body, ETag = "" } = await client.send(command, sending(patience.signal));
+        return { text: (await Body?.transformToString()) ?? "", etag: ETag };
+      });
+      const isAbsent = read.isErr() && isCallState(read.error) && (read.error.error as Error).name === "NoSuchKey";
+      return isAbsent ? ok(null) : stop(read);
+    },
+
+    put: (key, text, condition, tags, patience = {}) =>
+      call({ what: "s3.PutObject", ...patience }, async () => {
+        const [client, { PutObjectCommand }] = [await clients("s3"), await load()];
+        const command = new PutObjectCommand({
+          Bucket: bucket,
+          Key: key,
+          Body: text,
+          ContentType: "application/json",
+          ...(condition === "absent" ? { IfNoneMatch: "*" } : {}),
+          ...(typeof condition === "object" ? { IfMatch: condition.etag } : {}),
+          ...(tags === "" ? {} : { Tagging: tags }),
+        });
+        return (await client.send(command, sending(patience.signal))).ETag ?? "";
+      }),
+
+    list: async (prefix, patience = {}) => {
+      const found: Listed[] = [];
+      let token: string | undefined;
+      do {
+        const page = stop(
+          await call({ what: "s3.ListObjectsV2", ...patience }, async () => {
+            const [client, { ListObjectsV2Command }] = [await clients("s3"), await load()];
+            const input = { Bucket: bucket, Prefix: prefix, MaxKeys: PAGE, ContinuationToken: token };
+            return client.send(new ListObjectsV2Command(input), sending(patience.signal));
+          }),
+        );
+        if (page.isErr()) return err(page.error);
+        for (const { Key, ETag } of page.value.Contents ?? []) found.push({ key: Key ?? "", etag: ETag ?? "" });
+        token = page.value.NextContinuationToken;
+      } while (token !== undefined);
+      return ok(found);
+    },
+  };
+};

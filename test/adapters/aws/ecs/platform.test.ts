@@ -1,0 +1,331 @@
+/** ECS as the platform, against the fakes: what it says, what survives, who loses, and how many calls it takes. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
+import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
+import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
+
+let run: PretendedEcs;
+beforeEach(async () => {
+  run = await openPretendedEcs();
+});
+afterEach(() => run.close());
+
+const endOf = async (events: ReturnType<PretendedEcs["rollOut"]>) => (await events).at(-1);
+
+const mounting: Partial<ServiceTemplate> = {
+  mounts: [
+    { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
+    { path: "/old", volume: "data", bucket: "vol-data", readOnly: true, subPath: "old/one" },
+  ] as unknown as ServiceTemplate["mounts"],
+};
+
+const definitionOf = (name: string) => run.ecs.definitions().find(({ family }) => family.includes(`-${name}-`));
+
+test("a record that is none of Portside's takes the name and is not touched", async () => {
+  for (const text of ["{", "{}", JSON.stringify({ version: "portside/v1", kind: "held" })]) {
+    run.state.edit("services/theirs.json", text);
+    expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap()).toEqual({ kind: "reserved", owner: "" });
+    expect(await endOf(run.rollOut(run.template("theirs"), "absent"))).toMatchObject({
+      kind: "failed",
+      failure: { reason: "name_taken" },
+    });
+    expect(run.state.objects.get("services/theirs.json")?.bytes.toString()).toBe(text);
+    const removed = await run.platform.remove(nameOf("theirs"), { etag: "any", owner: accountOf("acme") });
+    expect(removed._unsafeUnwrapErr().kind).toBe("conflict");
+  }
+  expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
+});
+
+test("a rule of somebody else's for the host takes the name and is not touched", async () => {
+  const { act } = run.balancer;
+  const made = act.CreateTargetGroup({ Name: "theirs", Protocol: "HTTP", Port: "80", VpcId: "vpc-1" });
+  const group = made.TargetGroups[0].TargetGroupArn;
+  const listener = run.config.shared.listenerArn;
+  act.CreateRule({
+    ListenerArn: listener,
+    Priority: "7",
+    Conditions: [{ Field: "host-header", Values: ["app.apps.portside.test"] }],
+    Actions: [{ Type: "forward", TargetGroupArn: group }],
+  });
+  expect(await endOf(run.rollOut(run.template("app"), "absent"))).toMatchObject({ failure: { reason: "name_taken" } });
+  expect(run.balancer.groupFor("app.apps.portside.test")).toBe(group);
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
+});
+
+test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
+  const end = await endOf(run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent"));
+  const revision = end?.kind === "ready" ? end.revision : "";
+  const definition = definitionOf("app");
+  definition.ephemeralStorage = { sizeInGiB: 50 };
+  definition.containerDefinitions[0].environment.push({ name: "BY_HAND", value: "2" });
+  definition.containerDefinitions[0].ulimits = [{ name: "nofile", softLimit: 10, hardLimit: 10 }];
+  definition.containerDefinitions.push({ name: "sidecar", image: run.image() });
+  definition.volumes.push({ name: "scratch" });
+  const [group] = run.balancer.groups();
+  const stored = run.balancer.groups().find(({ TargetGroupArn }) => TargetGroupArn === group?.TargetGroupArn);
+  expect(stored?.HealthCheckPath).toBe("/");
+  const [rule] = run.balancer.rules();
+  const hosts = ["app.apps.portside.test", "www.example.com"];
+  run.balancer.act.ModifyRule({
+    RuleArn: rule?.RuleArn,
+    Conditions: [{ Field: "host-header", HostHeaderConfig: { Values: hosts } }],
+  });
+  await run.rollOut(run.template("app", "acme", { env: { KEPT: "3" } }), await run.expectedOf("app"));
+  const next = definitionOf("app");
+  expect(next.family).not.toContain(revision);
+  const env = Object.fromEntries(
+    next.containerDefinitions[0].environment.map((one: { name: string; value: string }) => [one.name, one.value]),
+  );
+  expect(env).toEqual({ KEPT: "3", BY_HAND: "2", CRON_TOKEN: "token-of-app", PORT: "8080" });
+  expect(next.ephemeralStorage).toEqual({ sizeInGiB: 50 });
+  expect(next.containerDefinitions[0].ulimits).toHaveLength(1);
+  expect(next.containerDefinitions[1].name).toBe("sidecar");
+  expect(next.volumes).toEqual([{ name: "scratch" }]);
+  expect(run.balancer.rules()[0]?.Conditions[0].HostHeaderConfig.Values).toEqual(hosts);
+});
+
+test("mounts are file systems of the account's buckets, and the service is told which", async () => {
+  await run.rollOut(run.template("app", "acme", mounting), "absent");
+  const { volumes, containerDefinitions, taskRoleArn } = definitionOf("app");
+  const arn = "arn:aws:s3files:eu-west-1:123456789012:file-system/vol-data";
+  expect(volumes).toEqual([
+    { name: "portside-1", s3filesVolumeConfiguration: { fileSystemArn: arn } },
+    { name: "portside-2", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/old/one" } },
+  ]);
+  expect(containerDefinitions[0].mountPoints).toEqual([
+    { sourceVolume: "portside-1", containerPath: "/data", readOnly: false },
+    { sourceVolume: "portside-2", containerPath: "/old", readOnly: true },
+  ]);
+  expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside\/[0-9a-f]{32}$/);
+  const told = containerDefinitions[0].environment.find(({ name }: { name: string }) => name === "PORTSIDE_VOLUMES");
+  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data" });
+});
+
+test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
+  run.gone.add("vol-data");
+  expect(await endOf(run.rollOut(run.template("app", "acme", mounting), "absent"))).toMatchObject({
+    failure: { reason: "volume_unavailable" },
+  });
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
+});
+
+test("what a template asks of the load balancer is what the load balancer gets", async () => {
+  const asked = { sessionAffinity: true, useHttp2: true, timeout: 61, port: 3000, concurrency: 7, maxInstances: 3 };
+  await run.rollOut(run.template("app", "acme", asked), "absent");
+  const [group] = run.balancer.groups();
+  expect(group).toMatchObject({
+    ProtocolVersion: "HTTP2",
+    Port: "3000",
+    TargetType: "ip",
+    Matcher: { HttpCode: "200-499" },
+  });
+  expect(group?.attributes).toMatchObject({
+    "stickiness.enabled": "true",
+    "stickiness.type": "lb_cookie",
+    "deregistration_delay.timeout_seconds": "61",
+  });
+  const [[resource, target] = []] = [...run.scaling.targets];
+  expect(resource).toBe(`service/portside/${run.routed("app")}`);
+  expect(target).toMatchObject({ MinCapacity: 1, MaxCapacity: 3, policy: { TargetValue: 420 } });
+  expect(target.policy.PredefinedMetricSpecification.ResourceLabel).toBe(
+    `app/portside/50dc6c495c0c9188/${group?.TargetGroupArn.split(":").at(-1)}`,
+  );
+});
+
+test("a revision begins with as many instances as the one before it has", async () => {
+  const end = await endOf(run.rollOut(run.template("app", "acme", { maxInstances: 5 }), "absent"));
+  run.ecs.scale(end?.kind === "ready" ? end.revision : "", 9);
+  await run.rollOut(run.template("app", "acme", { maxInstances: 5 }), await run.expectedOf("app"));
+  expect(run.ecs.services().map(({ desiredCount }) => desiredCount)).toEqual([5]);
+});
+
+test("the container that exited is told from one that was silent, with its last lines", async () => {
+  const crash = { image: run.image("exits:7") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", crash), "absent"))).toMatchObject({
+    // ECS may have tried again by then.
+    failure: { reason: "crashed", exitCode: 7, logTail: expect.arrayContaining(["leaving"]) },
+  });
+  const ended = { image: run.image("exits:0") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", ended), await run.expectedOf("app")))).toMatchObject({
+    failure: { reason: "exited", exitCode: 0 },
+  });
+  const silent = { image: run.image("silent") };
+  expect(await endOf(run.rollOut(run.template("app", "acme", silent), await run.expectedOf("app")))).toMatchObject({
+    failure: { reason: "did_not_listen" },
+  });
+  // Nothing is left of what never served.
+  for (const left of [run.ecs.services(), run.balancer.groups(), run.balancer.rules(), run.ecs.definitions()])
+    expect(left).toEqual([]);
+});
+
+test("a load balancer without room for another rule says so", async () => {
+  await run.close();
+  run = await openPretendedEcs({ rules: 2 });
+  expect((await endOf(run.rollOut(run.template("one"), "absent")))?.kind).toBe("ready");
+  expect(await endOf(run.rollOut(run.template("two"), "absent"))).toMatchObject({
+    failure: { reason: "quota_exceeded" },
+  });
+  expect(await run.serviceOf("two")).toMatchObject({ serving: [], rollingOut: null });
+  expect(
+    (await endOf(run.rollOut(run.template("one", "acme", { timeout: 9 }), await run.expectedOf("one"))))?.kind,
+  ).toBe("ready");
+});
+
+test("nothing reaches a first revision before it may serve", async () => {
+  let early: string | undefined = "not asked";
+  const mayServe = async () => {
+    early = run.routed("app");
+    return undefined;
+  };
+  await run.rollOut(run.template("app"), "absent", { mayServe });
+  expect(early).toBeUndefined();
+  expect(run.routed("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
+});
+
+test("a new service that shows late is waited for", async () => {
+  run.ecs.settings.looksUntilVisible = 3;
+  expect((await endOf(run.rollOut(run.template("app"), "absent")))?.kind).toBe("ready");
+});
+
+test("a rollout whose control plane is gone is over after its time", async () => {
+  const ready = await endOf(run.rollOut(run.template("app"), "absent"));
+  const expected = await run.expectedOf("app");
+  // It never comes back from the question.
+  const gone = Promise.withResolvers<never>();
+  const asked = Promise.withResolvers<void>();
+  const mayServe = () => {
+    asked.resolve();
+    return gone.promise;
+  };
+  void run.rollOut(run.template("app", "acme", { timeout: 31 }), expected, { mayServe });
+  await asked.promise;
+  expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
+  await run.clock.sleep(10 * 60_000);
+  const after = await run.serviceOf("app");
+  expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
+  const again = run.rollOut(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
+  expect((await endOf(again))?.kind).toBe("ready");
+  // What it made and did not come to use is taken away with the revision before.
+  expect(run.ecs.services()).toHaveLength(1);
+  expect(run.balancer.rules()).toHaveLength(1);
+});
+
+test("a note that says a deploy runs is over when no deploy can run that long", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
+  (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
+  expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
+  await run.clock.sleep(3 * 60 * 60_000);
+  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({
+    deployId: "d1",
+    status: "ERROR",
+    reason: "interrupted",
+  });
+});
+
+test("a freed name stays with its account for seven days, and its record says so to the bucket's lifecycle", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  (await run.platform.remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap()).toEqual({ kind: "reserved", owner: "acme" });
+  expect(run.state.objects.get("services/app.json")?.tags).toBe("portside-state=freed");
+  await run.clock.sleep(7 * 86_400_000 + 1000);
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap()).toEqual({ kind: "free" });
+  expect((await endOf(run.rollOut(run.template("app", "globex"), "absent")))?.kind).toBe("ready");
+  expect(run.state.objects.get("services/app.json")?.tags).toBe("");
+});
+
+test("a list is three calls, whatever the account has, and one more for each that changed since", async () => {
+  for (const name of ["b-app", "a-app", "c-app"]) await run.rollOut(run.template(name), "absent");
+  await run.rollOut(run.template("theirs", "globex"), "absent");
+  const names = async () => (await run.replica().list(accountOf("acme")))._unsafeUnwrap().map(({ name }) => name);
+  run.state.faults.clear();
+  expect(await names()).toEqual(["a-app", "b-app", "c-app"]);
+  expect(run.state.faults.count("GetObject")).toBe(4);
+  // Another replica, too: what was read is kept in the bucket.
+  run.state.faults.clear();
+  expect(await names()).toEqual(["a-app", "b-app", "c-app"]);
+  expect([...run.state.faults.log].sort()).toEqual(["GetObject", "ListObjectsV2", "ListObjectsV2"]);
+  await run.rollOut(run.template("a-app", "acme", { timeout: 9 }), await run.expectedOf("a-app"));
+  run.state.faults.clear();
+  const [first] = (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
+  expect(first?.serving[0]?.template.timeout).toBe(9);
+  expect(run.state.faults.count("GetObject")).toBe(2);
+  run.ecs.faults.clear();
+  run.balancer.faults.clear();
+  await names();
+  expect([...run.ecs.faults.log, ...run.balancer.faults.log]).toEqual([]);
+});
+
+test("a list is a call for each thousand names, whoever has them", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  for (let index = 0; index < 2100; index++) run.state.edit(`services/other-${index}.json`, "{}");
+  await run.platform.list(accountOf("acme"));
+  run.state.faults.clear();
+  expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);
+  expect(run.state.faults.count("ListObjectsV2")).toBe(4);
+  expect(run.state.faults.count("GetObject")).toBe(1);
+});
+
+test("a kept list that somebody spoiled is read anew", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  await run.platform.list(accountOf("acme"));
+  const key = [...run.state.objects.keys()].find((one) => one.startsWith("lists/")) ?? "";
+  run.state.edit(key, "[[1]]");
+  expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);
+});
+
+test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const hanging = run.template("app", "acme", { image: run.image("hangs") });
+  const end = await endOf(run.rollOut(hanging, await run.expectedOf("app")));
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "did_not_listen" } });
+  expect(await run.serviceOf("app")).toMatchObject({
+    rollingOut: null,
+    serving: [{ template: { image: run.image() } }],
+  });
+  // The next one does not wait for it.
+  expect((await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"))))?.kind).toBe("ready");
+});
+
+test("an abort while it starts ends it soon; once traffic moves it ends with ready all the same", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const abort = new AbortController();
+  const hanging = run.template("app", "acme", { image: run.image("hangs") });
+  const begun = Date.now();
+  const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
+  const events = [];
+  for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
+    events.push(event);
+    abort.abort();
+  }
+  expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+  expect(Date.now() - begun).toBeLessThan(10_000);
+  expect((await run.serviceOf("app")).rollingOut).toBeNull();
+
+  const late = new AbortController();
+  const client = await run.clients("balancer");
+  const send = client.send.bind(client) as (...args: unknown[]) => unknown;
+  const aborting = (...args: unknown[]) => {
+    if ((args[0] as object).constructor.name === "ModifyRuleCommand") late.abort();
+    return send(...args);
+  };
+  Object.assign(client, { send: aborting });
+  const end = await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"), { signal: late.signal }));
+  expect(late.signal.aborted).toBe(true);
+  expect(end?.kind).toBe("ready");
+});
+
+test("a quota of Fargate that ECS tells of in an event ends the rollout", async () => {
+  const hanging = run.template("app", "acme", { image: run.image("hangs") });
+  const client = await run.clients("ecs");
+  const send = client.send.bind(client) as (...args: unknown[]) => unknown;
+  const saying = (...args: unknown[]) => {
+    const [service] = run.ecs.services();
+    if (service !== undefined)
+      run.ecs.say(service.serviceName, "You've reached the limit on the number of vCPUs you can run concurrently.");
+    return send(...args);
+  };
+  Object.assign(client, { send: saying });
+  expect(await endOf(run.rollOut(hanging, "absent"))).toMatchObject({ failure: { reason: "quota_exceeded" } });
+});

@@ -1,0 +1,185 @@
+/** Replicas of the control plane over one account at Amazon: one wins, the other changes nothing; a note never decides. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createSystemClock } from "../../../../adapters/shared/system.ts";
+import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
+import { accountOf, nameOf } from "../../../support/brands.ts";
+import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
+
+let run: PretendedEcs;
+beforeEach(async () => {
+  run = await openPretendedEcs();
+});
+afterEach(() => run.close());
+
+const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });
+
+/** Of everything at Amazon, only what serves is left. */
+const onlyWhatServes = (...names: readonly string[]): void => {
+  const serving = names.map((name) => run.routed(name));
+  expect(
+    run.ecs
+      .services()
+      .map(({ serviceName }) => serviceName)
+      .sort(),
+  ).toEqual([...serving].sort());
+  expect(run.balancer.groups()).toHaveLength(names.length);
+  expect(run.balancer.rules()).toHaveLength(names.length);
+  expect(run.ecs.definitions()).toHaveLength(names.length);
+  expect(run.scaling.targets.size).toBe(names.length);
+};
+
+test("of replicas that create one name at once, one wins; of another account the loser hears name_taken", async () => {
+  const names = [0, 1, 2, 3, 4].map((round) => `app-${round}`);
+  for (const name of names) {
+    const owners = ["acme", "acme", "globex"];
+    const ends = await Promise.all(
+      owners.map(async (owner, index) => {
+        const template = run.template(name, owner, { timeout: 10 + index });
+        return (await run.rollOut(template, "absent", { by: run.replica() })).at(-1);
+      }),
+    );
+    const won = ends.findIndex((end) => end?.kind === "ready");
+    expect(ends.filter((end) => end?.kind === "ready")).toHaveLength(1);
+    const service = await run.serviceOf(name);
+    expect(service).toMatchObject({ owner: owners[won], serving: [{ template: { timeout: 10 + won } }] });
+    expect(run.routed(name)).toBe(service.serving[0]?.id);
+    for (const [index, end] of ends.entries()) {
+      const reason = owners[index] === owners[won] ? "superseded" : "name_taken";
+      if (index !== won) expect(end).toMatchObject({ kind: "failed", failure: { reason } });
+    }
+  }
+  onlyWhatServes(...names);
+});
+
+test("of replicas that update from one version, one wins and the others are superseded", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  for (let round = 0; round < 5; round++) {
+    const expected = await run.expectedOf("app");
+    const ends = await Promise.all(
+      [1, 2, 3].map(async (index) => {
+        const template = run.template("app", "acme", { timeout: round * 10 + index });
+        return (await run.rollOut(template, expected, { by: run.replica() })).at(-1);
+      }),
+    );
+    const reasons = ends.map((end) => (end?.kind === "failed" ? end.failure.reason : end?.kind)).sort();
+    expect(reasons).toEqual(["ready", "superseded", "superseded"]);
+    const won = ends.findIndex((end) => end?.kind === "ready");
+    const service = await run.serviceOf("app");
+    expect(service.serving[0]?.template.timeout).toBe(round * 10 + won + 1);
+    expect(run.routed("app")).toBe(service.serving[0]?.id);
+  }
+  onlyWhatServes("app");
+});
+
+test("deployments that are made at once get rules of their own", async () => {
+  const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
+  const ends = await Promise.all(
+    names.map(async (name) => (await run.rollOut(run.template(name), "absent", { by: run.replica() })).at(-1)?.kind),
+  );
+  expect(new Set(ends)).toEqual(new Set(["ready"]));
+  onlyWhatServes(...names);
+});
+
+test("notes that come in between make no deploy lose, and none is lost", async () => {
+  await run.close();
+  // Real time: a virtual deadline would be over after a few looks, because every note is a write to be waited for.
+  run = await openPretendedEcs({}, createSystemClock());
+  await run.rollOut(run.template("app"), "absent");
+  const app = { name: nameOf("app"), owner: accountOf("acme") };
+  let stop = false;
+  let notes = 0;
+  const note = async () => {
+    while (!stop) {
+      (await run.replica().noteDeploy(app, noted(`d${++notes}`)))._unsafeUnwrap();
+      await run.clock.sleep(5);
+    }
+  };
+  const noting = note();
+  const end = (await run.rollOut(run.template("app", "acme", { timeout: 99 }), await run.expectedOf("app"))).at(-1);
+  stop = true;
+  await noting;
+  expect(end?.kind).toBe("ready");
+  expect(notes).toBeGreaterThan(2);
+  const service = await run.serviceOf("app");
+  expect(service.serving[0]?.template.timeout).toBe(99);
+  expect(service.lastDeploy?.deployId).toBe(`d${notes}`);
+});
+
+test("a newer deploy that begins meanwhile wins, and the older one leaves it alone", async () => {
+  const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
+  const newer = async () => {
+    const template = run.template("app", "acme", { timeout: 77 });
+    const end = await run.rollOut(template, await run.expectedOf("app"), { by: run.replica() });
+    expect(end.at(-1)?.kind).toBe("ready");
+    return undefined;
+  };
+  const older = run.template("app", "acme", { timeout: 66 });
+  const end = (await run.rollOut(older, await run.expectedOf("app"), { mayServe: newer })).at(-1);
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "superseded" } });
+  const service = await run.serviceOf("app");
+  expect(service).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 77 } }] });
+  expect(service.serving[0]?.id).not.toBe(first?.kind === "ready" ? first.revision : "");
+  expect(run.routed("app")).toBe(service.serving[0]?.id);
+  onlyWhatServes("app");
+});
+
+test("a delete that comes in between ends the deploy with deleted, and nothing comes back", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const deleting = async () => {
+    (await run.replica().remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
+    return undefined;
+  };
+  const template = run.template("app", "acme", { timeout: 66 });
+  const end = (await run.rollOut(template, await run.expectedOf("app"), { mayServe: deleting })).at(-1);
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
+  onlyWhatServes();
+});
+
+/** A replica stops for ever at one of its calls, before the call or after it. */
+const dyingAt = (client: { send: (...args: never[]) => unknown }, command: string, when: "before" | "after") => {
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const resume = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  let isArmed = true;
+  const dying = async (...args: unknown[]) => {
+    const isIt = isArmed && (args[0] as object).constructor.name === command;
+    if (!isIt) return send(...args);
+    isArmed = false;
+    if (when === "after") await send(...args);
+    reached.resolve();
+    await resume.promise;
+    return send(...args);
+  };
+  Object.assign(client, { send: dying });
+  return { reached: reached.promise, resume: resume.resolve };
+};
+
+test.each(["before", "after"] as const)(
+  "a replica that dies %s it moves traffic is found by the rule, and when it comes back it changes nothing",
+  async (when) => {
+    const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
+    const client = await run.clients("balancer");
+    const death = dyingAt(client as never, "ModifyRuleCommand", when);
+    const dead = run.rollOut(run.template("app", "acme", { timeout: 31 }), await run.expectedOf("app"), {
+      by: run.replica(),
+    });
+    await death.reached;
+    expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
+    await run.clock.sleep(10 * 60_000);
+    const limbo = await run.serviceOf("app");
+    expect(limbo.rollingOut).toBeNull();
+    expect(limbo.serving).toHaveLength(1);
+    expect(limbo.serving[0]?.id).toBe(run.routed("app"));
+    expect(limbo.serving[0]?.id === (first?.kind === "ready" ? first.revision : "")).toBe(when === "before");
+    expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([limbo]);
+    const next = await run.rollOut(run.template("app", "acme", { timeout: 32 }), await run.expectedOf("app"));
+    expect(next.at(-1)?.kind).toBe("ready");
+    death.resume();
+    expect((await dead).at(-1)).toMatchObject({ kind: "failed", failure: { reason: "superseded" } });
+    const after = await run.serviceOf("app");
+    expect(after).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 32 } }] });
+    expect(run.routed("app")).toBe(after.serving[0]?.id);
+    onlyWhatServes("app");
+  },
+);

@@ -1,0 +1,38 @@
+/** Building and running keep every promise of their ports, on the fakes of CodeBuild, ECR, ECS and the load balancer. */
+import { createCodeBuilder } from "../../../adapters/aws/build/builder.ts";
+import { awsCapabilities } from "../../../adapters/aws/capabilities.ts";
+import { createEcsPlatform } from "../../../adapters/aws/ecs/platform.ts";
+import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import { createSystemClock, randomIds } from "../../../adapters/shared/system.ts";
+import {
+  contractTests,
+  freshNames,
+  imageBuilderCases,
+  runningServiceCases,
+  servicePlatformCases,
+} from "../../contracts/index.ts";
+import { openBuildWorld } from "../../fakes/aws/build-world.ts";
+import { createLocalEngine } from "../../fakes/engine/local-engine.ts";
+import { nodeContractSources } from "../../support/contract-sources.ts";
+import { has } from "../../support/machine.ts";
+import { silentLogger } from "../../support/silent-logger.ts";
+
+const start = async () => {
+  const runner = has("bubblewrap") ? "bubblewrap" : "process";
+  const world = await openBuildWorld({ engine: (onLine) => createLocalEngine({ onLine, runner }) });
+  const ambient = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
+  const memory = createMemoryProvider().provider;
+  const provider = {
+    ...memory,
+    capabilities: awsCapabilities(world.config, memory.capabilities),
+    services: createEcsPlatform(world.config, world.clients, ambient, world.needs),
+    builder: createCodeBuilder(world.config, world.clients, ambient),
+  };
+  return { subject: { provider, sources: nodeContractSources, ...freshNames("aws") }, close: world.close };
+};
+
+const probe = await start();
+await probe.close();
+
+const cases = [...servicePlatformCases, ...runningServiceCases, ...imageBuilderCases];
+contractTests("aws builder and platform", cases, start, probe.subject.provider.capabilities);

@@ -1,0 +1,38 @@
+/** CloudWatch Logs as far as a build's log is read: GetLogEvents of client-cloudwatch-logs. */
+import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
+import { Faults } from "../../faults.ts";
+import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+
+/** "By default, this operation returns as many log events as can fit in a response size of 1 MB (up to 10,000 log events)." */
+const PAGE = 25;
+
+export const startBuildLogs = async () => {
+  const faults = new Faults();
+  const streams = new Map<string, string[]>();
+  const keyOf = (group: string, stream: string): string => `${group}\n${stream}`;
+  const methods = {
+    GetLogEvents: ({ logGroupName, logStreamName, nextToken = "f/0" }: Message) => {
+      const lines = streams.get(keyOf(logGroupName, logStreamName));
+      if (lines === undefined)
+        throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
+      const from = Number(/^f\/(\d+)$/.exec(nextToken)?.[1] ?? Number.NaN);
+      if (Number.isNaN(from)) throw new AwsError("InvalidParameterException", "The specified nextToken is invalid.");
+      const events = lines.slice(from, from + PAGE).map((line) => ({ message: `${line}\n`, timestamp: 0 }));
+      return { events, nextForwardToken: `f/${from + events.length}`, nextBackwardToken: "b/0" };
+    },
+  };
+  const server = await serveAws(faults, jsonProtocol(methods));
+  const client = new CloudWatchLogsClient(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    push: (group: string, stream: string, line: string): void => {
+      const key = keyOf(group, stream);
+      streams.set(key, [...(streams.get(key) ?? []), line]);
+    },
+    close: () => {
+      client.destroy();
+      server.close();
+    },
+  };
+};

@@ -1,0 +1,147 @@
+/**
+ * A CodeBuild that builds with an engine: the model of client-codebuild with its comments. The source is read from the
+ * bucket that its variables name, its log goes to a stream of CloudWatch Logs, the image to the fake registry.
+ */
+import { randomUUID } from "node:crypto";
+import { CodeBuildClient } from "@aws-sdk/client-codebuild";
+import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import { Faults } from "../../faults.ts";
+import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+
+export interface FakeCodeBuildDeps {
+  readonly project?: string;
+  /** Undefined: there is no such object. */
+  readonly readObject: (bucket: string, key: string) => Uint8Array | undefined;
+  /** Stores an image under its reference. */
+  readonly push: (reference: string, engineImage: string) => void;
+  /** A line of a build's log, as CodeBuild hands it to CloudWatch Logs. */
+  readonly onLine: (group: string, stream: string, line: string) => void;
+  readonly build: (
+    archive: Uint8Array,
+    say: (line: string) => void,
+    signal: AbortSignal,
+  ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+}
+
+interface Running {
+  readonly build: Message;
+  readonly abort: AbortController;
+  readonly token: string | undefined;
+}
+
+/** A phase that did not go well, or `undefined`. */
+type Outcome = { readonly buildStatus: string; readonly phases?: readonly Message[] };
+
+/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
+const wordsOf = ({ reason, message }: DeployFailure): string[] =>
+  reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
+
+const failedIn = (phaseType: string, status = 1): Outcome => {
+  const message = `Error while executing command: docker. Reason: exit status ${status}`;
+  const contexts = [{ statusCode: "COMMAND_EXECUTION_ERROR", message }];
+  return { buildStatus: "FAILED", phases: [{ phaseType, phaseStatus: "FAILED", contexts }] };
+};
+
+export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
+  const { project = "portside", readObject, push, onLine } = deps;
+  const faults = new Faults();
+  const running = new Map<string, Running>();
+  const state: { outcome: Outcome | undefined } = { outcome: undefined };
+
+  const outcomeOf = async (build: Message, say: (line: string) => void, signal: AbortSignal): Promise<Outcome> => {
+    const variables = Object.fromEntries(
+      build.environment.environmentVariables.map(({ name, value }: Message) => [name, value]),
+    );
+    const archive = readObject(variables.SOURCE_BUCKET, variables.SOURCE_KEY);
+    if (archive === undefined) return failedIn("PRE_BUILD");
+    if (state.outcome !== undefined) return state.outcome;
+    const spec = JSON.parse(build.source.buildspec);
+    if (spec.phases.build.commands[0].startsWith("docker build")) {
+      // No engine of containers here: an image of Docker's is not run, and so not built.
+      say("ERROR: this fake has no Docker");
+      return failedIn("BUILD");
+    }
+    const built = await deps.build(archive, say, signal);
+    if ("failure" in built) {
+      for (const line of wordsOf(built.failure)) say(line);
+      return failedIn("BUILD");
+    }
+    push(variables.IMAGE, built.image);
+    return { buildStatus: "SUCCEEDED" };
+  };
+
+  const run = async ({ build, abort }: Running): Promise<void> => {
+    const { groupName, streamName } = build.logs;
+    const say = (line: string) => onLine(groupName, streamName, line);
+    build.currentPhase = "BUILD";
+    say(`[Container] Entering phase BUILD of ${build.id}`);
+    const end = await outcomeOf(build, say, abort.signal).catch((error: Error): Outcome => {
+      say(`ERROR: ${error.message}`);
+      return { buildStatus: "FAULT" };
+    });
+    say("[Container] Phase complete");
+    if (!build.buildComplete) Object.assign(build, end, { buildComplete: true, currentPhase: "COMPLETED" });
+  };
+
+  const start = (input: Message): Message => {
+    if (input.projectName !== project)
+      throw new AwsError("ResourceNotFoundException", `Project cannot be found: ${input.projectName}`);
+    // "If you repeat the StartBuild request with the same token, but change a parameter, ... a parameter mismatch error."
+    const known = [...running.values()].find(({ token }) => token !== undefined && token === input.idempotencyToken);
+    if (known !== undefined) return { build: known.build };
+    const minutes = input.timeoutInMinutesOverride ?? 60;
+    if (minutes < 5 || minutes > 2160) throw new AwsError("InvalidInputException", "Invalid timeout: 5 to 2160");
+    // "If this value is not provided or is set to an empty string, the source code must contain a buildspec file".
+    if (input.sourceTypeOverride === "NO_SOURCE" && !input.buildspecOverride)
+      throw new AwsError("InvalidInputException", "Buildspec is required if type is NO_SOURCE");
+    const id = `${project}:${randomUUID()}`;
+    const build = {
+      id,
+      projectName: project,
+      buildStatus: "IN_PROGRESS",
+      buildComplete: false,
+      currentPhase: "SUBMITTED",
+      source: { type: input.sourceTypeOverride, buildspec: input.buildspecOverride },
+      environment: { environmentVariables: input.environmentVariablesOverride ?? [] },
+      // "/aws/codebuild/PROJECT" and the build's own id: userguide/getting-started-output-console-logs
+      logs: { groupName: `/aws/codebuild/${project}`, streamName: id.split(":")[1] },
+      phases: [],
+    };
+    const one: Running = { build, abort: new AbortController(), token: input.idempotencyToken };
+    running.set(id, one);
+    void run(one);
+    return { build };
+  };
+
+  const methods = {
+    StartBuild: start,
+    BatchGetBuilds: ({ ids }: Message) => ({
+      builds: ids.flatMap((id: string) => running.get(id)?.build ?? []),
+      buildsNotFound: ids.filter((id: string) => !running.has(id)),
+    }),
+    StopBuild: ({ id }: Message) => {
+      const one = running.get(id);
+      if (one === undefined) throw new AwsError("ResourceNotFoundException", `Build cannot be found: ${id}`);
+      // Assumption: what has ended stays as it ended.
+      if (!one.build.buildComplete) {
+        Object.assign(one.build, { buildStatus: "STOPPED", buildComplete: true, currentPhase: "COMPLETED" });
+        one.abort.abort();
+      }
+      return { build: one.build };
+    },
+  };
+  const server = await serveAws(faults, jsonProtocol(methods));
+  const client = new CodeBuildClient(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    state,
+    /** All that were started, oldest first. */
+    builds: (): readonly Message[] => [...running.values()].map(({ build }) => build),
+    close: () => {
+      for (const { abort } of running.values()) abort.abort();
+      client.destroy();
+      server.close();
+    },
+  };
+};

@@ -1,0 +1,58 @@
+/** A repository of ECR that keeps which tag is which image: the model of client-ecr. */
+import { createHash } from "node:crypto";
+import { ECRClient } from "@aws-sdk/client-ecr";
+import { Faults } from "../../faults.ts";
+import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
+
+const HOST = `${ACCOUNT}.dkr.ecr.${REGION}.amazonaws.com`;
+
+/** "Tag: up to 128 characters": userguide/image-push, and the rule of the Docker registry for tags. */
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
+
+export const startFakeRegistry = async (repository = "portside") => {
+  const faults = new Faults();
+  /** The engine's name of an image, by reference. */
+  const images = new Map<string, string>();
+  const check = (name: string): void => {
+    if (name !== repository)
+      throw new AwsError("RepositoryNotFoundException", `The repository with name '${name}' does not exist`);
+  };
+  const methods = {
+    DescribeRepositories: ({ repositoryNames }: Message) => {
+      repositoryNames.forEach(check);
+      return {
+        repositories: [{ repositoryName: repository, registryId: ACCOUNT, repositoryUri: `${HOST}/${repository}` }],
+      };
+    },
+    DescribeImages: ({ repositoryName, imageIds }: Message) => {
+      check(repositoryName);
+      const imageDetails = imageIds.map(({ imageTag }: Message) => {
+        if (!TAG.test(imageTag)) throw new AwsError("InvalidParameterException", `Invalid tag '${imageTag}'`);
+        const image = images.get(`${HOST}/${repository}:${imageTag}`);
+        if (image === undefined)
+          throw new AwsError(
+            "ImageNotFoundException",
+            `The image with imageId {imageTag:'${imageTag}'} does not exist`,
+          );
+        const imageDigest = `sha256:${createHash("sha256").update(image).digest("hex")}`;
+        return { registryId: ACCOUNT, repositoryName, imageTags: [imageTag], imageDigest };
+      });
+      return { imageDetails };
+    },
+  };
+  const server = await serveAws(faults, jsonProtocol(methods));
+  const client = new ECRClient(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    uri: `${HOST}/${repository}`,
+    push: (reference: string, engineImage: string): void => void images.set(reference, engineImage),
+    resolve: (reference: string): string | undefined => images.get(reference),
+    close: () => {
+      client.destroy();
+      server.close();
+    },
+  };
+};
+
+export type FakeEcr = Awaited<ReturnType<typeof startFakeRegistry>>;

@@ -1,0 +1,357 @@
+/**
+ * An ECS that keeps task definitions and services and runs them on an engine: the model of client-ecs with its comments,
+ * and the developer guide. What no source says is an assumption, marked so.
+ */
+import { randomUUID } from "node:crypto";
+import { ECSClient } from "@aws-sdk/client-ecs";
+import type { RunEngine, RunLine } from "../../engine/engine.ts";
+import { Faults } from "../../faults.ts";
+import type { FakeBalancer } from "../elbv2/balancer.ts";
+import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
+import { type BucketOf, type Ending, endingOf, engineRevisionOf, noImage, streamOf } from "./tasks.ts";
+import { checkDefinition, checkService } from "./validation.ts";
+
+export const CLUSTER = "portside";
+const ARN = `arn:aws:ecs:${REGION}:${ACCOUNT}`;
+
+interface Task {
+  readonly arn: string;
+  readonly id: string;
+  status: "PENDING" | "RUNNING" | "STOPPED";
+  ending?: Ending;
+}
+
+interface Stored {
+  readonly input: Message;
+  readonly name: string;
+  readonly definition: Message;
+  readonly group: string;
+  readonly tasks: Task[];
+  status: "ACTIVE" | "DRAINING" | "INACTIVE";
+  desired: number;
+  failed: number;
+  rollout: "IN_PROGRESS" | "COMPLETED" | "FAILED";
+  isWell: boolean;
+  /** Looks until DescribeServices knows it. */
+  hidden: number;
+  readonly events: { readonly message: string }[];
+}
+
+/** A line that a container wrote, with the log stream that it goes to. */
+export interface TaskLine {
+  readonly group: string;
+  readonly stream: string;
+  readonly line: RunLine;
+}
+
+export interface FakeEcsOptions {
+  readonly balancer: FakeBalancer;
+  readonly engine: (onLine: (line: RunLine) => void) => RunEngine | Promise<RunEngine>;
+  /** What the engine knows an image reference as; undefined: there is none. */
+  readonly resolveImage: (reference: string) => string | undefined;
+  readonly onLine?: (line: TaskLine) => void;
+  readonly bucketOf?: BucketOf;
+}
+
+/** "The circuit breaker ... minimum threshold 3": developerguide/deployment-circuit-breaker */
+const BREAKER = 3;
+
+const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
+
+export const startFakeEcs = async (options: FakeEcsOptions) => {
+  const { balancer, resolveImage, onLine, bucketOf = (arn) => lastPart(arn) } = options;
+  const faults = new Faults();
+  const definitions = new Map<string, Message>();
+  const services = new Map<string, Stored>();
+  const settings = { looksUntilVisible: 0 };
+  const words: RunLine[] = [];
+
+  const engine = await options.engine((line) => {
+    if (line.log === "varlog/system") return void words.push(line);
+    const stored = services.get(line.service);
+    if (stored === undefined) return;
+    const { containerName } = stored.input.loadBalancers[0];
+    const stream = streamOf(stored.definition, containerName, stored.tasks.at(-1)?.id ?? "");
+    const group = stored.definition.containerDefinitions[0].logConfiguration?.options?.["awslogs-group"];
+    if (stream !== undefined) onLine?.({ group, stream, line });
+  });
+
+  const definition = (named: string): Message => {
+    const id = lastPart(named);
+    const found =
+      definitions.get(id) ?? [...definitions.values()].findLast((one) => one.family === id && one.status === "ACTIVE");
+    if (found === undefined) throw new AwsError("ClientException", "Unable to describe task definition.");
+    return found;
+  };
+
+  const cluster = (given: string | undefined): void => {
+    if (lastPart(given ?? "default") !== CLUSTER) throw new AwsError("ClusterNotFoundException", "Cluster not found.");
+  };
+
+  const setTargets = ({ group, tasks }: Stored, state: "initial" | "healthy" | "draining" | undefined): void => {
+    for (const { id } of tasks) balancer.setTarget(group, id, state);
+  };
+
+  const startTasks = (stored: Stored): Task[] =>
+    Array.from({ length: Math.max(stored.desired, 1) }, () => {
+      const id = randomUUID().replaceAll("-", "");
+      const task: Task = { arn: `${ARN}:task/${CLUSTER}/${id}`, id, status: "PENDING" };
+      stored.tasks.push(task);
+      return task;
+    });
+
+  const fail = (stored: Stored, tasks: readonly Task[], ending: Ending): void => {
+    for (const task of tasks) Object.assign(task, { status: "STOPPED", ending });
+    for (const { id } of tasks) balancer.setTarget(stored.group, id, undefined);
+    stored.failed += tasks.length;
+    stored.events.unshift({ message: `(service ${stored.name}) is unable to consistently start tasks successfully.` });
+  };
+
+  /** One try to bring the service up: whether it is well. */
+  const attempt = async (stored: Stored): Promise<boolean> => {
+    const tasks = startTasks(stored);
+    const container = stored.definition.containerDefinitions.find(
+      ({ name }: Message) => name === stored.input.loadBalancers[0].containerName,
+    );
+    const image = resolveImage(container.image);
+    if (image === undefined) {
+      fail(stored, tasks, noImage(container.image));
+      return false;
+    }
+    for (const task of tasks) task.status = "RUNNING";
+    setTargets(stored, "initial");
+    const since = words.length;
+    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, bucketOf));
+    if (stored.status !== "ACTIVE") return false;
+    if (!listens) {
+      const own = words.slice(since).filter(({ service }) => service === stored.name);
+      fail(stored, tasks, endingOf(own, stored.group));
+      return false;
+    }
+    await engine.serve(stored.name, stored.name);
+    for (const { id } of tasks) balancer.setTarget(stored.group, id, "healthy");
+    stored.isWell = true;
+    return true;
+  };
+
+  /** ECS tries again until the circuit breaker ends it. */
+  const run = async (stored: Stored): Promise<void> => {
+    while (stored.status === "ACTIVE" && stored.failed < BREAKER) if (await attempt(stored)) return;
+    if (stored.status === "ACTIVE") stored.rollout = "FAILED";
+  };
+
+  const serviceView = (stored: Stored): Message => {
+    const running = stored.tasks.filter(({ status }) => status === "RUNNING").length;
+    // A look before it is called complete: a service "reaches a steady state" after its targets are well.
+    if (stored.isWell && stored.rollout === "IN_PROGRESS") {
+      stored.isWell = false;
+      setTimeout(() => {
+        if (stored.rollout === "IN_PROGRESS") stored.rollout = "COMPLETED";
+      });
+    }
+    const deployment = {
+      id: `ecs-svc/${stored.name}`,
+      status: "PRIMARY",
+      taskDefinition: stored.definition.taskDefinitionArn,
+      desiredCount: stored.desired,
+      runningCount: running,
+      pendingCount: stored.tasks.filter(({ status }) => status === "PENDING").length,
+      failedTasks: stored.failed,
+      rolloutState: stored.rollout,
+      rolloutStateReason:
+        stored.rollout === "FAILED"
+          ? "ECS deployment circuit breaker: tasks failed to start."
+          : `ECS deployment ${stored.rollout}.`,
+    };
+    return {
+      serviceArn: `${ARN}:service/${CLUSTER}/${stored.name}`,
+      serviceName: stored.name,
+      status: stored.status,
+      desiredCount: stored.desired,
+      runningCount: running,
+      taskDefinition: stored.definition.taskDefinitionArn,
+      loadBalancers: stored.input.loadBalancers,
+      deployments: [deployment],
+      events: stored.events,
+      tags: stored.input.tags,
+    };
+  };
+
+  const taskView = (stored: Stored, { arn, status, ending }: Task): Message => {
+    const container = {
+      name: stored.input.loadBalancers[0].containerName,
+      lastStatus: status,
+      ...(ending?.exitCode === undefined ? {} : { exitCode: ending.exitCode }),
+      ...(ending?.reason === undefined ? {} : { reason: ending.reason }),
+    };
+    return {
+      taskArn: arn,
+      lastStatus: status,
+      desiredStatus: status === "STOPPED" ? "STOPPED" : "RUNNING",
+      containers: [container],
+      ...(ending && { stopCode: ending.stopCode, stoppedReason: ending.stoppedReason }),
+    };
+  };
+
+  const create = (input: Message): Message => {
+    cluster(input.cluster);
+    const known = services.get(input.serviceName);
+    if (known !== undefined && known.status !== "INACTIVE") {
+      if (known.input.clientToken !== undefined && known.input.clientToken === input.clientToken)
+        return { service: serviceView(known) };
+      throw new AwsError("InvalidParameterException", "Creation of service was not idempotent.");
+    }
+    const found = definition(input.taskDefinition);
+    if (found.status !== "ACTIVE") throw new AwsError("ClientException", "TaskDefinition is inactive");
+    checkService(input, found);
+    const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
+    if (!balancer.isAssociated(group))
+      throw new AwsError(
+        "InvalidParameterException",
+        `The target group with targetGroupArn ${group} does not have an associated load balancer.`,
+      );
+    const stored: Stored = {
+      input,
+      name: input.serviceName,
+      definition: found,
+      group,
+      tasks: [],
+      status: "ACTIVE",
+      desired: input.desiredCount ?? 0,
+      failed: 0,
+      rollout: "IN_PROGRESS",
+      isWell: false,
+      hidden: settings.looksUntilVisible,
+      events: [],
+    };
+    services.set(stored.name, stored);
+    void run(stored);
+    return { service: serviceView(stored) };
+  };
+
+  const remove = async ({ cluster: at, service, force = false }: Message): Promise<Message> => {
+    cluster(at);
+    const stored = services.get(lastPart(service));
+    // Assumption: one that is INACTIVE is found no more (ServiceNotFoundException), as with one that never was.
+    if (stored === undefined || stored.status === "INACTIVE")
+      throw new AwsError("ServiceNotFoundException", "Service not found.");
+    if (!force && stored.desired > 0)
+      throw new AwsError("InvalidParameterException", "The service cannot be stopped while it is scaled above 0.");
+    // "The service status moves from ACTIVE to DRAINING ... to INACTIVE" when its tasks have stopped.
+    stored.status = "DRAINING";
+    setTargets(stored, "draining");
+    const view = serviceView(stored);
+    for (const task of stored.tasks)
+      if (task.status !== "STOPPED")
+        Object.assign(task, {
+          status: "STOPPED",
+          ending: { stopCode: "ServiceSchedulerInitiated", stoppedReason: "Scaling activity initiated by deployment" },
+        });
+    void engine.remove(stored.name).then(() => {
+      stored.status = "INACTIVE";
+    });
+    return { service: view };
+  };
+
+  const methods = {
+    RegisterTaskDefinition: ({ tags, ...input }: Message) => {
+      checkDefinition(input);
+      const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
+      const id = `${input.family}:${revision}`;
+      const made = {
+        ...input,
+        taskDefinitionArn: `${ARN}:task-definition/${id}`,
+        revision,
+        status: "ACTIVE",
+        compatibilities: ["EC2", "FARGATE"],
+        registeredAt: Date.now() / 1000,
+      };
+      definitions.set(id, made);
+      return { taskDefinition: made, tags };
+    },
+    DescribeTaskDefinition: ({ taskDefinition }: Message) => ({ taskDefinition: definition(taskDefinition) }),
+    ListTaskDefinitions: ({ familyPrefix, status = "ACTIVE" }: Message) => ({
+      taskDefinitionArns: [...definitions.values()]
+        .filter((one) => one.status === status && (familyPrefix === undefined || one.family === familyPrefix))
+        .map((one) => one.taskDefinitionArn),
+    }),
+    DeregisterTaskDefinition: ({ taskDefinition }: Message) => {
+      const found = definition(taskDefinition);
+      found.status = "INACTIVE";
+      return { taskDefinition: found };
+    },
+    DeleteTaskDefinitions: ({ taskDefinitions }: Message) => {
+      if (taskDefinitions.length > 10) throw new AwsError("InvalidParameterException", "10 task definitions at most");
+      const found = taskDefinitions.map(definition);
+      // "You must deregister a task definition revision before you delete it."
+      for (const one of found)
+        if (one.status !== "INACTIVE") throw new AwsError("InvalidParameterException", "It is not INACTIVE.");
+      for (const one of found) definitions.delete(lastPart(one.taskDefinitionArn));
+      return { taskDefinitions: found, failures: [] };
+    },
+    CreateService: create,
+    DescribeServices: ({ cluster: at, services: named }: Message) => {
+      cluster(at);
+      if (named.length > 10)
+        throw new AwsError("InvalidParameterException", "Services cannot have more than 10 items.");
+      const found: Message[] = [];
+      const failures: Message[] = [];
+      for (const name of named) {
+        const stored = services.get(lastPart(name));
+        // "The Amazon ECS API follows an eventual consistency model" (API_RunTask).
+        const isHidden = stored !== undefined && stored.hidden > 0;
+        if (isHidden) stored.hidden -= 1;
+        if (stored === undefined || isHidden) failures.push({ arn: `${ARN}:service/${name}`, reason: "MISSING" });
+        else found.push(serviceView(stored));
+      }
+      return { services: found, failures };
+    },
+    DeleteService: remove,
+    ListTasks: ({ cluster: at, serviceName, desiredStatus = "RUNNING" }: Message) => {
+      cluster(at);
+      const stored = services.get(serviceName);
+      if (stored === undefined) throw new AwsError("ServiceNotFoundException", "Service not found.");
+      const isStopped = desiredStatus === "STOPPED";
+      return {
+        taskArns: stored.tasks.filter(({ status }) => (status === "STOPPED") === isStopped).map(({ arn }) => arn),
+      };
+    },
+    DescribeTasks: ({ cluster: at, tasks }: Message) => {
+      cluster(at);
+      const found = [...services.values()].flatMap((stored) =>
+        stored.tasks.filter(({ arn }) => tasks.includes(arn)).map((task) => taskView(stored, task)),
+      );
+      return { tasks: found, failures: [] };
+    },
+  };
+
+  const server = await serveAws(faults, jsonProtocol(methods));
+  const client = new ECSClient(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    settings,
+    methods,
+    services: (): readonly Message[] =>
+      [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
+    definitions: (): readonly Message[] => [...definitions.values()],
+    /** The service whose targets are in a group. */
+    serviceIn: (group: string): string | undefined =>
+      [...services.values()].find((stored) => stored.group === group && stored.status === "ACTIVE")?.name,
+    /** An event of a service, as ECS adds it. */
+    say: (name: string, message: string): void => void services.get(name)?.events.unshift({ message }),
+    /** As Application Auto Scaling does. */
+    scale: (name: string, desired: number): void => {
+      const stored = services.get(name);
+      if (stored !== undefined) stored.desired = desired;
+    },
+    engine,
+    close: () => {
+      for (const stored of services.values()) stored.status = "INACTIVE";
+      client.destroy();
+      server.close();
+    },
+  };
+};
+
+export type FakeEcs = Awaited<ReturnType<typeof startFakeEcs>>;

@@ -1,0 +1,101 @@
+/**
+ * One bucket of S3, as far as the platform's state needs it: objects that are put, read and listed, on conditions.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+ */
+import { createHash } from "node:crypto";
+import { S3Client } from "@aws-sdk/client-s3";
+import { Faults } from "../../faults.ts";
+import { AwsError, type Call, clientOptions, type Protocol, serveAws, toXml } from "../protocols.ts";
+
+interface Stored {
+  readonly bytes: Buffer;
+  readonly etag: string;
+  readonly tags: string;
+}
+
+const PAGE = 1000;
+
+const notThere = () => new AwsError("NoSuchKey", "The specified key does not exist.", 404);
+const unmet = () =>
+  new AwsError("PreconditionFailed", "At least one of the pre-conditions you specified did not hold", 412);
+
+export const startStateBucket = async (name = "state") => {
+  const faults = new Faults();
+  const objects = new Map<string, Stored>();
+
+  const put = (key: string, bytes: Buffer, headers: Readonly<Record<string, unknown>>): { ETag: string } => {
+    const present = objects.get(key);
+    const wanted = headers["if-match"];
+    if (headers["if-none-match"] === "*" && present !== undefined) throw unmet();
+    // "404 Not Found" where there is no object to match.
+    if (wanted !== undefined && present === undefined) throw notThere();
+    if (wanted !== undefined && present?.etag !== wanted) throw unmet();
+    const etag = `"${createHash("md5").update(bytes).digest("hex")}"`;
+    objects.set(key, { bytes, etag, tags: String(headers["x-amz-tagging"] ?? "") });
+    return { ETag: etag };
+  };
+
+  const list = (query: URLSearchParams) => {
+    const prefix = query.get("prefix") ?? "";
+    const from = query.get("continuation-token") ?? "";
+    const most = Math.min(Number(query.get("max-keys") ?? PAGE), PAGE);
+    const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > from).sort();
+    const page = keys.slice(0, most);
+    const next = keys.length > most ? page.at(-1) : undefined;
+    const contents = page.map((key) => `<Contents>${toXml({ Key: key, ETag: objects.get(key)?.etag })}</Contents>`);
+    const rest = toXml({ KeyCount: page.length, IsTruncated: next !== undefined, NextContinuationToken: next });
+    return { body: `<ListBucketResult>${contents.join("")}${rest}</ListBucketResult>` };
+  };
+
+  const route: Protocol["route"] = (request, body): Call => {
+    const url = new URL(request.url ?? "/", "http://fake");
+    const [, bucket, ...rest] = url.pathname.split("/").map(decodeURIComponent);
+    const key = rest.join("/");
+    if (bucket !== name) throw new AwsError("NoSuchBucket", "The specified bucket does not exist", 404);
+    if (request.method === "PUT") return { method: "PutObject", act: () => put(key, body, request.headers) };
+    if (request.method === "GET" && key === "") return { method: "ListObjectsV2", act: () => list(url.searchParams) };
+    const read = () => {
+      const found = objects.get(key);
+      if (found === undefined) throw notThere();
+      return { ETag: found.etag, body: found.bytes };
+    };
+    if (request.method === "GET") return { method: "GetObject", act: read };
+    if (request.method === "HEAD") return { method: "HeadObject", act: () => ({ ...read(), body: "" }) };
+    throw new AwsError("MethodNotAllowed", "not here", 405);
+  };
+
+  const server = await serveAws(faults, {
+    route,
+    done: (_, { ETag, body = "" }) => ({ status: 200, headers: ETag === undefined ? {} : { etag: ETag }, body }),
+    failed: ({ code, message, status }) => ({
+      status,
+      headers: { "content-type": "application/xml" },
+      body: `<Error>${toXml({ Code: code, Message: message })}</Error>`,
+    }),
+    injected: {
+      unavailable: new AwsError("ServiceUnavailable", "Service unavailable (injected).", 503),
+      permission_denied: new AwsError("AccessDenied", "Access Denied (injected).", 403),
+      resource_exhausted: new AwsError("SlowDown", "Please reduce your request rate (injected).", 503),
+    },
+  });
+  const client = new S3Client({
+    ...clientOptions(server.endpoint),
+    forcePathStyle: true,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  });
+  return {
+    name,
+    faults,
+    client,
+    objects: objects as ReadonlyMap<string, Stored>,
+    /** A write by hand. */
+    edit: (key: string, text: string) => put(key, Buffer.from(text), {}),
+    readObject: (bucket: string, key: string): Uint8Array | undefined =>
+      bucket === name ? objects.get(key)?.bytes : undefined,
+    close: () => {
+      client.destroy();
+      server.close();
+    },
+  };
+};

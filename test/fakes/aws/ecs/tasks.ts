@@ -1,0 +1,83 @@
+/** A task definition as what an engine runs, and how the engine's revision ended as ECS says it. */
+import type { EngineRevision, RunLine } from "../../engine/engine.ts";
+import type { Message } from "../protocols.ts";
+
+/** What the platform sets itself where services share a machine; in containers it is the definition's. */
+const ENGINE_OWN = ["PORT", "PORTSIDE_VOLUMES"];
+
+/** The bucket behind a file system's ARN, as the colleague's fake of S3 Files names it. */
+export type BucketOf = (fileSystemArn: string) => string;
+
+const mountsOf = ({ volumes = [] }: Message, container: Message, bucketOf: BucketOf): EngineRevision["mounts"] =>
+  (container.mountPoints ?? []).map(({ sourceVolume, containerPath, readOnly = false }: Message) => {
+    const files = volumes.find(({ name }: Message) => name === sourceVolume)?.s3filesVolumeConfiguration ?? {};
+    const subPath = String(files.rootDirectory ?? "/").replace(/^\//, "");
+    const bucket = bucketOf(files.fileSystemArn);
+    return { path: containerPath, bucket, readOnly, ...(subPath === "" ? {} : { subPath }) };
+  });
+
+export const engineRevisionOf = (
+  service: Message,
+  definition: Message,
+  image: string,
+  bucketOf: BucketOf,
+): EngineRevision => {
+  const [{ containerName, containerPort }] = service.loadBalancers;
+  const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
+  const env: [string, string][] = (container.environment ?? []).map(({ name, value }: Message) => [name, value]);
+  return {
+    service: service.serviceName,
+    revision: service.serviceName,
+    image,
+    port: containerPort,
+    env: Object.fromEntries(env.filter(([name]) => !ENGINE_OWN.includes(name))),
+    memory: Number(definition.memory) * 1024 * 1024,
+    cpu: Number(definition.cpu) / 1024,
+    // Nothing here ends a request that takes long: the load balancer has no such bound.
+    timeout: 3600,
+    concurrency: 1000,
+    maxInstances: 2,
+    sessionAffinity: false,
+    http2: false,
+    mounts: mountsOf(definition, container, bucketOf),
+    // The scheduler overlooks failed checks for as long; then six checks fail before a target is unhealthy.
+    listenMillis: (service.healthCheckGracePeriodSeconds ?? 0) * 1000 + 30_000,
+  };
+};
+
+/** `awslogs-stream-prefix`/container/task: developerguide/specify-log-config */
+export const streamOf = (definition: Message, containerName: string, taskId: string): string | undefined => {
+  const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
+  const prefix = container?.logConfiguration?.options?.["awslogs-stream-prefix"];
+  return prefix === undefined ? undefined : `${prefix}/${containerName}/${taskId}`;
+};
+
+export interface Ending {
+  readonly stopCode: string;
+  readonly stoppedReason: string;
+  readonly exitCode?: number;
+  readonly reason?: string;
+}
+
+/** Stop codes and reasons: developerguide/stopped-task-error-codes. */
+export const endingOf = (words: readonly RunLine[], group: string): Ending => {
+  const essential = { stopCode: "EssentialContainerExited", stoppedReason: "Essential container in task exited" };
+  const text = words.map((line) => line.text ?? "");
+  if (text.some((line) => line.startsWith("Memory limit")))
+    return { ...essential, exitCode: 137, reason: "OutOfMemoryError: Container killed due to memory usage" };
+  const code = text.map((line) => /^Container called exit\((\d+)\)/.exec(line)?.[1]).findLast(Boolean);
+  if (code !== undefined) return { ...essential, exitCode: Number(code) };
+  const signal = text.map((line) => /^Container terminated on signal (\d+)/.exec(line)?.[1]).findLast(Boolean);
+  // 128 and the signal, as a shell says it.
+  if (signal !== undefined) return { ...essential, exitCode: 128 + Number(signal) };
+  return {
+    stopCode: "ServiceSchedulerInitiated",
+    stoppedReason: `Task failed ELB health checks in (target-group ${group})`,
+  };
+};
+
+/** developerguide/stopped-task-error-codes, CannotPullContainerError. */
+export const noImage = (image: string): Ending => ({
+  stopCode: "TaskFailedToStart",
+  stoppedReason: `CannotPullContainerError: pull image manifest has been retried 1 time(s): failed to resolve ref ${image}: not found`,
+});

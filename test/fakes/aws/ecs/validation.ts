@@ -1,0 +1,69 @@
+/** What ECS refuses of a task definition and of a service, from the comments of the model and the pages they name. */
+import { AwsError, type Message } from "../protocols.ts";
+
+const client = (message: string): never => {
+  throw new AwsError("ClientException", message);
+};
+const parameter = (message: string): never => {
+  throw new AwsError("InvalidParameterException", message);
+};
+
+const range = (from: number, to: number, step: number): number[] =>
+  Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, index) => from + index * step);
+
+/** MiB by CPU units: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-error.html */
+const sizes: Readonly<Record<string, readonly number[]>> = {
+  256: [512, 1024, 2048],
+  512: range(1024, 4096, 1024),
+  1024: range(2048, 8192, 1024),
+  2048: range(4096, 16_384, 1024),
+  4096: range(8192, 30_720, 1024),
+  8192: range(16_384, 61_440, 4096),
+  16384: range(32_768, 122_880, 8192),
+};
+
+const NAME = /^[A-Za-z0-9_-]{1,255}$/;
+
+/** "Transit encryption and task IAM role mandatory": developerguide/s3files-volumes */
+const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Message): void => {
+  const names = new Set(volumes.map(({ name }: Message) => name));
+  for (const { name, s3filesVolumeConfiguration: files } of volumes) {
+    if (!NAME.test(name ?? "")) client("Volume name should not be empty.");
+    if (files === undefined) continue;
+    if (!/^arn:[^:]+:s3files:/.test(files.fileSystemArn ?? "")) client("A file system's full ARN is required.");
+    if (!taskRoleArn) client("A task role is required for S3 Files volumes.");
+  }
+  for (const { mountPoints = [] } of containerDefinitions)
+    for (const { sourceVolume } of mountPoints)
+      if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
+};
+
+export const checkDefinition = (input: Message): void => {
+  if (!NAME.test(input.family ?? "")) client("Family contains invalid characters.");
+  const containers: Message[] = input.containerDefinitions ?? [];
+  if (containers.length === 0) client("Container list cannot be empty.");
+  if (!input.requiresCompatibilities?.includes("FARGATE")) return;
+  if (input.networkMode !== "awsvpc") client("Fargate only supports network mode 'awsvpc'.");
+  if (sizes[input.cpu]?.includes(Number(input.memory)) !== true)
+    client("No Fargate configuration exists for given values.");
+  if (containers.some(({ logConfiguration }) => logConfiguration?.logDriver === "awslogs") && !input.executionRoleArn)
+    client("Fargate requires task definition to have execution role ARN to support log driver awslogs.");
+  for (const { portMappings = [] } of containers)
+    for (const { containerPort, hostPort } of portMappings)
+      if (hostPort !== undefined && hostPort !== containerPort)
+        client("When networkMode=awsvpc, the host ports and container ports in port mappings must match.");
+  checkVolumes(input);
+};
+
+export const checkService = (input: Message, definition: Message): void => {
+  if (!NAME.test(input.serviceName ?? "")) parameter("Invalid service name.");
+  if (!/^[\x21-\x7e]{0,36}$/.test(input.clientToken ?? "")) parameter("clientToken is not valid.");
+  if (input.networkConfiguration?.awsvpcConfiguration?.subnets?.length === 0) parameter("subnets can not be empty.");
+  if (input.networkConfiguration === undefined)
+    parameter("Network Configuration must be provided when networkMode 'awsvpc' is specified.");
+  for (const { containerName, containerPort } of input.loadBalancers ?? []) {
+    const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
+    if (!container?.portMappings?.some((one: Message) => one.containerPort === containerPort))
+      parameter(`The container ${containerName} did not have a container port ${containerPort} defined.`);
+  }
+};

@@ -1,0 +1,124 @@
+/** The fakes that a rollout talks to, open, with the official clients of them. */
+import { clientSource } from "../../../../adapters/aws/clients.ts";
+import type { SharedParts } from "../../../../adapters/aws/config.ts";
+import type { Mountable, TaskRoles } from "../../../../adapters/aws/ecs/rollout.ts";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
+import type { LastLines } from "../../../../adapters/shared/last-lines.ts";
+import { ok } from "../../../../core/result.ts";
+import type { RunEngine, RunLine } from "../../engine/engine.ts";
+import { startFakeRegistry } from "../ecr/registry.ts";
+import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
+import { startFakeScaling } from "../scaling/scaling.ts";
+import { ACCOUNT, REGION } from "../protocols.ts";
+import { resolveLocally } from "../wildcard-dns.ts";
+import { CLUSTER, type FakeEcs, startFakeEcs, type TaskLine } from "./ecs.ts";
+import { startStateBucket } from "./state-bucket.ts";
+
+const DOMAIN = "apps.portside.test";
+
+const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
+
+/** Shared parts, as the template's outputs would name them. */
+export const sharedParts = (port: number): SharedParts => ({
+  cluster: CLUSTER,
+  vpc: "vpc-1",
+  subnets: ["subnet-1", "subnet-2"],
+  serviceSecurityGroup: "sg-services",
+  listenerArn: LISTENER,
+  domain: `${DOMAIN}:${port}`,
+  scheme: "http",
+  executionRoleArn: role("execution"),
+  permissionsBoundaryArn: `arn:aws:iam::${ACCOUNT}:policy/boundary`,
+  buildProject: "portside",
+  repository: "portside",
+  stateBucket: "state",
+  filesRoleArn: role("files"),
+  filesSecurityGroup: "sg-files",
+  logGroup: "/portside/services",
+  schedulerRoleArn: role("scheduler"),
+  cronFunctionArn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:cron`,
+});
+
+interface MadeEngine {
+  readonly engine: RunEngine;
+  close(): unknown;
+}
+
+export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
+  readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
+  /** Rules that the listener may have. */
+  readonly rules?: number;
+  readonly onLine?: (line: TaskLine) => void;
+}
+
+/** Roles without IAM: an account's is there, and has the rights that it asks for on buckets that are. */
+const pretendedRoles = (isGone: (bucket: string) => boolean): TaskRoles => ({
+  ensure: async (owner) => ok(role(`portside/${accountDigest(owner)}`)),
+  allow: async (bucket) => ok(!isGone(bucket)),
+});
+
+export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
+  const lines: TaskLine[] = [];
+  const gone = new Set<string>();
+  let ecs: FakeEcs | undefined;
+  const state = await startStateBucket();
+  const registry = await startFakeRegistry();
+  const scaling = await startFakeScaling();
+  const balancer = await startFakeBalancer({
+    ...(options.rules === undefined ? {} : { rules: options.rules }),
+    target: async (group) => {
+      const service = ecs?.serviceIn(group);
+      return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
+    },
+  });
+  let made: E | undefined;
+  ecs = await startFakeEcs({
+    balancer,
+    engine: async (onLine) => {
+      made = await options.engine(onLine);
+      return made.engine;
+    },
+    resolveImage: (reference) => registry.resolve(reference),
+    onLine: (line) => {
+      lines.push(line);
+      options.onLine?.(line);
+    },
+  });
+  const endDns = resolveLocally(DOMAIN);
+  const lastLines: LastLines = async ({ owner, service, revision }) =>
+    lines
+      .filter(
+        ({ stream, line }) =>
+          stream.startsWith(`${accountDigest(owner)}/${service}/${revision}/`) && line.log !== "requests",
+      )
+      .map(({ line: { text, json } }) => ({ system: false, text: text ?? JSON.stringify(json) }));
+  const mountable: Mountable = async (bucket) =>
+    ok(gone.has(bucket) ? undefined : `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${bucket}`);
+  const clients = {
+    ecs: ecs.client,
+    balancer: balancer.client,
+    scaling: scaling.client,
+    registry: registry.client,
+    s3: state.client,
+  };
+  return {
+    state,
+    registry,
+    scaling,
+    balancer,
+    ecs,
+    made: made as E,
+    lines: lines as readonly TaskLine[],
+    /** Buckets that are not there. */
+    gone,
+    config: { region: REGION, settleSeconds: 0, shared: sharedParts(balancer.port) },
+    clients: clientSource(REGION, clients),
+    given: clients,
+    needs: { identities: pretendedRoles((bucket) => gone.has(bucket)), mountable, lastLines },
+    close: async () => {
+      endDns();
+      for (const one of [ecs, balancer, scaling, registry, state]) one.close();
+      await made?.close();
+    },
+  };
+};

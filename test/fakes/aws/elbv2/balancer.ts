@@ -1,0 +1,224 @@
+/**
+ * An Application Load Balancer with one listener: rules, target groups and their health, from the model and documentation
+ * of client-elastic-load-balancing-v2. Its listener really listens, and sends a request where its rules say.
+ */
+import { randomUUID } from "node:crypto";
+import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { Faults } from "../../faults.ts";
+import { ACCOUNT, AwsError, clientOptions, type Message, queryProtocol, REGION, serveAws } from "../protocols.ts";
+import { startListener } from "./listener.ts";
+import { checkGroup, checkRule } from "./validation.ts";
+
+const ARN = `arn:aws:elasticloadbalancing:${REGION}:${ACCOUNT}`;
+export const LISTENER = `${ARN}:listener/app/portside/50dc6c495c0c9188/f2f7dc8efc522ab2`;
+const BALANCER = `${ARN}:loadbalancer/app/portside/50dc6c495c0c9188`;
+
+export type TargetState = "initial" | "healthy" | "unhealthy" | "draining";
+
+interface Group {
+  readonly input: Message;
+  readonly arn: string;
+  attributes: Readonly<Record<string, string>>;
+  readonly targets: Map<string, TargetState>;
+}
+
+interface Rule {
+  readonly arn: string;
+  priority: number;
+  conditions: Message[];
+  actions: Message[];
+  tags: Message[];
+}
+
+const notFound = (what: string): AwsError => new AwsError(`${what}NotFound`, `One or more ${what} not found`, 400);
+
+const groupsOf = ({ actions }: Rule): { arn: string; weight: number }[] =>
+  actions.flatMap(({ TargetGroupArn, ForwardConfig }: Message) => {
+    const several: Message[] = ForwardConfig?.TargetGroups ?? [];
+    if (several.length === 0) return TargetGroupArn === undefined ? [] : [{ arn: TargetGroupArn, weight: 1 }];
+    return several.map((one) => ({ arn: one.TargetGroupArn, weight: Number(one.Weight ?? 1) }));
+  });
+
+const hostsOf = ({ conditions }: Rule): string[] =>
+  conditions.flatMap(({ Field, Values, HostHeaderConfig }) =>
+    Field === "host-header" ? (HostHeaderConfig?.Values ?? Values ?? []) : [],
+  );
+
+export interface FakeBalancerOptions {
+  /** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+  readonly rules?: number;
+  /** Where the targets of a group are, as `HOST:PORT`; undefined: there are none. */
+  readonly target?: (group: string) => Promise<string | undefined>;
+}
+
+export const startFakeBalancer = async ({
+  rules: most = 100,
+  target = async () => undefined,
+}: FakeBalancerOptions = {}) => {
+  const faults = new Faults();
+  const groups = new Map<string, Group>();
+  const rules = new Map<string, Rule>();
+
+  const group = (arn: string): Group => {
+    const found = groups.get(arn);
+    if (found === undefined) throw notFound("TargetGroup");
+    return found;
+  };
+
+  const isNamed = (arn: string): boolean =>
+    [...rules.values()].some((rule) => groupsOf(rule).some((one) => one.arn === arn));
+
+  const groupView = ({ input, arn }: Group): Message => {
+    const { Tags: _tags, Name, ...rest } = input;
+    return { TargetGroupArn: arn, TargetGroupName: Name, ...rest, LoadBalancerArns: isNamed(arn) ? [BALANCER] : [] };
+  };
+
+  const ruleView = ({ arn, priority, conditions, actions }: Rule): Message => ({
+    RuleArn: arn,
+    Priority: String(priority),
+    Conditions: conditions,
+    Actions: actions,
+    IsDefault: false,
+  });
+
+  const byPriority = (): Rule[] => [...rules.values()].sort((a, b) => a.priority - b.priority);
+
+  const checked = (rule: Rule): Rule => {
+    checkRule(rule.conditions, rule.actions);
+    for (const { arn } of groupsOf(rule)) group(arn);
+    return rule;
+  };
+
+  const methods = {
+    CreateTargetGroup: (input: Message) => {
+      checkGroup(input);
+      const same = [...groups.values()].find((one) => one.input.Name === input.Name);
+      // "If you attempt to create multiple target groups with the same settings, each call succeeds."
+      if (same !== undefined && JSON.stringify(same.input) !== JSON.stringify(input))
+        throw new AwsError("DuplicateTargetGroupName", `A target group with the name '${input.Name}' exists`);
+      const arn = same?.arn ?? `${ARN}:targetgroup/${input.Name}/${randomUUID().replaceAll("-", "").slice(0, 16)}`;
+      const made = same ?? { input, arn, attributes: {}, targets: new Map() };
+      groups.set(arn, made);
+      return { TargetGroups: [groupView(made)] };
+    },
+    DescribeTargetGroups: ({ Names }: Message) => {
+      const found = [...groups.values()].filter(({ input }) => Names?.includes(input.Name) ?? true);
+      if (Names !== undefined && found.length < Names.length) throw notFound("TargetGroup");
+      return { TargetGroups: found.map(groupView) };
+    },
+    ModifyTargetGroupAttributes: ({ TargetGroupArn, Attributes }: Message) => {
+      const found = group(TargetGroupArn);
+      const given = Object.fromEntries(Attributes.map(({ Key, Value }: Message) => [Key, Value]));
+      found.attributes = { ...found.attributes, ...given };
+      return { Attributes };
+    },
+    DeleteTargetGroup: ({ TargetGroupArn }: Message) => {
+      // "You can delete a target group if it is not referenced by any actions."
+      if (isNamed(TargetGroupArn))
+        throw new AwsError(
+          "ResourceInUse",
+          `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`,
+        );
+      // Assumption: one that is gone is deleted already, as with load balancers.
+      groups.delete(TargetGroupArn);
+      return {};
+    },
+    DescribeTargetHealth: ({ TargetGroupArn }: Message) => {
+      const found = group(TargetGroupArn);
+      const health = [...found.targets].map(([id, state]) => ({
+        Target: { Id: id, Port: found.input.Port },
+        // "Target.NotInUse - The target group is not used by any load balancer".
+        TargetHealth: { State: isNamed(TargetGroupArn) ? state : "unused" },
+      }));
+      // One look shows that a target drains; nothing here has requests left.
+      for (const [id, state] of found.targets) if (state === "draining") found.targets.delete(id);
+      return { TargetHealthDescriptions: health };
+    },
+    CreateRule: ({ ListenerArn, Conditions, Priority, Actions, Tags = [] }: Message) => {
+      if (ListenerArn !== LISTENER) throw notFound("Listener");
+      const priority = Number(Priority);
+      if (!(priority >= 1 && priority <= 50_000))
+        throw new AwsError("ValidationError", "'priority' must be between 1 and 50000");
+      if ([...rules.values()].some((rule) => rule.priority === priority))
+        throw new AwsError("PriorityInUse", `Priority '${priority}' is currently in use`);
+      if (rules.size >= most) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
+      const id = randomUUID().replaceAll("-", "").slice(0, 16);
+      const arn = `${LISTENER.replace(":listener/", ":listener-rule/")}/${id}`;
+      const rule = checked({ arn, priority, conditions: Conditions, actions: Actions, tags: Tags });
+      rules.set(arn, rule);
+      return { Rules: [ruleView(rule)] };
+    },
+    ModifyRule: ({ RuleArn, Conditions, Actions }: Message) => {
+      const rule = rules.get(RuleArn);
+      if (rule === undefined) throw notFound("Rule");
+      // "Any properties that you do not specify are unchanged."
+      const next = checked({ ...rule, conditions: Conditions ?? rule.conditions, actions: Actions ?? rule.actions });
+      rules.set(RuleArn, next);
+      return { Rules: [ruleView(next)] };
+    },
+    DeleteRule: ({ RuleArn }: Message) => {
+      if (!rules.delete(RuleArn)) throw notFound("Rule");
+      return {};
+    },
+    DescribeRules: ({ ListenerArn, Marker, PageSize = "400" }: Message) => {
+      if (ListenerArn !== LISTENER) throw notFound("Listener");
+      const from = Number(Marker ?? 0);
+      const all = [
+        ...byPriority().map(ruleView),
+        {
+          RuleArn: `${LISTENER}/default`,
+          Priority: "default",
+          Conditions: [],
+          Actions: [{ Type: "fixed-response" }],
+          IsDefault: true,
+        },
+      ];
+      const to = from + Number(PageSize);
+      return { Rules: all.slice(from, to), NextMarker: to < all.length ? String(to) : undefined };
+    },
+  };
+
+  /** The group that requests for a host go to, by the rules; of several the one with the most weight. */
+  const groupFor = (host: string): string | undefined => {
+    const rule = byPriority().find((one) => hostsOf(one).includes(host));
+    return rule === undefined ? undefined : groupsOf(rule).toSorted((a, b) => b.weight - a.weight)[0]?.arn;
+  };
+
+  const isWell = (arn: string): boolean => [...(groups.get(arn)?.targets.values() ?? [])].includes("healthy");
+
+  const listener = await startListener(async (host) => {
+    const arn = groupFor(host);
+    if (arn === undefined) return { status: 404 };
+    // "If there are no healthy targets ... 503" (load-balancer-troubleshooting).
+    const at = isWell(arn) ? await target(arn) : undefined;
+    return at === undefined ? { status: 503 } : { target: at };
+  });
+  const server = await serveAws(faults, queryProtocol(methods));
+  const client = new ElasticLoadBalancingV2Client(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    port: listener.port,
+    rules: (): readonly Message[] => byPriority().map((rule) => ({ ...ruleView(rule), Tags: rule.tags })),
+    groups: (): readonly Message[] =>
+      [...groups.values()].map((one) => ({ ...groupView(one), Tags: one.input.Tags, attributes: one.attributes })),
+    groupFor,
+    /** A load balancer names it, so ECS takes it. */
+    isAssociated: (arn: string): boolean => groups.has(arn) && isNamed(arn),
+    /** Undefined: it is not registered any more. */
+    setTarget: (arn: string, id: string, state: TargetState | undefined): void => {
+      const found = groups.get(arn);
+      if (state === undefined) found?.targets.delete(id);
+      else found?.targets.set(id, state);
+    },
+    /** A change by hand, as from the console. */
+    act: methods,
+    close: () => {
+      client.destroy();
+      server.close();
+      listener.close();
+    },
+  };
+};
+
+export type FakeBalancer = Awaited<ReturnType<typeof startFakeBalancer>>;

@@ -1,0 +1,51 @@
+/** Application Auto Scaling, which keeps targets and policies and scales nothing: the model of its client. */
+import { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
+import { Faults } from "../../faults.ts";
+import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+
+const notFound = () =>
+  new AwsError("ObjectNotFoundException", "No scalable target registered for service namespace: ecs");
+const invalid = (message: string): never => {
+  throw new AwsError("ValidationException", message);
+};
+
+/** `app/<name>/<id>/targetgroup/<name>/<id>` (PredefinedMetricSpecification). */
+const LABEL = /^app\/[^/]+\/[^/]+\/targetgroup\/[^/]+\/[^/]+$/;
+
+export const startFakeScaling = async () => {
+  const faults = new Faults();
+  const targets = new Map<string, Message>();
+  const methods = {
+    RegisterScalableTarget: ({ ResourceId, MinCapacity, MaxCapacity, ...rest }: Message) => {
+      if (!/^service\/[^/]+\/[^/]+$/.test(ResourceId))
+        invalid("Unsupported service namespace, resource type or scalable dimension");
+      if (MinCapacity > MaxCapacity) invalid("Maximum capacity cannot be less than minimum capacity");
+      targets.set(ResourceId, { ...targets.get(ResourceId), ...rest, ResourceId, MinCapacity, MaxCapacity });
+      return {};
+    },
+    PutScalingPolicy: ({ ResourceId, TargetTrackingScalingPolicyConfiguration: tracking }: Message) => {
+      const target = targets.get(ResourceId);
+      // "Scalable target must be registered before": PutScalingPolicy, ObjectNotFoundException.
+      if (target === undefined) throw notFound();
+      if (!LABEL.test(tracking.PredefinedMetricSpecification.ResourceLabel ?? ""))
+        invalid("ResourceLabel is not valid");
+      target.policy = tracking;
+      return { PolicyARN: "arn:aws:autoscaling:policy", Alarms: [] };
+    },
+    DeregisterScalableTarget: ({ ResourceId }: Message) => {
+      if (!targets.delete(ResourceId)) throw notFound();
+      return {};
+    },
+  };
+  const server = await serveAws(faults, jsonProtocol(methods));
+  const client = new ApplicationAutoScalingClient(clientOptions(server.endpoint));
+  return {
+    faults,
+    client,
+    targets: targets as ReadonlyMap<string, Message>,
+    close: () => {
+      client.destroy();
+      server.close();
+    },
+  };
+};
