@@ -6,7 +6,7 @@ const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test
 // Rules are pure: their files share one loading of what they import, which is half of their work.
 const pure = ["test/core/**/*.test.ts"];
 // A cloud's suites run services behind its fakes, and are a run of their own: `npm run test:cloud`.
-const cloud = ["test/adapters/gcp/**/*.test.ts", "test/fakes/**/*.test.ts"];
+const cloud = ["test/adapters/{gcp,aws}/**/*.test.ts", "test/fakes/**/*.test.ts"];
 const patient = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 export default defineConfig({
