@@ -119,7 +119,8 @@ class AwsLogs implements LogStore {
     signal: AbortSignal | undefined,
   ): Promise<Result<void, Unavailable>> {
     const put = await this.#send(stream, batch, signal);
-    if (put.isOk() || !isCallState(put.error)) return put.isOk() ? ok(undefined) : err(put.error);
+    if (put.isOk()) return ok(undefined);
+    if (!isCallState(put.error)) return err(put.error);
     if (put.error.code !== "not_found") {
       this.#lost({ cause: put.error.error });
       return ok(undefined);

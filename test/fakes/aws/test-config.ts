@@ -2,7 +2,9 @@
 import type { AwsConfig } from "../../../adapters/aws/config.ts";
 import { ACCOUNT, REGION } from "./server.ts";
 
-const arn = (service: string, rest: string) => `arn:aws:${service}:${REGION}:${ACCOUNT}:${rest}`;
+/** Of IAM's own there is no region. */
+const arn = (service: string, rest: string) =>
+  `arn:aws:${service}:${service === "iam" ? "" : REGION}:${ACCOUNT}:${rest}`;
 
 export const awsConfig: AwsConfig = {
   region: REGION,
