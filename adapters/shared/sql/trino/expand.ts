@@ -195,8 +195,6 @@ const literal = (body: JsonObject): Json | undefined => {
   // A number with a point is a FLOAT64 in GoogleSQL, and a decimal in Trino.
   if (body["literal_type"] === "number" && /^\d*\.\d*$/.test(value))
     return { literal: { ...body, value: `${value.replace(/^\./, "0.").replace(/\.$/, ".0")}E0` } };
-  if (body["literal_type"] === "bit_string" || body["literal_type"] === "byte_string")
-    return { literal: { literal_type: "hex_string", value: Buffer.from(value, "utf8").toString("hex") } };
   return undefined;
 };
 

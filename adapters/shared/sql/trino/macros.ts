@@ -33,6 +33,7 @@ export const trinoMacros: Readonly<Record<string, string>> = {
   // Of whole numbers Trino's quotient is whole.
   bq_div: "(CAST($1 AS BIGINT) / CAST($2 AS BIGINT))",
   bq_safe_divide: "CASE WHEN $2 <> 0 THEN CAST($1 AS DOUBLE) / $2 END",
+  bq_bytes: "from_hex($1)",
   bq_md5: "md5(to_utf8($1))",
   bq_numeric: "CAST($1 AS DECIMAL(38, 9))",
   bq_safe_numeric: "TRY_CAST($1 AS DECIMAL(38, 9))",

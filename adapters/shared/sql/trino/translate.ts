@@ -6,6 +6,7 @@ import { summarise } from "../summary.ts";
 import { NotAStatement, readStatement } from "../translate.ts";
 import type { Json } from "../tree.ts";
 import { expandAliases } from "./aliases.ts";
+import { bytesAsHex } from "./bytes.ts";
 import { expand } from "./expand.ts";
 import { refusedOf } from "./gate.ts";
 import { queryJsonFields } from "./json-fields.ts";
@@ -40,7 +41,7 @@ export interface Translated {
 }
 
 const translated = (text: string, columns: readonly ShapedColumn[]): string => {
-  const google = expandAliases(queryJsonFields([...treeOf(text, GOOGLE)]));
+  const google = bytesAsHex(expandAliases(queryJsonFields([...treeOf(text, GOOGLE)])));
   const middle = oneOf(generate(rewrite(google) as never, GOOGLE) as never);
   const [query, ...more] = expand([
     ...treeOf(oneOf(transpile(middle, GOOGLE, TRINO) as never), TRINO),

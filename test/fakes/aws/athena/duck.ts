@@ -14,6 +14,14 @@ export const macros: readonly string[] = [
   "approx_percentile(x, p) AS quantile_disc(x, p)",
   // Whole parts that have passed, where DuckDB's own counts borders.
   "tr_date_diff(unit, a, b) AS date_sub(unit, a, b)",
+  `tr_date_add(unit, n, t) AS (t + CASE unit WHEN 'millisecond' THEN to_milliseconds(n) WHEN 'second' THEN to_seconds(n)
+    WHEN 'minute' THEN to_minutes(n) WHEN 'hour' THEN to_hours(n) WHEN 'day' THEN to_days(CAST(n AS INTEGER))
+    WHEN 'week' THEN to_days(CAST(7 * n AS INTEGER)) WHEN 'month' THEN to_months(CAST(n AS INTEGER))
+    WHEN 'quarter' THEN to_months(CAST(3 * n AS INTEGER)) ELSE to_years(CAST(n AS INTEGER)) END)`,
+  // "If any argument is null, the result is null."
+  "tr_least(l) AS (CASE WHEN list_count(l) = len(l) THEN list_min(l) END)",
+  "tr_greatest(l) AS (CASE WHEN list_count(l) = len(l) THEN list_max(l) END)",
+  "tr_json_text(j) AS (j ->> '$')",
   "tr_md5(x) AS unhex(md5(x))",
   "tr_not_null(m) AS map_from_entries(list_filter(map_entries(m), lambda e: e.value IS NOT NULL))",
   "tr_typeof(x) AS ('duck:' || typeof(x))",
@@ -44,6 +52,19 @@ const isDate = (value: Json | undefined): boolean => {
   return node?.kind === "cast" && isObject(node.body["to"]) && node.body["to"]["data_type"] === "date";
 };
 
+const isCall = (value: Json | undefined, name: string): boolean => {
+  const node = nodeOf(value);
+  return node?.kind === "function" && String(node.body["name"]).toLowerCase() === name;
+};
+
+const isJson = (value: Json | undefined): boolean =>
+  isCall(value, "json_parse") || nodeOf(value)?.kind === "json_extract";
+
+const isVarchar = (value: Json): boolean => {
+  const to = nodeOf(value)?.body["to"];
+  return isObject(to) && String(to["data_type"]).startsWith("var") && to["data_type"] !== "varbinary";
+};
+
 const asDate = (value: Json): Json => ({
   cast: {
     this: value,
@@ -71,15 +92,28 @@ const changed = (kind: string, name: string, args: readonly Json[], self: Json):
       return call(isText(args[1]) ? "map_extract_value" : "list_extract", args);
     case "reverse":
       return nodeOf(args[0])?.kind === "array_func" ? call("list_reverse", args) : undefined;
-    case "date_add":
-      return isDate(args[2]) ? asDate(self) : undefined;
+    case "date_add": {
+      const moved = call("tr_date_add", args);
+      return isDate(args[2]) ? asDate(moved) : moved;
+    }
+    case "date_trunc":
+      return isDate(args[1]) ? asDate(self) : undefined;
+    case "least":
+    case "greatest":
+      return call(`tr_${name}`, [
+        { array_func: { expressions: args, bracket_notation: true, use_list_keyword: false } },
+      ]);
+    case "length":
+      return isCall(args[0], "to_utf8") ? call("strlen", listOf(nodeOf(args[0])?.body["args"])) : undefined;
+    case "cast":
+      return isJson(args[0]) && isVarchar(self) ? call("tr_json_text", args.slice(0, 1)) : undefined;
     default:
       return kind === "" ? self : undefined;
   }
 };
 
 const argsOf = (kind: string, body: { readonly [key: string]: Json | undefined }): readonly Json[] =>
-  kind === "function"
+  kind === "function" || listOf(body["args"]).length > 0
     ? listOf(body["args"])
     : ([body["this"], body["path"] ?? body["expression"] ?? body["index"]].filter((one) => one != null) as Json[]);
 
