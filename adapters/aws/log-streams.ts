@@ -6,5 +6,5 @@ import type { AccountId } from "../../core/domain/account.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 
-/** What the names of all streams of a deployment begin with; the revision comes after it. */
+/** Ends with a slash: `app` is no prefix of `app-2` then. The revision comes after it. */
 export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountDigest(owner)}/${name}/`;

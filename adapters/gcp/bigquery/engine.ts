@@ -12,6 +12,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { Describer } from "../../shared/sql/describer.ts";
+import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type GcpAmbient, googleCalls } from "../google.ts";
@@ -30,29 +31,12 @@ import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from 
 import { columnsOf, valuesOf } from "./values.ts";
 import { billingView, LOG_VIEW, logsView } from "./views.ts";
 
-type Failed = SqlFailure | Unavailable;
-
 /** Milliseconds for one answer, be it that the job is not done: short, for it says which job there is to cancel. */
 const ANSWER_MS = 2000;
 const PAGE_ROWS = 5000;
 
-const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
-
 /** A name in backquotes with an escape, which two parsers may read differently. */
 const ESCAPED_NAME = /`[^`]*\\/;
-
-async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
-  yield* items;
-}
-
-/** Ends a run from within. */
-class Ended extends Error {
-  readonly failure: Failed;
-  constructor(failure: Failed) {
-    super("the query ended");
-    this.failure = failure;
-  }
-}
 
 const fullName = ({ projectId, datasetId, tableId }: TableReference): string => `${projectId}.${datasetId}.${tableId}`;
 
@@ -88,15 +72,9 @@ export class GcpSql implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    const { clock } = this.#ambient;
-    const gone = new AbortController();
-    const ended = signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]);
-    const overdue = clock.sleep(limits.deadline, ended).then((): Result<SqlRows, Failed> => {
-      const isLate = signal?.aborted !== true;
-      return err(isLate ? { kind: "timeout" } : unavailable("The query was ended, for nobody waits for it.", 1));
-    });
-    const run = this.#run(scope, statement, limits, ended);
-    return new ResultAsync(Promise.race([run, overdue]).finally(() => gone.abort()));
+    return withinDeadline(this.#ambient.clock, limits.deadline, signal, (ended) =>
+      this.#run(scope, statement, limits, ended),
+    );
   }
 
   close(): Promise<void> {

@@ -1,21 +1,21 @@
 /** `LogStore` on Cloud Logging. */
-import { type Instant, millisOf } from "../../../core/domain/instant.ts";
+import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
-import type { FieldPath, LogFilter } from "../../../core/domain/log-filter/tree.ts";
+import type { Comparison, FieldPath, LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
+import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
+import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
 import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { compileRe2 } from "../../shared/re2.ts";
-import { ReadLimiter } from "../../shared/read-limiter.ts";
-import { SharedReads } from "../../shared/shared-reads.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type GcpAmbient, googleCalls } from "../google.ts";
@@ -23,12 +23,9 @@ import { all, any, type Bound } from "./bound.ts";
 import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
 import { pushedOf } from "./push.ts";
-import { type List, type Listing, type Scan, scanAfter, scanNewest } from "./scan.ts";
 
-/** For how long one poll is also the next one's of the same question. */
-const SHARED_MS = 1000;
-/** A search waits for its turn no longer than this. */
-const TURN_MS = 2000;
+/** The most that one page of the listing may have (logging.proto, `page_size`). */
+const LISTED = 1000;
 /** Characters of a filter (logging.proto, `filter`). */
 const FILTER_CHARS = 20_000;
 /** One request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry is its payload. */
@@ -49,24 +46,18 @@ interface LoggingCalls {
   writeLogEntries(request: object, options: object): Promise<unknown>;
 }
 
-/** Ends a search from within; `invalid` where Cloud Logging does not take the filter. */
-class Stopped extends Error {
-  readonly reason: Unavailable | "invalid";
-  constructor(reason: Unavailable | "invalid") {
-    super("the search ended");
-    this.reason = reason;
-  }
-}
-
 const call = { retry: null, timeout: CALL_MS } as const;
 
-const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
-
-/** Whoever goes is answered at once, and leaves a shared search to the others. */
-const gone = (signal: AbortSignal): Promise<Result<never, Unavailable>> =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve(err(nobodyWaits())), { once: true }));
-
 const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
+
+const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] =>
+  instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
+
+/**
+ * Entries of one nanosecond come by their insertId (google/logging/v2/logging.proto, `order_by`); in which direction a
+ * descending listing does not say.
+ */
+const GRAIN = { asc: 0n, desc: 1n } as const;
 
 /** Whose entries: joined to every search as a tree, so that no filter's text reaches outside. */
 const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[] => [
@@ -100,18 +91,15 @@ class GcpLogs implements LogStore {
   readonly #clients: ClientSource;
   readonly #ambient: GcpAmbient;
   readonly #call: ProviderCall;
-  readonly #limiter: ReadLimiter;
-  readonly #shared: SharedReads<Result<LogFindings, Unavailable>>;
+  readonly #searches: LogSearches;
   #last = 0n;
 
   constructor(config: GcpConfig, clients: ClientSource, ambient: GcpAmbient) {
-    const { clock } = ambient;
     this.#place = config;
     this.#clients = clients;
     this.#ambient = ambient;
     this.#call = googleCalls(ambient);
-    this.#limiter = new ReadLimiter(clock, config.logReadsPerMinute);
-    this.#shared = new SharedReads(clock, SHARED_MS);
+    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute);
   }
 
   /** What Cloud Logging does not take (an entry over 256 KB) is lost, and no other with it: that is said in the log. */
@@ -128,14 +116,16 @@ class GcpLogs implements LogStore {
           cause: wrote.error.error,
         });
       }
-      for (const { owner, service } of entries) this.#shared.forget(this.#keyOf({ owner, service }));
+      for (const entry of entries) this.#searches.forget(entry);
       return ok(undefined);
     };
     return new ResultAsync(written());
   }
 
   newest(scope: LogScope, query: LogQuery, options: CallOptions = {}): ResultAsync<LogFindings, Unavailable> {
-    return this.#search(scope, query, undefined, options);
+    return this.#searches.search(scope, query, undefined, options, (signal) =>
+      this.#read(scope, query, undefined, signal),
+    );
   }
 
   after(
@@ -144,7 +134,7 @@ class GcpLogs implements LogStore {
     query: LogQuery,
     options: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
-    return this.#search(scope, query, place, options);
+    return this.#searches.search(scope, query, place, options, (signal) => this.#read(scope, query, place, signal));
   }
 
   /** Later than the one before, so that each writer's entries keep their order; a repeat of the call writes none twice. */
@@ -159,28 +149,6 @@ class GcpLogs implements LogStore {
 
   async #client(): Promise<LoggingCalls> {
     return (await this.#clients("logging")) as LoggingCalls;
-  }
-
-  #keyOf({ owner, service }: LogScope): string {
-    return `${accountDigest(owner)}\n${service}\n`;
-  }
-
-  #search(
-    scope: LogScope,
-    query: LogQuery,
-    place: LogPosition | undefined,
-    { signal }: CallOptions,
-  ): ResultAsync<LogFindings, Unavailable> {
-    if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(nobodyWaits())));
-    // An answer up to some instant is good a moment later, too: it says how far it has seen.
-    const heard = (read: Promise<Result<LogFindings, Unavailable>>) =>
-      new ResultAsync(signal === undefined ? read : Promise.race([read, gone(signal)]));
-    if (query.until === undefined) return heard(this.#read(scope, query, place, signal));
-    const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
-    const key = this.#keyOf(scope) + JSON.stringify(question);
-    const work = () => this.#read(scope, query, place, undefined);
-    const read = this.#shared.read(key, query.until, work, (found) => found.isOk() && !found.value.partial);
-    return heard(read);
   }
 
   async #read(
@@ -206,22 +174,26 @@ class GcpLogs implements LogStore {
   }
 
   #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
-    const { clock } = this.#ambient;
-    const ends = millisOf(clock.now()) + query.patience;
-    const left = () => Math.max(ends - millisOf(clock.now()), 0);
+    const turns = this.#searches.turns(query, signal);
     const base = baseOf(this.#place.project, scope);
-    const list: List = async (bounds, order, size, token) => {
-      const wait = await this.#limiter.take(Math.max(left(), TURN_MS), signal);
-      if (signal?.aborted === true) throw new Stopped(nobodyWaits());
-      if (wait !== undefined)
-        throw new Stopped(unavailable("The logs of this platform are read too often at this moment.", wait));
-      const filter = printLogFilter(all([...base, ...bounds]) as LogFilter);
+    const list: List = async ({ from, to, narrowed }, order, size, token) => {
+      const patience = await turns.take();
+      const filter = printLogFilter(
+        all([...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true]) as LogFilter,
+      );
       if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
-      return this.#list(scope, filter, order, size, token, Math.max(left(), TURN_MS), signal);
+      return this.#list(scope, filter, order, size, token, patience, signal);
     };
-    const matches = matcherOf(query.filter, compileRe2);
-    const isOver = () => left() === 0 || this.#limiter.wait > Math.max(left(), TURN_MS);
-    return { list, pushed, matches, limit: query.limit, until: query.until, isOver };
+    return {
+      list,
+      pushed: pushed === true ? "everything" : pushed === false ? "nothing" : "some",
+      matches: matcherOf(query.filter, compileRe2),
+      limit: query.limit,
+      until: query.until,
+      isOver: turns.isOver,
+      grain: GRAIN,
+      mostEntries: LISTED,
+    };
   }
 
   async #list(

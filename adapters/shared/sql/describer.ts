@@ -6,6 +6,8 @@ import { askAboutText, type Failed, failedOf, silent } from "./asking.ts";
 import type { Composed } from "./compose.ts";
 import { SqlPool } from "./pool.ts";
 import type { SqlNews, TextOrder } from "./protocol.ts";
+import type { ShapedColumn } from "./trino/shape.ts";
+import type { Translated } from "./trino/translate.ts";
 
 const MOST = 2;
 const IDLE_MS = 60_000;
@@ -29,6 +31,18 @@ export class Describer {
   ): Promise<Result<Composed, Failed>> {
     const told = await this.#ask(scope, { kind: "compose", statement, tables }, signal);
     return told.andThen((news) => (news.kind === "composed" ? ok(news) : err(silent(news))));
+  }
+
+  /** The statement in Trino's words, with tables before it (`toTrino`). */
+  async toTrino(
+    scope: SqlScope,
+    statement: string,
+    tables: Readonly<Record<string, string>>,
+    columns: readonly ShapedColumn[],
+    signal?: AbortSignal,
+  ): Promise<Result<Translated, Failed>> {
+    const told = await this.#ask(scope, { kind: "trino", statement, tables, columns }, signal);
+    return told.andThen((news) => (news.kind === "translated" ? ok(news) : err(silent(news))));
   }
 
   close(): Promise<void> {

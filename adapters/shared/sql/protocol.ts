@@ -5,11 +5,20 @@ import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import type { BillingRow } from "./billing.ts";
 import type { Composed } from "./compose.ts";
 import type { EntryRow } from "./entries.ts";
+import type { ShapedColumn } from "./trino/shape.ts";
+import type { Translated } from "./trino/translate.ts";
 
 export type SqlOrder =
   | { readonly kind: "describe"; readonly statement: string }
   /** The statement with these tables put before it, each the text of a query. */
   | { readonly kind: "compose"; readonly statement: string; readonly tables: Readonly<Record<string, string>> }
+  /** The statement in Trino's words (`toTrino`). */
+  | {
+      readonly kind: "trino";
+      readonly statement: string;
+      readonly tables: Readonly<Record<string, string>>;
+      readonly columns: readonly ShapedColumn[];
+    }
   | {
       readonly kind: "run";
       readonly statement: string;
@@ -28,6 +37,7 @@ export type SqlNews =
   | { readonly kind: "ready" }
   | { readonly kind: "summary"; readonly summary: StatementSummary }
   | ({ readonly kind: "composed" } & Composed)
+  | ({ readonly kind: "translated" } & Translated)
   /** The log is read up to now; what takes time from here on is the statement's own. */
   | { readonly kind: "caught_up"; readonly entries: number }
   | { readonly kind: "columns"; readonly columns: readonly SqlColumn[] }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";
-import { type Listener, listen } from "./listener.ts";
+import { type Listener, listen } from "../../support/listener.ts";
 
 const clock = createManualClock("2026-01-31T09:00:30Z");
 const parent = "projects/test-project/locations/europe-west1";

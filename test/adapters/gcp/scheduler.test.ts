@@ -14,8 +14,8 @@ import type { FaultKind } from "../../fakes/faults.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";
 import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
+import { type Listener, listen } from "../../support/listener.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { type Listener, listen } from "./listener.ts";
 import { givenClients } from "./subject.ts";
 
 const job = (change: Partial<CronJob> = {}): CronJob => ({

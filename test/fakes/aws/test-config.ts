@@ -1,16 +1,16 @@
 /** How a platform is set up in tests, without its clients. */
 import type { AwsConfig } from "../../../adapters/aws/config.ts";
 
-const ACCOUNT = "123456789012";
+export const ACCOUNT = "123456789012";
 export const REGION = "eu-west-1";
 export const STATE_BUCKET = "portside-state-123456789012";
 
 export const awsConfig: AwsConfig = {
   region: REGION,
   stack: "portside",
-  dataDir: "/nowhere",
+  dataDir: "/nonexistent",
   settleSeconds: 0,
-  logReadsPerMinute: 300,
+  logReadsPerMinute: 1_000_000,
   athenaWorkgroup: undefined,
   logTable: undefined,
   billingTable: undefined,

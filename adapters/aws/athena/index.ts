@@ -1,0 +1,48 @@
+/** SQL on Amazon Web Services: offered where the platform was told of a work group and of the log's table. */
+import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
+import { isInstalled } from "../../shared/sql/installed.ts";
+import type { AwsAmbient } from "../amazon.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { AwsSql } from "./engine.ts";
+
+const packages = ["@aws-sdk/client-athena", "@polyglot-sql/sdk"] as const;
+
+const howToSet =
+  "SQL needs the log in Athena: set `Sql` to `true` in the stack of docs/aws-template.yaml, and name its outputs in " +
+  "`athenaWorkgroup` and `logTable`";
+
+/**
+ * Of an entry that CloudWatch Logs has, until a statement sees it: Firehose gathers a minute of records, and delivers them
+ * then; not promised anywhere.
+ */
+export const sqlLagSeconds = 120;
+
+/** @param has tells whether a package is there; tests hand in another one */
+export const awsSqlQueries = (
+  { athenaWorkgroup, logTable, billingTable }: AwsConfig,
+  has: (name: string) => boolean = isInstalled,
+): Feature => {
+  if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToSet);
+  const lacking = packages.filter((name) => !has(name));
+  if (lacking.length > 0) return missing(`not installed: npm install ${lacking.join(" ")}`);
+  const limits = "times have the millisecond, STRUCT takes literals, and formats of times are to be written out";
+  return offered(
+    billingTable === undefined
+      ? `by Athena over the log's table; ${limits}; billing is not set up: name the export of CUR 2.0 in \`billingTable\``
+      : `by Athena over the log's table and the export of CUR 2.0; ${limits}`,
+  );
+};
+
+/** Whoever has no table is told by the capability, and no statement gets here. */
+export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsSql =>
+  new AwsSql(
+    {
+      workGroup: config.athenaWorkgroup ?? "not-set-up",
+      logTable: config.logTable ?? "not.set.up",
+      logGroup: config.shared.logGroup,
+      billingTable: config.billingTable,
+    },
+    clients,
+    ambient,
+  );

@@ -1,0 +1,115 @@
+/**
+ * Answers of GetQueryResults in the contract's values (section 7). All of them are texts; lists, records and JSON come as
+ * JSON, and bytes in base64, because they are asked for so (`shape.ts`).
+ */
+import { type Instant, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
+import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+import { type Shape, type ShapedColumn, TYPE_OF } from "../../shared/sql/trino/shape.ts";
+import { googleType, parseType, type TrinoType } from "./types.ts";
+
+export interface Column {
+  readonly Name?: string | undefined;
+  readonly Type?: string | undefined;
+}
+
+export interface Row {
+  readonly Data?: readonly { readonly VarCharValue?: string | undefined }[] | undefined;
+}
+
+const shapes: Readonly<Record<string, Shape>> = {
+  ...{ array: "typed", row: "typed", map: "typed", struct: "typed", json: "json", varbinary: "bytes" },
+};
+
+const typeName = (column: Column): string => (column.Type ?? "varchar").toLowerCase().replace(/\(.*/, "").trim();
+
+/** How the columns of an answer have to travel, by the types that it will have. */
+export const shapesOf = (columns: readonly Column[]): readonly ShapedColumn[] =>
+  columns.map((column) => ({ name: column.Name ?? "", shape: shapes[typeName(column)] ?? "plain" }));
+
+/** `2026-01-31 09:08:07.500 UTC`; the session's zone is UTC. */
+const momentOf = (text: string): SqlValue => {
+  const [, date, clock] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/.exec(text) ?? [];
+  const instant = parseInstant(`${date}T${clock}Z`);
+  return instant === undefined ? text : timestampOf(instant as Instant);
+};
+
+const integerOf = (text: string): SqlValue => {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : text;
+};
+
+const floatOf = (text: string): SqlValue => {
+  const value = Number(text);
+  return Number.isFinite(value) ? value : text;
+};
+
+const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+const scalarOf = (type: string, text: string): SqlValue => {
+  switch (type) {
+    case "INT64":
+      return integerOf(text);
+    case "FLOAT64":
+      return floatOf(text);
+    case "NUMERIC":
+      return decimalOf(text);
+    case "BOOL":
+      return text === "true";
+    case "TIMESTAMP":
+      return momentOf(text);
+    case "JSON":
+      return JSON.parse(text) as SqlValue;
+    default:
+      return text;
+  }
+};
+
+/** A value within a list or a record, which JSON has as what it is. */
+const innerOf = (type: TrinoType, json: unknown): SqlValue => {
+  if (json === null || json === undefined) return null;
+  if (type.kind === "array") return (json as readonly unknown[]).map((one) => innerOf(type.element, one));
+  if (type.kind === "row") {
+    // Older engines write a record as a list of its values.
+    const fieldOf = (name: string, n: number) =>
+      Array.isArray(json) ? json[n] : (json as Readonly<Record<string, unknown>>)[name];
+    return Object.fromEntries(type.fields.map((field, n) => [field.name, innerOf(field.type, fieldOf(field.name, n))]));
+  }
+  return type.name === "JSON" ? (json as SqlValue) : scalarOf(type.name, String(json));
+};
+
+const typeOf = (column: Column, shape: Shape, said: string | undefined): TrinoType => {
+  if (shape === "bytes") return { kind: "scalar", name: "BYTES" };
+  if (shape === "json") return { kind: "scalar", name: "JSON" };
+  // Of an answer without rows nobody says what a list is of.
+  if (shape === "typed") return said === undefined ? { kind: "scalar", name: "JSON" } : parseType(said);
+  return parseType(column.Type ?? "varchar");
+};
+
+export interface Answer {
+  readonly columns: readonly SqlColumn[];
+  readonly valuesOf: (row: Row) => readonly SqlValue[];
+}
+
+const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
+
+/**
+ * @param columns as the answer has them, with those behind that say types
+ * @param plan how they were asked for
+ * @param first a row, which says the types of lists and records
+ */
+export const answerOf = (columns: readonly Column[], plan: readonly ShapedColumn[], first: Row | undefined): Answer => {
+  const sayers = new Map(columns.map(({ Name = "" }, n) => [Name, n]));
+  const types = plan.map(({ shape }, n) => {
+    const sayer = sayers.get(`${TYPE_OF}${n}`);
+    return typeOf(columns[n] ?? {}, shape, first === undefined || sayer === undefined ? undefined : cell(first, sayer));
+  });
+  return {
+    columns: plan.map(({ name }, n) => ({ name, type: googleType(types[n] as TrinoType) })),
+    valuesOf: (row) =>
+      types.map((type, n) => {
+        const text = cell(row, n);
+        if (text === undefined) return null;
+        return type.kind === "scalar" ? scalarOf(type.name, text) : innerOf(type, JSON.parse(text));
+      }),
+  };
+};

@@ -1,0 +1,122 @@
+/**
+ * The part of a filter that CloudWatch Logs can look for without losing a match: when, and in which streams.
+ *
+ * Its filter patterns are none of it. Their terms distinguish cases, where the core's do not; their JSON selectors end at
+ * scalars and look into no list, where the core's do, and their numbers are no texts, which the core compares, too; and
+ * what the platform writes has its fields a level deeper than a service's lines.
+ * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+ */
+import type { Instant } from "../../../core/domain/instant.ts";
+import { timeOf } from "../../../core/domain/log-filter/literals.ts";
+import { matcherOf } from "../../../core/domain/log-filter/match.ts";
+import type { CompilePattern } from "../../../core/domain/log-filter/pattern.ts";
+import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
+import { serviceLine } from "./entry.ts";
+
+export interface Pushed {
+  /** Every match lies within; absent: there is no bound. */
+  readonly from?: Instant;
+  readonly to?: Instant;
+  /** No line of a service can match: the platform's own stream is enough. */
+  readonly platformOnly: boolean;
+}
+
+type Leaf = Exclude<LogFilter, { kind: "and" | "or" | "not" }>;
+
+/** Fields of which every line of a service has the same: its log, and no request. */
+const isAlike = (leaf: Leaf): boolean => {
+  if (leaf.kind === "log_id") return true;
+  return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");
+};
+
+/** Whether some line of a service may match, and whether every line of a service does. */
+const ofServices = (
+  filter: LogFilter,
+  passes: (leaf: Leaf) => boolean,
+): { readonly some: boolean; readonly all: boolean } => {
+  switch (filter.kind) {
+    case "and": {
+      const terms = filter.terms.map((term) => ofServices(term, passes));
+      return { some: terms.every(({ some }) => some), all: terms.every(({ all }) => all) };
+    }
+    case "or": {
+      const terms = filter.terms.map((term) => ofServices(term, passes));
+      return { some: terms.some(({ some }) => some), all: terms.some(({ all }) => all) };
+    }
+    case "not": {
+      const { some, all } = ofServices(filter.term, passes);
+      return { some: !all, all: !some };
+    }
+    default: {
+      const passed = isAlike(filter) ? passes(filter) : undefined;
+      return { some: passed ?? true, all: passed ?? false };
+    }
+  }
+};
+
+type Span = Pick<Pushed, "from" | "to">;
+
+const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
+  a === undefined ? b : b === undefined || a > b ? a : b;
+const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
+  a === undefined ? b : b === undefined || a < b ? a : b;
+
+const span = (from: Instant | undefined, to: Instant | undefined): Span => ({
+  ...(from === undefined ? {} : { from }),
+  ...(to === undefined ? {} : { to }),
+});
+
+const ofLeaf = (leaf: Leaf): Span => {
+  if (leaf.kind !== "compare" || leaf.path[0] !== "timestamp" || leaf.literal.text === null) return {};
+  const time = timeOf(leaf.literal.text);
+  if (time === undefined) return {};
+  switch (leaf.op) {
+    case "=":
+    case ":":
+      return { from: time, to: time };
+    case ">":
+    case ">=":
+      return { from: time };
+    case "<":
+    case "<=":
+      return { to: time };
+    default:
+      return {};
+  }
+};
+
+const spanOf = (filter: LogFilter): Span => {
+  switch (filter.kind) {
+    case "and":
+      return filter.terms.map(spanOf).reduce((a, b) => span(later(a.from, b.from), earlier(a.to, b.to)), {});
+    case "or": {
+      const [first = {}, ...rest] = filter.terms.map(spanOf);
+      return rest.reduce<Span>(
+        (a, b) =>
+          span(
+            a.from === undefined || b.from === undefined ? undefined : earlier(a.from, b.from),
+            a.to === undefined || b.to === undefined ? undefined : later(a.to, b.to),
+          ),
+        first,
+      );
+    }
+    case "not":
+      return {};
+    default:
+      return ofLeaf(filter);
+  }
+};
+
+export const pushedOf = (filter: LogFilter, scope: LogScope, compile: CompilePattern): Pushed => {
+  const line = serviceLine(scope);
+  const passes = (leaf: Leaf) => matcherOf(leaf, compile)(line);
+  return { ...spanOf(filter), platformOnly: !ofServices(filter, passes).some };
+};
+
+/** Nothing is left out by it. */
+export const isEverything = ({ from, to, platformOnly }: Pushed): boolean =>
+  from === undefined && to === undefined && !platformOnly;
+
+/** Nothing can match. */
+export const isNothing = ({ from, to }: Pushed): boolean => from !== undefined && to !== undefined && from > to;

@@ -1,0 +1,246 @@
+/**
+ * `LogStore` on CloudWatch Logs: one log group, a prefix of streams a deployment.
+ *
+ * A search is FilterLogEvents in pages, from its oldest or from its newest end. Events have the millisecond; what the
+ * platform writes says its nanosecond within. In which order events of one millisecond come is documented by what no
+ * answer shows (the request that put them), so each millisecond is read whole, and ordered here.
+ */
+import { type Instant, millisOf } from "../../../core/domain/instant.ts";
+import type { LogPosition } from "../../../core/domain/log-cursor.ts";
+import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { matcherOf } from "../../../core/domain/log-filter/match.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
+import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
+import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+import { compileRe2 } from "../../shared/re2.ts";
+import { type AwsAmbient, awsCalls } from "../amazon.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { streamPrefixOf } from "../log-streams.ts";
+import { batchesOf, type InputEvent } from "./batches.ts";
+import { RETENTION_DAYS } from "./capabilities.ts";
+import { logEntryOf, messageFor, PLATFORM_STREAM } from "./entry.ts";
+import { isEverything, isNothing, pushedOf } from "./push.ts";
+
+/** "Up to 10,000 log events" in one page (FilterLogEventsRequest, `limit`). */
+const LISTED = 10_000;
+const GRAIN = { asc: 1_000_000n, desc: 1_000_000n } as const;
+const DAY_MS = 86_400_000;
+/** A search from the newest end may not begin before it (FilterLogEventsRequest, `startFromHead`). */
+const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
+const RANDOM_DIGITS = 7;
+
+const load = () => import("@aws-sdk/client-cloudwatch-logs");
+
+/** What a listing reads: all streams of a deployment, or the platform's alone. */
+type Streams = { readonly logStreamNamePrefix: string } | { readonly logStreamNames: string[] };
+
+/** Of each deployment its entries, in order. */
+const byScope = (entries: readonly NewLogEntry[]): Map<string, [NewLogEntry, ...NewLogEntry[]]> => {
+  const scopes = new Map<string, [NewLogEntry, ...NewLogEntry[]]>();
+  for (const entry of entries) {
+    const prefix = streamPrefixOf(entry.owner, entry.service);
+    const known = scopes.get(prefix);
+    if (known === undefined) scopes.set(prefix, [entry]);
+    else known.push(entry);
+  }
+  return scopes;
+};
+
+class AwsLogs implements LogStore {
+  readonly #group: string;
+  readonly #clients: ClientSource;
+  readonly #ambient: AwsAmbient;
+  readonly #call: ProviderCall;
+  readonly #searches: LogSearches;
+  #last = 0n;
+
+  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsAmbient) {
+    this.#group = config.shared.logGroup;
+    this.#clients = clients;
+    this.#ambient = ambient;
+    this.#call = awsCalls(ambient);
+    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute);
+  }
+
+  /** What CloudWatch Logs does not take (an entry over 1 MB) is lost, and no other with it: that is said in the log. */
+  append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const written = async (): Promise<Result<void, Unavailable>> => {
+      for (const [prefix, some] of byScope(entries)) {
+        const { batches, tooLarge } = batchesOf(some.map((entry) => this.#placed(entry)));
+        if (tooLarge.length > 0) this.#lost({ cause: "an event may have 1 MB", count: tooLarge.length });
+        for (const batch of batches) {
+          const put = await this.#put(prefix + PLATFORM_STREAM, batch, signal);
+          if (put.isErr()) return err(put.error);
+        }
+        this.#searches.forget(some[0]);
+      }
+      return ok(undefined);
+    };
+    return new ResultAsync(written());
+  }
+
+  newest(scope: LogScope, query: LogQuery, options: CallOptions = {}): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, undefined, options, (signal) =>
+      this.#read(scope, query, undefined, signal),
+    );
+  }
+
+  after(
+    scope: LogScope,
+    place: LogPosition,
+    query: LogQuery,
+    options: CallOptions = {},
+  ): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, place, options, (signal) => this.#read(scope, query, place, signal));
+  }
+
+  /** Later than the one before, so that each writer's entries keep their order; a repeat of the call has the same place. */
+  #placed(entry: NewLogEntry): InputEvent {
+    const { clock, ids } = this.#ambient;
+    const now = clock.now();
+    this.#last = now > this.#last ? now : this.#last + 1n;
+    const at = this.#last as Instant;
+    return { timestamp: millisOf(at), message: messageFor(entry, at, ids.id().slice(0, RANDOM_DIGITS)) };
+  }
+
+  #lost(fields: Readonly<Record<string, unknown>>): void {
+    this.#ambient.logger.error("log entries were lost: CloudWatch Logs does not take them", fields);
+  }
+
+  /** A deployment's stream is made by the first write to it. */
+  async #put(
+    stream: string,
+    batch: readonly InputEvent[],
+    signal: AbortSignal | undefined,
+  ): Promise<Result<void, Unavailable>> {
+    const put = await this.#send(stream, batch, signal);
+    if (put.isOk()) return ok(undefined);
+    if (!isCallState(put.error)) return err(put.error);
+    if (put.error.code !== "not_found") {
+      this.#lost({ cause: put.error.error });
+      return ok(undefined);
+    }
+    const made = await this.#make(stream, signal);
+    if (made.isErr()) return made;
+    const again = await this.#send(stream, batch, signal);
+    if (again.isOk()) return ok(undefined);
+    return err(isCallState(again.error) ? this.#noGroup(again.error.error) : again.error);
+  }
+
+  async #send(stream: string, batch: readonly InputEvent[], signal: AbortSignal | undefined) {
+    const client = await this.#clients("logs");
+    const { PutLogEventsCommand } = await load();
+    const input = { logGroupName: this.#group, logStreamName: stream, logEvents: [...batch] };
+    const sent = await this.#call({ what: "logs:PutLogEvents", signal }, () =>
+      client.send(new PutLogEventsCommand(input)),
+    );
+    const rejected = sent.isOk() ? sent.value.rejectedLogEventsInfo : undefined;
+    if (rejected !== undefined) this.#lost({ cause: "this machine's clock is hours off", ...rejected });
+    return sent;
+  }
+
+  async #make(stream: string, signal: AbortSignal | undefined): Promise<Result<void, Unavailable>> {
+    const client = await this.#clients("logs");
+    const { CreateLogStreamCommand } = await load();
+    const input = { logGroupName: this.#group, logStreamName: stream };
+    const made = await this.#call({ what: "logs:CreateLogStream", signal }, () =>
+      client.send(new CreateLogStreamCommand(input)),
+    );
+    if (made.isOk()) return ok(undefined);
+    if (!isCallState(made.error)) return err(made.error);
+    return made.error.code === "exists" ? ok(undefined) : err(this.#noGroup(made.error.error));
+  }
+
+  #noGroup(error: unknown): Unavailable {
+    this.#ambient.logger.error("CloudWatch Logs does not find the log group: look at logGroup", { error });
+    return unavailable("Amazon Web Services does not find this platform's logs.", 60, error);
+  }
+
+  async #read(
+    scope: LogScope,
+    query: LogQuery,
+    place: LogPosition | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<LogFindings, Unavailable>> {
+    try {
+      const scan = this.#scanOf(scope, query, signal);
+      return ok(await (place === undefined ? scanNewest(scan) : scanAfter(scan, place)));
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+      if (error.reason !== "invalid") return err(error.reason);
+      return err(unavailable("Amazon Web Services does not take this platform's searches.", 60));
+    }
+  }
+
+  #scanOf(scope: LogScope, query: LogQuery, signal: AbortSignal | undefined): Scan {
+    const turns = this.#searches.turns(query, signal);
+    const pushed = pushedOf(query.filter, scope, compileRe2);
+    const prefix = streamPrefixOf(scope.owner, scope.service);
+    const everywhere: Streams = { logStreamNamePrefix: prefix };
+    const narrow: Streams = pushed.platformOnly ? { logStreamNames: [prefix + PLATFORM_STREAM] } : everywhere;
+    const list: List = async (range, order, size, token) => {
+      const patience = await turns.take();
+      const froms = [range.from, range.narrowed ? pushed.from : undefined].filter((one) => one !== undefined);
+      const tos = [range.to, range.narrowed ? pushed.to : undefined].filter((one) => one !== undefined);
+      const input = {
+        ...(range.narrowed ? narrow : everywhere),
+        startTime: this.#startOf(froms, order),
+        ...(tos.length === 0 ? {} : { endTime: Math.min(...tos.map(millisOf)) }),
+        ...(order === "desc" ? { startFromHead: false } : {}),
+        limit: size,
+        ...(token === undefined ? {} : { nextToken: token }),
+      };
+      return input.endTime !== undefined && input.endTime < input.startTime
+        ? { entries: [] }
+        : this.#list(scope, input, patience, signal);
+    };
+    return {
+      list,
+      pushed: isNothing(pushed) ? "nothing" : isEverything(pushed) ? "everything" : "some",
+      matches: matcherOf(query.filter, compileRe2),
+      limit: query.limit,
+      until: query.until,
+      isOver: turns.isOver,
+      grain: GRAIN,
+      mostEntries: LISTED,
+    };
+  }
+
+  /** "Set startTime explicitly to reduce the chances of empty pages": nothing is older than the retention. */
+  #startOf(froms: readonly Instant[], order: "asc" | "desc"): number {
+    const kept = millisOf(this.#ambient.clock.now()) - RETENTION_DAYS * DAY_MS;
+    return Math.max(kept, order === "desc" ? FIRST_BACKWARDS : 0, ...froms.map(millisOf));
+  }
+
+  async #list(
+    scope: LogScope,
+    input: Streams & { readonly startTime: number; readonly limit: number },
+    patience: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Listing> {
+    const client = await this.#clients("logs");
+    const { FilterLogEventsCommand } = await load();
+    const listed = await this.#call({ what: "logs:FilterLogEvents", patience, signal }, () =>
+      client.send(new FilterLogEventsCommand({ logGroupName: this.#group, ...input })),
+    );
+    if (listed.isErr()) {
+      if (!isCallState(listed.error)) throw new Stopped(listed.error);
+      // Of a deployment that has not written yet there is no platform's stream.
+      if (listed.error.code === "not_found" && "logStreamNames" in input) return { entries: [] };
+      throw new Stopped(listed.error.code === "invalid" ? "invalid" : this.#noGroup(listed.error.error));
+    }
+    const { events = [], nextToken } = listed.value;
+    return {
+      entries: events.flatMap((event) => logEntryOf(scope, event) ?? []),
+      ...(nextToken === undefined ? {} : { next: nextToken }),
+    };
+  }
+}
+
+export const createAwsLogs = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): LogStore =>
+  new AwsLogs(config, clients, ambient);

@@ -1,0 +1,38 @@
+/** What engines that run statements elsewhere share: how a run ends from within, and at its deadline. */
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { SqlFailure, SqlRows } from "../../../core/ports/sql-engine.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, type Result, ResultAsync } from "../../../core/result.ts";
+
+export type Failed = SqlFailure | Unavailable;
+
+export const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
+
+/** Ends a run from within. */
+export class Ended extends Error {
+  readonly failure: Failed;
+  constructor(failure: Failed) {
+    super("the query ended");
+    this.failure = failure;
+  }
+}
+
+export async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** A run that is told when its time is over or nobody waits for it, and whose caller is answered at that moment. */
+export const withinDeadline = (
+  clock: Clock,
+  deadline: number,
+  signal: AbortSignal | undefined,
+  run: (ended: AbortSignal) => Promise<Result<SqlRows, Failed>>,
+): ResultAsync<SqlRows, Failed> => {
+  const gone = new AbortController();
+  const ended = signal === undefined ? gone.signal : AbortSignal.any([gone.signal, signal]);
+  const overdue = clock.sleep(deadline, ended).then((): Result<SqlRows, Failed> => {
+    const isLate = signal?.aborted !== true;
+    return err(isLate ? { kind: "timeout" } : unavailable("The query was ended, for nobody waits for it.", 1));
+  });
+  return new ResultAsync(Promise.race([run(ended), overdue]).finally(() => gone.abort()));
+};

@@ -1,0 +1,84 @@
+/** GoogleSQL in, Trino's SQL out, by way of the syntax tree and never by text. */
+import { generate, parse, tokenize, transpile } from "@polyglot-sql/sdk";
+import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
+import { NotOffered, rewrite } from "../rewrite.ts";
+import { summarise } from "../summary.ts";
+import { NotAStatement, readStatement } from "../translate.ts";
+import type { Json } from "../tree.ts";
+import { expandAliases } from "./aliases.ts";
+import { bytesAsHex } from "./bytes.ts";
+import { expand } from "./expand.ts";
+import { refusedOf } from "./gate.ts";
+import { queryJsonFields } from "./json-fields.ts";
+import { type ShapedColumn, shaped } from "./shape.ts";
+
+const [GOOGLE, TRINO] = ["bigquery" as never, "trino" as never];
+
+const oneOf = ({
+  success,
+  sql,
+  error,
+}: {
+  success: boolean;
+  sql?: readonly string[];
+  error?: string | null;
+}): string => {
+  const [one, ...more] = sql ?? [];
+  if (!success || one === undefined || more.length > 0) throw new NotAStatement(error ?? "it does not parse");
+  return one;
+};
+
+const treeOf = (text: string, dialect: never): readonly Json[] => {
+  const { success, ast, error } = parse(text, dialect);
+  if (!success) throw new NotAStatement(String(error ?? "it does not parse").replace(/^Parse error/, "syntax error"));
+  return ast as unknown as readonly Json[];
+};
+
+export interface Translated {
+  /** Of the statement as its author wrote it. */
+  readonly summary: StatementSummary;
+  readonly statement: string;
+}
+
+const translated = (text: string, columns: readonly ShapedColumn[]): string => {
+  const google = bytesAsHex(expandAliases(queryJsonFields([...treeOf(text, GOOGLE)])));
+  const middle = oneOf(generate(rewrite(google) as never, GOOGLE) as never);
+  const [query, ...more] = expand([
+    ...treeOf(oneOf(transpile(middle, GOOGLE, TRINO) as never), TRINO),
+  ]) as readonly Json[];
+  if (query === undefined || more.length > 0) throw new NotAStatement("one statement at a time");
+  return oneOf(generate([shaped(query, columns)] as never, TRINO) as never);
+};
+
+const checked = (sent: string): string => {
+  const tokens = (tokenize(sent, TRINO).tokens ?? []).map((token) => ({ text: token.text, start: token.span.start }));
+  const refused = refusedOf(summarise(sent, treeOf(sent, TRINO), tokens));
+  if (refused !== undefined) throw new NotAStatement(refused);
+  return sent;
+};
+
+/**
+ * @param tables queries in Trino's own words, by the names that they get: they are put before the statement as clauses of
+ * its WITH, so that what is called `logs` is one account's by construction
+ * @param columns how each column of the answer travels; none: all as they are
+ */
+export const toTrino = (
+  text: string,
+  tables: Readonly<Record<string, string>>,
+  columns: readonly ShapedColumn[],
+): Translated => {
+  const { summary, head } = readStatement(text);
+  const own = head.names?.find((name) => Object.hasOwn(tables, name));
+  if (own !== undefined) throw new NotAStatement(`WITH ${own}: that is the name of a table; call it otherwise`);
+  // A statement that the rule refuses is told of by its summary.
+  if (summary.statements !== 1 || summary.root !== "SELECT") return { summary, statement: "" };
+  try {
+    const sent = checked(translated(text, columns));
+    const clauses = Object.entries(tables).map(([name, query]) => `${name} AS (${query})`);
+    const rest = /^WITH /i.test(sent) ? `, ${sent.slice("WITH ".length)}` : ` ${sent}`;
+    return { summary, statement: `WITH ${clauses.join(", ")}${rest}` };
+  } catch (error) {
+    if (error instanceof NotOffered) throw new NotAStatement(error.message);
+    throw error;
+  }
+};

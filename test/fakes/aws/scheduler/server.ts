@@ -1,0 +1,140 @@
+/** EventBridge Scheduler over HTTP, which fires for real: the service model of @aws-sdk/client-scheduler. */
+import { SchedulerClient } from "@aws-sdk/client-scheduler";
+import { nextFire } from "../../../../core/domain/fire-times.ts";
+import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { Faults } from "../../faults.ts";
+import {
+  ACCOUNT,
+  AwsError,
+  type AwsMethod,
+  type AwsRequest,
+  clientSettings,
+  type InjectedErrors,
+  type Input,
+  injected,
+  REGION,
+  serveAws,
+} from "../json-server.ts";
+import { invokeCron } from "./function.ts";
+import { checkedSchedule, fiveFields } from "./rules.ts";
+
+export interface FakeEventBridgeOptions {
+  readonly clock: Clock;
+  /** The client of the log that the function writes fires to. */
+  readonly logs?: unknown;
+  readonly groups?: readonly string[];
+}
+
+interface Kept {
+  readonly schedule: Input;
+  /** Aborts when the schedule changes or is deleted: its next fires are others then. */
+  readonly stop: AbortController;
+}
+
+/** A clock that is moved is looked at this often. */
+const NAP_MS = 15_000;
+
+const errors: InjectedErrors = {
+  ...injected,
+  unavailable: new AwsError("InternalServerException", "Unexpected error (injected).", 500),
+};
+
+/** "For example, 2022-03-22T18:59:43Z": .../scheduler/latest/UserGuide/managing-schedule-context-attributes.html */
+const timeText = (at: Instant): string => `${new Date(millisOf(at)).toISOString().slice(0, 19)}Z`;
+
+export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] }: FakeEventBridgeOptions) => {
+  const faults = new Faults();
+  const schedules = new Map<string, Kept>();
+  const running = new Set<Promise<unknown>>();
+  const closed = new AbortController();
+  const keyOf = (group: string, name: string) => `${group}/${name}`;
+
+  /** The target is invoked asynchronously: what the function comes to is not Scheduler's. */
+  const fire = ({ Target }: Input, at: Instant): void => {
+    const text = String(Target.Input).replaceAll("<aws.scheduler.scheduled-time>", timeText(at));
+    const run = invokeCron({ clock, logs }, JSON.parse(text));
+    running.add(run);
+    void run.finally(() => running.delete(run));
+  };
+
+  const follow = async ({ schedule, stop: { signal } }: Kept): Promise<void> => {
+    const five = { cron: fiveFields(schedule.ScheduleExpression) ?? "", timezone: schedule.ScheduleExpressionTimezone };
+    for (let due = nextFire(five, clock.now()); due !== undefined; due = nextFire(five, due)) {
+      while (!signal.aborted && clock.now() < due)
+        await clock.sleep(Math.min(millisOf(due) - millisOf(clock.now()), NAP_MS), signal);
+      if (signal.aborted || closed.signal.aborted) return;
+      fire(schedule, due);
+    }
+  };
+
+  const keep = (schedule: Input): object => {
+    const key = keyOf(schedule.GroupName, schedule.Name);
+    schedules.get(key)?.stop.abort();
+    const kept = { schedule, stop: new AbortController() };
+    schedules.set(key, kept);
+    if (schedule.State === "ENABLED") void follow(kept);
+    return { ScheduleArn: `arn:aws:scheduler:${REGION}:${ACCOUNT}:schedule/${key}` };
+  };
+
+  const known = (group: string, name: string): Kept => {
+    const kept = schedules.get(keyOf(group, name));
+    if (kept === undefined) throw new AwsError("ResourceNotFoundException", `Schedule ${name} does not exist.`, 404);
+    return kept;
+  };
+
+  const create = (name: string, body: Input): object => {
+    const schedule = checkedSchedule(name, body);
+    if (!["default", ...groups].includes(schedule.GroupName))
+      throw new AwsError("ResourceNotFoundException", `Schedule group ${schedule.GroupName} does not exist.`, 404);
+    if (schedules.has(keyOf(schedule.GroupName, name)))
+      throw new AwsError("ConflictException", `Schedule ${name} already exists.`, 409);
+    return keep(schedule);
+  };
+
+  const update = (name: string, body: Input): object => {
+    const schedule = checkedSchedule(name, body);
+    known(schedule.GroupName, name);
+    return keep(schedule);
+  };
+
+  const remove = (group: string, name: string): object => {
+    known(group, name).stop.abort();
+    schedules.delete(keyOf(group, name));
+    return {};
+  };
+
+  const route = ({ verb, url, body }: AwsRequest): AwsMethod | undefined => {
+    const name = /^\/schedules\/([^/]+)$/.exec(url.pathname)?.[1];
+    if (name === undefined) return undefined;
+    const id = decodeURIComponent(name);
+    const group = url.searchParams.get("groupName") ?? "default";
+    const methods: Readonly<Record<string, AwsMethod>> = {
+      POST: { method: "CreateSchedule", act: () => create(id, body) },
+      PUT: { method: "UpdateSchedule", act: () => update(id, body) },
+      GET: { method: "GetSchedule", act: () => known(group, id).schedule },
+      DELETE: { method: "DeleteSchedule", act: () => remove(group, id) },
+    };
+    return methods[verb];
+  };
+
+  const server = await serveAws({ faults, route, injected: errors });
+  const settings = clientSettings(server.origin);
+  const client = new SchedulerClient(settings);
+  return {
+    faults,
+    client,
+    clientSettings: settings,
+    schedules: (): readonly Input[] => [...schedules.values()].map(({ schedule }) => schedule),
+    /** Resolves when every function that has begun has ended. */
+    settled: async () => void (await Promise.all(running)),
+    close: async () => {
+      closed.abort();
+      for (const { stop } of schedules.values()) stop.abort();
+      client.destroy();
+      server.close();
+    },
+  };
+};
+
+export type FakeEventBridge = Awaited<ReturnType<typeof startFakeEventBridge>>;
