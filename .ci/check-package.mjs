@@ -47,7 +47,7 @@ run("npm", [
   "vitest@5.1.1",
   "fast-check@4",
   "stripe@23",
-  ...Object.keys(peers).filter((name) => name.startsWith("@google-cloud/") || name === "google-auth-library"),
+  ...Object.keys(peers).filter((name) => /^(@google-cloud\/|@aws-sdk\/|google-auth-library$)/.test(name)),
 ]);
 writeFileSync(
   join(folder, "consumer.ts"),

@@ -3,7 +3,7 @@
  * made them. https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
 import type { ClientSource } from "./clients.ts";
-import { type AwsSettings, type SharedParts, sharedPartsSchema } from "./config.ts";
+import { type AwsConfig, type AwsSettings, type SharedParts, sharedPartsSchema } from "./config.ts";
 
 /** The outputs of a stack by their keys; lists are one text with commas. */
 export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
@@ -38,4 +38,16 @@ export const joinParts = (
   const parsed = sharedPartsSchema.safeParse(found);
   if (parsed.success) return { parts: parsed.data };
   return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
+};
+
+/** The whole configuration; what the stack made for SQL is used where nothing else is named. Throws where a part is in neither. */
+export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
+  const joined = joinParts(settings, outputs);
+  if ("lacking" in joined) throw new Error(`Nobody names the shared parts ${joined.lacking.join(", ")}.`);
+  return {
+    ...settings,
+    athenaWorkgroup: settings.athenaWorkgroup ?? outputs["athenaWorkgroup"],
+    logTable: settings.logTable ?? outputs["logTable"],
+    shared: joined.parts,
+  };
 };

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { issuersOf } from "./issuers.ts";
-import { gcpConfigFrom } from "./provider-config.ts";
+import { awsConfigFrom, gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export interface Ambient {
@@ -42,6 +42,11 @@ const gcp = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedP
   return createGcpProvider(gcpConfigFrom(settings), ambient);
 };
 
+const aws = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createAwsProvider } = await import("../../adapters/aws/index.ts");
+  return createAwsProvider(awsConfigFrom(settings), ambient);
+};
+
 const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
   const { createMemoryProvider } = await import("../../adapters/memory/index.ts");
   return createMemoryProvider(ambient);
@@ -59,9 +64,10 @@ export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise
   const { provider } = settings;
   if (provider === "local") return local(settings, ambient);
   if (provider === "gcp") return gcp(settings, ambient);
+  if (provider === "aws") return aws(settings, ambient);
   if (provider === "memory") return memory(settings, ambient);
   if (/[./\\]/.test(provider)) return fromModule(provider, settings);
   throw new SettingsError(
-    `There is no provider '${provider}'; choose local, gcp, memory, or a module's path such as ./my-provider.js.`,
+    `There is no provider '${provider}'; choose local, gcp, aws, memory, or a module's path such as ./my-provider.js.`,
   );
 };

@@ -37,8 +37,14 @@ export interface TaskRoles {
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/** The ARN of the file system through which a bucket is mounted; undefined: there is no such bucket. */
-export type Mountable = (bucket: string, options?: CallOptions) => Promise<Result<string | undefined, Unavailable>>;
+/**
+ * The ARN of the file system through which a bucket is mounted, with the folder `subPath` in it; undefined: there is no
+ * such bucket.
+ */
+export type Mountable = (
+  bucket: string,
+  options?: CallOptions & { readonly subPath?: string },
+) => Promise<Result<string | undefined, Unavailable>>;
 
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps {
   readonly ids: Ids;
@@ -146,10 +152,10 @@ export class Rollout {
     const role = await identities.ensure(owner, options);
     if (role.isErr()) return err(failureOfUnavailable(role.error));
     const fileSystems = new Map<string, string>();
-    for (const [bucket, volume] of new Map(mounts.map((mount) => [mount.bucket, mount.volume]))) {
+    for (const { bucket, volume, subPath } of mounts) {
       const allowed = await identities.allow(bucket, role.value, options);
       if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
-      const mounted = await mountable(bucket, options);
+      const mounted = await mountable(bucket, subPath === undefined ? options : { ...options, subPath });
       if (mounted.isErr()) return err(failureOfUnavailable(mounted.error));
       if (!allowed.value || mounted.value === undefined)
         return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });

@@ -28,10 +28,6 @@ export interface FileSystemsDeps {
   readonly ambient: AwsAmbient;
 }
 
-export interface Mountable {
-  readonly fileSystemArn: string;
-}
-
 /** `read`, `write`, and to be root, as which files of objects that say nothing of owners are owned. */
 const policyFor = (role: string): object => ({
   Version: "2012-10-17",
@@ -62,10 +58,10 @@ export class FileSystems {
   }
 
   /**
-   * The file system of a volume's bucket, as it can be mounted from every subnet of the platform by services of the
+   * The ARN of the file system of a volume's bucket, as it can be mounted from every subnet of the platform by services of the
    * bucket's own account, whose role has to be there. Ends with the signal, or after ten minutes.
    */
-  async mountable(bucket: string, options: CallOptions = {}): Promise<Result<Mountable, Unavailable>> {
+  async mountable(bucket: string, options: CallOptions = {}): Promise<Result<string, Unavailable>> {
     const found = await this.#await(AVAILABLE_MS, options, () => this.#available(bucket, options));
     if (found.isErr()) return err(found.error);
     const { fileSystemId = "", fileSystemArn = "" } = found.value;
@@ -76,7 +72,7 @@ export class FileSystems {
     const allowed = await this.#await(GONE_MS, options, async () =>
       (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
     );
-    return allowed.map(() => ({ fileSystemArn }));
+    return allowed.map(() => fileSystemArn);
   }
 
   /** Takes the bucket's file system away, with what it has not brought to the bucket. False: it is not gone yet. */

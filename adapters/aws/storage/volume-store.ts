@@ -9,7 +9,7 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { FileSystems, type Mountable } from "../files/file-systems.ts";
+import { FileSystems } from "../files/file-systems.ts";
 import { decodedKey, S3Api } from "./api.ts";
 import { discardVolume } from "./discarding.ts";
 import { grant } from "./grants.ts";
@@ -80,13 +80,13 @@ export class AwsVolumes implements VolumeStore {
   }
 
   /**
-   * The file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there is a
+   * The ARN of the file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there is a
    * folder of that path in it, too.
    */
   async mountable(
     bucket: string,
     { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
-  ): Promise<Result<Mountable, Unavailable>> {
+  ): Promise<Result<string, Unavailable>> {
     const { api, files } = this.#parts;
     const found = await files.mountable(bucket, options);
     if (found.isErr() || subPath === undefined) return found;

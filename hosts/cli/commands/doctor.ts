@@ -16,7 +16,7 @@ const tell = (io: Io, { what, verdict, words, fix }: Finding): void => {
 };
 
 export const doctor: Command = {
-  usage: "doctor [--provider local|gcp] [options]",
+  usage: "doctor [--provider local|gcp|aws] [options]",
   options: { ...jsonOption, ...settingOptions },
   positionals: { min: 0, max: 0 },
   notes: ["Exit code 1 where something is missing without which the platform cannot work."],

@@ -11,9 +11,9 @@ import type { VolumeName } from "../../../core/domain/names.ts";
 import { type FakeIam, startFakeIam } from "../../fakes/aws/iam/server.ts";
 import { startMoto } from "../../fakes/aws/independent.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
+import { accountOf } from "../../support/brands.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { motoServer, needs } from "../../support/machine.ts";
-import { accountOf } from "../../support/run-platform.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
 let iam: FakeIam;

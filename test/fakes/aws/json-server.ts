@@ -8,9 +8,6 @@ import { text } from "node:stream/consumers";
 import type { FaultKind, Faults } from "../faults.ts";
 import { REGION } from "./test-config.ts";
 
-
-
-
 // biome-ignore lint/suspicious/noExplicitAny: of whatever shape the method's input is
 export type Input = any;
 

@@ -23,7 +23,7 @@ const startSystem = async () => {
   };
 };
 
-test("any life of volumes on S3 is the model's", { timeout: within(120_000) }, async () => {
+test("any life of volumes on S3 is the model's", { timeout: within() }, async () => {
   await fc.assert(
     fc.asyncProperty(storageLife(30), async (life) => liveOut(life, await startSystem())),
     runs(8),

@@ -2,8 +2,16 @@
 import { AthenaClient } from "@aws-sdk/client-athena";
 import type { DuckDBType } from "@duckdb/node-api";
 import { Faults } from "../../faults.ts";
+import {
+  AwsError,
+  clientSettings,
+  type InjectedErrors,
+  type Input,
+  injected,
+  jsonRoute,
+  serveAws,
+} from "../json-server.ts";
 import type { KeptEvent } from "../logs/events.ts";
-import { AwsError, clientSettings, type InjectedErrors, type Input, injected, jsonRoute, serveAws } from "../json-server.ts";
 import { cellOf, columnOf } from "./cells.ts";
 import { toDuck } from "./duck.ts";
 import { BILLING_TABLE, createTables, type ExportedCost, LOG_TABLE } from "./tables.ts";
@@ -41,7 +49,7 @@ const errors: InjectedErrors = {
 const bad = (message: string): AwsError => new AwsError("InvalidRequestException", message);
 
 /** https://docs.aws.amazon.com/athena/latest/ug/error-reference.html; names as Trino's StandardErrorCode has them. */
-const failureOf = (error: unknown): object & { State: string } => {
+const failureOf = (error: unknown): { readonly State: string; readonly [field: string]: unknown } => {
   const message = error instanceof Error ? error.message : String(error);
   const column = /Referenced column "([^"]+)" not found/.exec(message)?.[1];
   const [type, words] =

@@ -5,7 +5,6 @@ import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import {
-  ACCOUNT,
   AwsError,
   type AwsMethod,
   type AwsRequest,
@@ -13,9 +12,9 @@ import {
   type InjectedErrors,
   type Input,
   injected,
-  REGION,
   serveAws,
 } from "../json-server.ts";
+import { ACCOUNT, REGION } from "../test-config.ts";
 import { invokeCron } from "./function.ts";
 import { checkedSchedule, fiveFields } from "./rules.ts";
 

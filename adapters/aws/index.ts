@@ -1,0 +1,7 @@
+/** A platform on Amazon Web Services: ECS on Fargate, CodeBuild, S3, EventBridge Scheduler, CloudWatch Logs and Athena. */
+export type { AwsAmbient } from "./amazon.ts";
+export { awsCapabilities } from "./capabilities.ts";
+export { type AwsClients, type ClientSource, clientSource } from "./clients.ts";
+export { type AwsConfig, type AwsConfigInput, type AwsSettings, awsSettingsOf, type SharedParts } from "./config.ts";
+export { diagnoseAws } from "./doctor.ts";
+export { type AwsProvider, createAwsProvider } from "./provider.ts";

@@ -1,0 +1,79 @@
+/** The provider as a whole: every port over one account and one region. */
+import { join } from "node:path";
+import { refusalToStart } from "../../core/domain/finding.ts";
+import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
+import { createDiskSpool } from "../shared/disk-spool.ts";
+import { lastLinesOf } from "../shared/last-lines.ts";
+import type { AwsAmbient } from "./amazon.ts";
+import { awsSqlQueries, createAwsSql, sqlLagSeconds } from "./athena/index.ts";
+import { createCodeBuilder } from "./build/builder.ts";
+import { awsCapabilities } from "./capabilities.ts";
+import { clientSource } from "./clients.ts";
+import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
+import { diagnoseAws } from "./doctor.ts";
+import { createEcsPlatform } from "./ecs/platform.ts";
+import { createIdentities } from "./identities.ts";
+import { awsLogCapabilities } from "./logs/capabilities.ts";
+import { createAwsLogs } from "./logs/store.ts";
+import { awsCron } from "./scheduler/capabilities.ts";
+import { createAwsScheduler } from "./scheduler/scheduler.ts";
+import { configWith, outputsOf, partsNotNamed } from "./shared-parts.ts";
+import { awsVolumes } from "./storage/capabilities.ts";
+import { createAwsVolumes } from "./storage/volume-store.ts";
+
+export interface AwsProvider {
+  readonly provider: Provider;
+  close(): Promise<void>;
+}
+
+/** Throws in words, with the commands that mend it, where the account lacks what the platform cannot work without. */
+export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient): Promise<AwsProvider> => {
+  const settings = awsSettingsOf(input);
+  const clients = clientSource(settings.region, input.clients);
+  const findings = await Array.fromAsync(diagnoseAws(settings, clients));
+  const refusal = refusalToStart(findings);
+  if (refusal !== undefined) throw new Error(refusal);
+  for (const { what, words, verdict } of findings)
+    if (verdict === "warning")
+      deps.logger.warn("the account lacks something, or could not be looked at", { what, words });
+  const outputs = partsNotNamed(settings).length === 0 ? {} : await outputsOf(settings.stack, clients);
+  const config = configWith(settings, outputs);
+
+  const logs = createAwsLogs(config, clients, deps);
+  const volumes = createAwsVolumes(config, clients, deps);
+  const sql = createAwsSql(config, clients, deps);
+  const services = createEcsPlatform(config, clients, deps, {
+    identities: createIdentities(config, clients, deps),
+    mountable: (bucket, options) => volumes.mountable(bucket, options),
+    lastLines: lastLinesOf(logs),
+  });
+  // What may take minutes does not hold up the start.
+  const sweeping = volumes.sweep().orTee((error) => {
+    deps.logger.warn("the trash of volumes waits for the next start", { error });
+  });
+  const provider: Provider = {
+    contractVersion: CONTRACT_VERSION,
+    capabilities: awsCapabilities(config, {
+      volumes: awsVolumes,
+      cron: awsCron,
+      logs: awsLogCapabilities(config),
+      sql: { queries: awsSqlQueries(config), lag_seconds: sqlLagSeconds },
+    }),
+    services,
+    builder: createCodeBuilder(config, clients, deps),
+    volumes,
+    scheduler: createAwsScheduler(config, clients, deps),
+    logs,
+    sql,
+    spool: createDiskSpool(join(config.dataDir, "spool"), deps.ids),
+    check: (options) => volumes.check(options),
+  };
+  return {
+    provider,
+    close: async () => {
+      await sweeping;
+      await volumes.idle();
+      await sql.close();
+    },
+  };
+};

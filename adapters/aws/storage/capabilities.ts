@@ -1,0 +1,17 @@
+/** What volumes on S3 can and cannot do, in words. */
+import { type Capabilities, missing, offered } from "../../../core/domain/capabilities.ts";
+
+export const awsVolumes: Capabilities["volumes"] = {
+  mounts: offered(
+    "S3 Files: a service that does not run as root may not write what others own; a file that changed on both sides at once is the bucket's",
+  ),
+  store: offered(),
+  read_only: offered(),
+  flatNamespace: true,
+  casePreserving: true,
+  conditional_uploads: offered(),
+  head_downloads: missing("a URL that S3 signs is good for one method"),
+  // What services write is brought to the bucket once a file had no writes for a minute, and that takes its time:
+  // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
+  visible_seconds: 120,
+};
