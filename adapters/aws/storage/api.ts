@@ -33,11 +33,7 @@ export interface S3ApiDeps {
   readonly call: ProviderCall;
 }
 
-export interface Settings {
-  readonly tags: Readonly<Record<string, string>>;
-}
-
-/** The first of either says on what a put depends. */
+/** That there is no such object yet, or that it is still the one that was read. */
 export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: string };
 
 const unexpected = (error: unknown): Unavailable =>
@@ -138,7 +134,7 @@ export class S3Api {
   /** `exists`: one of that name is there, of this account or another. `invalid`: no more buckets, or a bad name. */
   async createBucket(
     id: string,
-    { tags }: Settings,
+    tags: Readonly<Record<string, string>>,
     options: CallOptions,
   ): Answer<"exists" | "own" | "invalid" | "made"> {
     const made = await this.#send("CreateBucket", options, (client, { CreateBucketCommand }, send) => {

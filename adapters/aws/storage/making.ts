@@ -51,7 +51,7 @@ const makeBucket = async (
   record: VolumeRecord,
   options: CallOptions,
 ): Answer<"made" | "again" | "taken"> => {
-  const made = await api.createBucket(record.id, { tags: bucketTags(account, record) }, options);
+  const made = await api.createBucket(record.id, bucketTags(account, record), options);
   if (made.isErr()) return err(made.error);
   if (made.value === "exists") return ok("taken");
   if (made.value === "invalid") return err(noBucket(undefined));
