@@ -26,6 +26,8 @@ const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 
 /** A line that a container has written, as its log driver puts it. */
 export interface IngestedLine {
+  /** Absent: the first of the groups. */
+  readonly group?: string;
   /** `PREFIX/CONTAINER/TASK`. */
   readonly stream: string;
   readonly line: string;
@@ -156,7 +158,23 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     };
   };
 
+  /** GetLogEvents from the head; its forward token stays the same at the end (GetLogEventsCommand). */
+  const get = ({ logGroupName, logStreamName, nextToken = "f/0" }: Input): object => {
+    const events = groupOf(logGroupName).get(logStreamName);
+    if (events === undefined)
+      throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
+    const from = Number(/^f\/(\d+)$/.exec(nextToken)?.[1] ?? Number.NaN);
+    if (Number.isNaN(from)) throw invalid("The specified nextToken is invalid.");
+    const page = events.slice(from, from + PAGE_EVENTS);
+    return {
+      events: page.map(({ timestamp, ingestionTime, message }) => ({ timestamp, ingestionTime, message })),
+      nextForwardToken: `f/${from + page.length}`,
+      nextBackwardToken: "b/0",
+    };
+  };
+
   const methods = {
+    GetLogEvents: get,
     PutLogEvents: put,
     FilterLogEvents: filter,
     CreateLogStream: createStream,
@@ -169,9 +187,9 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     faults,
     client,
     clientSettings: settings,
-    /** A line of a task, whose log driver has made its stream. */
-    ingest: ({ stream, line, time = now() }: IngestedLine): void => {
-      const group = groupOf(given[0]);
+    /** A line of a task or a build, whose log driver has made its stream. */
+    ingest: ({ group: name = given[0], stream, line, time = now() }: IngestedLine): void => {
+      const group = groupOf(name);
       if (!group.has(stream)) group.set(stream, []);
       keep(group, stream, [{ timestamp: time, message: line }]);
     },

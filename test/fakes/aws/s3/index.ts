@@ -12,6 +12,7 @@ import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
 import { type AwsError, type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
 import { checkSignature, type FakeCredentials } from "../signature.ts";
+import { unframed } from "./aws-chunked.ts";
 import { bucketCallOf } from "./bucket-calls.ts";
 import { failure, injected, xmlFailed } from "./failure.ts";
 import { objectCallOf } from "./object-calls.ts";
@@ -62,7 +63,8 @@ export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> 
   const credentials: FakeCredentials[] = [{ accessKeyId: "AKIAFAKE", secretAccessKey: "secret" }];
   const rules = { region, service: "s3", now: world.now, credentials: () => credentials };
 
-  const actOf = (request: AwsRequest): AwsMethod => {
+  const actOf = (received: AwsRequest): AwsMethod => {
+    const request = unframed(received);
     const [bucket, key] = placeOf(request.path);
     const object = objectCallOf(request, key);
     if (object !== undefined)

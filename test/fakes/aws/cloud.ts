@@ -1,0 +1,152 @@
+/** Every fake of Amazon's services together, as one account: what is built runs, its lines are in the log, its buckets are mounted. */
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
+import type { AwsConfigInput, SharedParts } from "../../../adapters/aws/config.ts";
+import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { createSystemClock } from "../../../adapters/shared/system.ts";
+import { has } from "../../support/machine.ts";
+import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
+import { createLocalEngine } from "../engine/local-engine.ts";
+import { fakeAccount } from "./account.ts";
+import { startFakeAthena } from "./athena/server.ts";
+import { startFakeCodeBuild } from "./codebuild/codebuild.ts";
+import { startFakeRegistry } from "./ecr/registry.ts";
+import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
+import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
+import { startFakeIam } from "./iam/server.ts";
+import { startFakeCloudWatch } from "./logs/server.ts";
+import { startFakeS3 } from "./s3/index.ts";
+import { startFakeS3Files } from "./s3files/server.ts";
+import { startFakeScaling } from "./scaling/scaling.ts";
+import { startFakeEventBridge } from "./scheduler/server.ts";
+import { awsConfig } from "./test-config.ts";
+import { resolveLocally } from "./wildcard-dns.ts";
+
+/** Of CodeBuild, unless a project says otherwise: .../codebuild/latest/userguide/getting-started-build-log-console.html */
+const BUILD_LOGS = "/aws/codebuild/portside";
+
+/** What the doctor asks IAM for; everything else is about roles. */
+const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand"];
+
+type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
+
+/** @param services whether they run as processes here, or answer as if they did */
+export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
+  const clock = createSystemClock();
+  const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
+  const { shared: parts } = awsConfig;
+  const s3 = await startFakeS3({ folder, buckets: [parts.stateBucket] });
+  const files = await startFakeS3Files({ buckets: s3.world.live });
+  files.looks = 0;
+  const iam = await startFakeIam();
+  const logs = await startFakeCloudWatch({ clock, groups: [parts.logGroup, BUILD_LOGS] });
+  const scheduler = await startFakeEventBridge({ clock, logs: logs.client });
+  const athena = await startFakeAthena({ events: logs.events });
+  const registry = await startFakeRegistry();
+  const scaling = await startFakeScaling();
+  let ecs: FakeEcs | undefined;
+  const balancer = await startFakeBalancer({
+    target: async (group) => {
+      const service = ecs?.serviceIn(group);
+      return service === undefined ? undefined : URL.parse((await ecs?.engine.url(service)) ?? "")?.host;
+    },
+  });
+  const engineOf = async (onLine: (line: RunLine) => void) =>
+    services === "real"
+      ? createLocalEngine({ onLine, buckets: folder, runner: has("bubblewrap") ? "bubblewrap" : "process" })
+      : { ...(await createPretendedEngine(onLine)), build: async () => ({ image: "hello" }) };
+  let made: Awaited<ReturnType<typeof engineOf>> | undefined;
+  ecs = await startFakeEcs({
+    balancer,
+    engine: async (onLine): Promise<RunEngine> => {
+      made = await engineOf(onLine);
+      const { engine } = made;
+      const start: RunEngine["start"] = (revision) => {
+        // From the first mount on, the bucket is a folder of this machine as well.
+        for (const { bucket } of revision.mounts) s3.folderOf(bucket);
+        return engine.start(revision);
+      };
+      return { ...engine, start };
+    },
+    resolveImage: (reference) => registry.resolve(reference),
+    // The load balancer's requests are in no group of CloudWatch Logs.
+    onLine: ({ group, stream, line: { log, text, json } }) => {
+      if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
+    },
+    bucketOf: (arn) => [...files.fileSystems.values()].find((one) => one.arn === arn)?.bucket ?? "no-bucket",
+  });
+  const builds = await startFakeCodeBuild({
+    readObject: (bucket, key) => s3.world.live.get(bucket)?.objects.get(key)?.bytes,
+    push: registry.push,
+    onLine: (group, stream, line) => logs.ingest({ group, stream, line }),
+    build: async (...source) => made?.build(...source) ?? { image: "hello" },
+  });
+  const domain = "apps.portside.test";
+  const endDns = resolveLocally(domain);
+  const account = fakeAccount();
+  for (const { actions } of Object.values({ ...needs, ...sqlNeeds }))
+    for (const one of actions) account.allowed.add(one);
+
+  const roles = iam.client.send.bind(iam.client) as Send;
+  const looks = account.clients.iam.send as unknown as Send;
+  const send: Send = (command, ...rest) => (LOOKS.includes(command.constructor.name) ? looks : roles)(command, ...rest);
+  const clients: AwsClients = {
+    ...account.clients,
+    ecs: ecs.client,
+    balancer: balancer.client,
+    scaling: scaling.client,
+    builds: builds.client,
+    registry: registry.client,
+    s3: s3.client,
+    files: files.client,
+    scheduler: scheduler.client,
+    logs: logs.client,
+    athena: athena.client,
+    iam: { send } as unknown as AwsClients["iam"],
+  };
+  const shared: SharedParts = {
+    ...parts,
+    cluster: CLUSTER,
+    listenerArn: LISTENER,
+    domain: `${domain}:${balancer.port}`,
+    scheme: "http",
+  };
+  const config = (dataDir: string): AwsConfigInput => ({
+    region: awsConfig.region,
+    dataDir,
+    settleSeconds: 0,
+    logReadsPerMinute: 1_000_000,
+    athenaWorkgroup: athena.workGroup,
+    logTable: athena.logTable,
+    billingTable: athena.billingTable,
+    shared,
+    clients,
+  });
+  return {
+    config,
+    account,
+    storage: s3.world,
+    faults: {
+      ecs: ecs.faults,
+      balancer: balancer.faults,
+      scaling: scaling.faults,
+      builds: builds.faults,
+      registry: registry.faults,
+      s3: s3.faults,
+      files: files.faults,
+      iam: iam.faults,
+      scheduler: scheduler.faults,
+      logs: logs.faults,
+      athena: athena.faults,
+    },
+    close: async () => {
+      endDns();
+      await scheduler.close();
+      for (const one of [ecs, balancer, scaling, registry, builds]) one?.close();
+      await made?.close();
+      await Promise.all([logs.close(), athena.close(), s3.close(), files.close(), iam.close()]);
+    },
+  };
+};

@@ -1,0 +1,39 @@
+/**
+ * Bodies that a client sends in pieces, with a checksum behind them: what clients do with streams.
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html
+ */
+import { AwsError, type AwsRequest } from "../server.ts";
+
+const CRLF = "\r\n";
+
+const bad = (message: string): AwsError => new AwsError(400, "IncompleteBody", message);
+
+/** The pieces without their framing: `SIZE[;chunk-signature=...]CRLF BYTES CRLF`, a last one of nothing, then trailers. */
+const joined = (body: Buffer): Buffer => {
+  const pieces: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const end = body.indexOf(CRLF, at);
+    const size = end < 0 ? Number.NaN : Number.parseInt(body.subarray(at, end).toString("latin1"), 16);
+    if (Number.isNaN(size)) throw bad("The body is not framed as its encoding says.");
+    if (size === 0) return Buffer.concat(pieces);
+    pieces.push(body.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+};
+
+/** The request as the storage takes it. */
+export const unframed = (request: AwsRequest): AwsRequest => {
+  const { "content-encoding": encoding = "", "x-amz-decoded-content-length": length, ...headers } = request.headers;
+  const encodings = encoding.split(",").map((one) => one.trim());
+  if (!encodings.includes("aws-chunked")) return request;
+  const body = joined(request.body);
+  if (length === undefined)
+    throw new AwsError(411, "MissingContentLength", "You must say how long the decoded body is.");
+  if (Number(length) !== body.length) throw bad("The body is not as long as its decoded length says.");
+  const rest = encodings.filter((one) => one !== "aws-chunked").join(",");
+  return {
+    ...request,
+    body,
+    headers: { ...headers, "content-length": length, ...(rest === "" ? {} : { "content-encoding": rest }) },
+  };
+};
