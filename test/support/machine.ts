@@ -19,6 +19,9 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 /** The program, by the environment or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
+/** moto's server (https://docs.getmoto.org), by the environment or the path. */
+export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
+
 const checks = {
   bubblewrap: {
     here: () =>
@@ -57,6 +60,10 @@ const checks = {
   "fake-gcs-server": {
     here: () => works(fakeGcsServer, ["-h"]),
     why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
+  },
+  moto: {
+    here: () => works(motoServer, ["--help"]),
+    why: "moto is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names its moto_server)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {
