@@ -50,6 +50,17 @@ const rules: readonly Rule[] = [
     why: "a cloud's packages are known to its own adapter alone",
   },
   {
+    from: /^adapters\/aws\//,
+    may: [
+      /^adapters\/(aws|shared|identity|billing)\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(errors|result)\.ts$/,
+      node,
+      /^(zod|@aws-sdk\/[a-z0-9-]+)$/,
+    ],
+    why: "a cloud's packages are known to its own adapter alone",
+  },
+  {
     from: /^adapters\//,
     may: [
       /^adapters\/(shared|identity|billing)\//,
