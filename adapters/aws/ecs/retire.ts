@@ -87,42 +87,50 @@ export interface Retired {
   readonly always?: boolean;
 }
 
+/** Takes the group away, with what names it; `serves`: it has traffic, and was left as it is. */
+const detach = async (
+  deps: RetireDeps,
+  group: string,
+  { revision, host, drain, always = false }: Retired,
+  patience: Patience,
+): Called<"gone" | "serves"> => {
+  const { balancer } = deps;
+  const rules = await balancer.rules(patience);
+  if (rules.isErr()) return err(rules.error);
+  if (!always && routedTo(rules.value, host, [revision]) !== undefined) return ok("serves");
+  if (drain > 0) {
+    const stopped = await stop(deps, revision, patience);
+    if (stopped.isErr()) return err(stopped.error);
+    await drained(deps, group, drain, patience);
+  }
+  const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
+  if (free.isErr()) return err(free.error);
+  const dropped = await balancer.dropGroup(group, patience);
+  if (dropped.isOk()) return ok("gone");
+  const isNamed = isCallState(dropped.error) && dropped.error.code === "changed";
+  return isNamed ? ok("serves") : err(dropped.error);
+};
+
 /**
  * `serves`: it has traffic, and was left as it is. `gone`: it never will have any, for a rule cannot be pointed at a group
  * that is deleted, however late somebody tries.
  */
 export const retire = async (
   deps: RetireDeps,
-  { owner, revision, host, drain, always = false }: Retired,
+  wanted: Retired,
   patience: Patience = {},
 ): Called<"gone" | "serves"> => {
-  const { balancer, services } = deps;
-  const found = await balancer.group(revision, patience);
+  const { owner, revision, drain } = wanted;
+  const found = await deps.balancer.group(revision, patience);
   if (found.isErr()) return err(found.error);
   const group = found.value?.TargetGroupArn;
-  let isStopped = false;
-  if (group !== undefined) {
-    const rules = await balancer.rules(patience);
-    if (rules.isErr()) return err(rules.error);
-    if (!always && routedTo(rules.value, host, [revision]) !== undefined) return ok("serves");
-    if (drain > 0) {
-      const stopped = await stop(deps, revision, patience);
-      if (stopped.isErr()) return err(stopped.error);
-      isStopped = true;
-      await drained(deps, group, drain, patience);
-    }
-    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
-    if (free.isErr()) return err(free.error);
-    const dropped = await balancer.dropGroup(group, patience);
-    if (dropped.isErr()) {
-      const isNamed = isCallState(dropped.error) && dropped.error.code === "changed";
-      return isNamed ? ok("serves") : err(dropped.error);
-    }
-  }
-  if (!isStopped) {
+  const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, patience);
+  if (detached.isErr() || detached.value === "serves") return detached;
+  // What was drained was stopped before.
+  if (group === undefined || drain === 0) {
     const stopped = await stop(deps, revision, patience);
     if (stopped.isErr()) return err(stopped.error);
   }
-  const forgotten = await services.forget(familyOf(owner, revision), patience);
+  const forgotten = await deps.services.forget(familyOf(owner, revision), patience);
   return forgotten.map(() => "gone" as const);
 };

@@ -327,13 +327,18 @@ export class Rollout {
     return rules.isErr() ? undefined : routedTo(rules.value, this.#host, [this.#revision]) !== undefined;
   }
 
+  /** Traffic has moved already; what cannot be written down is tried again. */
+  async #finish(moving: HeldRecord, retired: readonly string[], tries = MOVED_TRIES): Step<HeldRecord> {
+    const moved = await this.#goOn(moving, "moved", { former: [], retired }, { patience: PATIENCE_MS });
+    const isOver = moved.isOk() || isLost(moved.error) || tries === 1;
+    return isOver ? moved : this.#finish(moving, retired, tries - 1);
+  }
+
   async #written(moving: HeldRecord, say: (message: string) => void): Promise<RolloutEvent> {
     const { reaches, clock, place } = this.#deps;
     const { name } = this.#request.template;
     const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
-    let moved = await this.#goOn(moving, "moved", { former: [], retired }, { patience: PATIENCE_MS });
-    for (let tries = 1; moved.isErr() && !isLost(moved.error) && tries < MOVED_TRIES; tries++)
-      moved = await this.#goOn(moving, "moved", { former: [], retired }, { patience: PATIENCE_MS });
+    const moved = await this.#finish(moving, retired);
     if (moved.isErr()) return failed(moved.error);
     await this.#dropHeldRule();
     const url = urlOf(place.shared, name);

@@ -95,23 +95,35 @@ const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: Pati
   await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
 };
 
+/** What the record says about a write that is to be made: that it stands, that it lost, or nothing yet. */
+const standingOf = (
+  { owner, expected, write, isGoingOn = false }: ConditionalWrite,
+  seen: Found,
+  now: Instant,
+): Result<HeldRecord, DeployFailure> | undefined => {
+  const held = heldIn(seen);
+  if (held?.state.write === write && held.removing === null) return ok(held);
+  const lost = writeConflict(owner, expected, presentOf(seen, now, isGoingOn));
+  return lost === undefined ? undefined : err(lost);
+};
+
 /** Ok: what was written stands, and this is it. */
 export const writeConditionally = async (
   deps: WriteDeps,
-  { name, owner, expected, write, change, isGoingOn = false }: ConditionalWrite,
+  wanted: ConditionalWrite,
   patience: Patience = {},
 ): Promise<Result<HeldRecord, DeployFailure>> => {
   const { records, clock } = deps;
+  const { name, change, isGoingOn = false } = wanted;
   for (let tries = 0; tries < TRIES; ) {
     // The second look follows at once; who meets others more often gives way.
     if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
     const read = await records.read(name, patience);
     if (read.isErr()) return err(failureOfUnavailable(read.error));
     const seen = read.value;
+    const decided = standingOf(wanted, seen, clock.now());
+    if (decided !== undefined) return decided;
     const held = heldIn(seen);
-    if (held?.state.write === write && held.removing === null) return ok(held);
-    const lost = writeConflict(owner, expected, presentOf(seen, clock.now(), isGoingOn));
-    if (lost !== undefined) return err(lost);
     if (!isGoingOn && held !== undefined && isMoving(held, clock.now()) && patience.signal?.aborted !== true) {
       await settle(deps, held, patience);
       continue;

@@ -260,7 +260,7 @@ test("a list is three calls, whatever the account has, and one more for each tha
 test("a list is a call for each thousand names, whoever has them", async () => {
   await run.rollOut(run.template("app"), "absent");
   for (let index = 0; index < 2100; index++) run.state.edit(`services/other-${index}.json`, "{}");
-  await run.platform.list(accountOf("acme"));
+  (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
   run.state.faults.clear();
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);
   expect(run.state.faults.count("ListObjectsV2")).toBe(4);
@@ -269,7 +269,7 @@ test("a list is a call for each thousand names, whoever has them", async () => {
 
 test("a kept list that somebody spoiled is read anew", async () => {
   await run.rollOut(run.template("app"), "absent");
-  await run.platform.list(accountOf("acme"));
+  (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
   const key = [...run.state.objects.keys()].find((one) => one.startsWith("lists/")) ?? "";
   run.state.edit(key, "[[1]]");
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);

@@ -183,3 +183,74 @@ test.each(["before", "after"] as const)(
     onlyWhatServes("app");
   },
 );
+
+/** A replica that died before it moved traffic, long ago. */
+const longDead = async () => {
+  const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
+  const death = dyingAt((await run.clients("balancer")) as never, "ModifyRuleCommand", "before");
+  const template = run.template("app", "acme", { timeout: 31 });
+  const dead = run.rollOut(template, await run.expectedOf("app"), { by: run.replica() });
+  await death.reached;
+  await run.clock.sleep(10 * 60_000);
+  return { first: first?.kind === "ready" ? first.revision : "", death, dead };
+};
+
+test("one that comes back while another deploys moves no traffic: what served serves still", async () => {
+  const { first, death, dead } = await longDead();
+  let meanwhile: string | undefined;
+  const mayServe = async () => {
+    death.resume();
+    expect((await dead).at(-1)).toMatchObject({ kind: "failed", failure: { reason: "superseded" } });
+    meanwhile = run.routed("app");
+    return undefined;
+  };
+  const next = await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe });
+  expect(next.at(-1)?.kind).toBe("ready");
+  expect(meanwhile).toBe(first);
+  onlyWhatServes("app");
+});
+
+test("one that comes back before its target group could be deleted has moved traffic, and is shown to serve", async () => {
+  const { first, death, dead } = await longDead();
+  const client = await run.clients("balancer");
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const late = async (...args: unknown[]) => {
+    if ((args[0] as object).constructor.name === "DeleteTargetGroupCommand" && run.routed("app") === first) {
+      death.resume();
+      while (run.routed("app") === first) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return send(...args);
+  };
+  Object.assign(client, { send: late });
+  let shown: string | undefined;
+  const mayServe = async () => {
+    await dead;
+    shown = (await run.serviceOf("app")).serving[0]?.id;
+    expect(shown).toBe(run.routed("app"));
+    return undefined;
+  };
+  const next = await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe });
+  expect(next.at(-1)?.kind).toBe("ready");
+  expect(shown).not.toBe(first);
+  expect(run.routed("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
+});
+
+test("a delete that does not come to its end ends the deploy all the same, and the same command completes it", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const etag = await run.expectedOf("app");
+  let expected = etag;
+  const deleting = async () => {
+    expected = await run.expectedOf("app");
+    run.ecs.faults.inject({ method: "DeleteService", nth: 1, kind: "permission_denied" });
+    const removed = await run.replica().remove(nameOf("app"), expected);
+    expect(removed._unsafeUnwrapErr().kind).toBe("unavailable");
+    return undefined;
+  };
+  const template = run.template("app", "acme", { timeout: 66 });
+  const end = (await run.rollOut(template, etag, { mayServe: deleting })).at(-1);
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
+  expect(await run.serviceOf("app")).toMatchObject({ rollingOut: null, serving: [] });
+  (await run.platform.remove(nameOf("app"), expected))._unsafeUnwrap();
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
+  onlyWhatServes();
+});

@@ -282,7 +282,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     },
     DeleteTaskDefinitions: ({ taskDefinitions }: Message) => {
       if (taskDefinitions.length > 10) throw new AwsError("InvalidParameterException", "10 task definitions at most");
-      const found = taskDefinitions.map(definition);
+      // Assumption: one that is gone is a failure of the answer (DeleteTaskDefinitionsResponse.failures), not of the call.
+      const found = taskDefinitions.flatMap((named: string) => definitions.get(lastPart(named)) ?? []);
       // "You must deregister a task definition revision before you delete it."
       for (const one of found)
         if (one.status !== "INACTIVE") throw new AwsError("InvalidParameterException", "It is not INACTIVE.");
