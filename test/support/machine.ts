@@ -19,6 +19,10 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 /** The program, by the environment or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
+/** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
+export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
+export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
+
 const checks = {
   bubblewrap: {
     here: () =>
@@ -57,6 +61,14 @@ const checks = {
   "fake-gcs-server": {
     here: () => works(fakeGcsServer, ["-h"]),
     why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
+  },
+  moto: {
+    here: () => works(motoServer, ["--help"]),
+    why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names it)",
+  },
+  "cfn-lint": {
+    here: () => works(cfnLint, ["--version"]),
+    why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {
