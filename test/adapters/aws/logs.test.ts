@@ -68,8 +68,11 @@ describe("calls", () => {
   });
 
   test("the platform's own entries are looked for in the platform's stream alone", async () => {
-    const { fake, logs, line } = await start();
-    for (let n = 0; n < 500; n++) line(`line ${n} ${"x".repeat(10_000)}`);
+    const { clock, fake, logs, line } = await start();
+    for (let n = 0; n < 500; n++) {
+      line(`line ${n} ${"x".repeat(10_000)}`);
+      clock.pass(1);
+    }
     await expectOk(logs.append([note("made")]));
     fake.faults.clear();
     expect(texts((await expectOk(logs.newest(scope, ask("logName=platform")))).entries)).toEqual(["made"]);
