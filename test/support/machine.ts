@@ -19,8 +19,9 @@ const asBuildsDo = (): NodeJS.ProcessEnv => ({
 /** The program, by the environment or the path. */
 export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
 
-/** The same of moto's server. */
+/** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
+export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
 
 const checks = {
   bubblewrap: {
@@ -65,6 +66,10 @@ const checks = {
     // It reads all that it can stand for before it says anything.
     here: () => works(motoServer, ["-h"], process.env, 60_000),
     why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names moto_server)",
+  },
+  "cfn-lint": {
+    here: () => works(cfnLint, ["--version"], process.env, 60_000),
+    why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { motoServer } from "../../support/machine.ts";
-import { REGION } from "./server.ts";
+import { REGION } from "./protocols.ts";
 
 const freePort = async (): Promise<number> => {
   const probe = createServer().listen(0, "127.0.0.1");

@@ -32,7 +32,7 @@ interface Result {
 
 interface Execution {
   readonly query: string;
-  status: object & { State: string };
+  status: Readonly<Record<string, unknown>> & { readonly State: string };
   result?: Result;
 }
 
@@ -49,7 +49,7 @@ const errors: InjectedErrors = {
 const bad = (message: string): AwsError => new AwsError("InvalidRequestException", message);
 
 /** https://docs.aws.amazon.com/athena/latest/ug/error-reference.html; names as Trino's StandardErrorCode has them. */
-const failureOf = (error: unknown): { readonly State: string; readonly [field: string]: unknown } => {
+const failureOf = (error: unknown): Readonly<Record<string, unknown>> & { readonly State: string } => {
   const message = error instanceof Error ? error.message : String(error);
   const column = /Referenced column "([^"]+)" not found/.exec(message)?.[1];
   const [type, words] =
@@ -90,8 +90,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
   const run = async (execution: Execution): Promise<void> => {
     execution.status = { State: "RUNNING" };
     await pause(slowness);
-    if (cutoff !== undefined)
-      execution.status = { State: "CANCELLED", StateChangeReason: cutoff } as Execution["status"];
+    if (cutoff !== undefined) execution.status = { State: "CANCELLED", StateChangeReason: cutoff };
     if (execution.status.State === "CANCELLED") return;
     try {
       await tables.catchUp(events(), costs);

@@ -30,7 +30,7 @@ import type { Result } from "../../../core/result.ts";
 import { templateFor } from "../../contracts/support.ts";
 import { sharedParts } from "../../fakes/aws/ecs/world.ts";
 import { startMoto } from "../../fakes/aws/moto.ts";
-import { clientOptions, REGION } from "../../fakes/aws/server.ts";
+import { clientOptions, REGION } from "../../fakes/aws/protocols.ts";
 import { accountOf, nameOf } from "../../support/brands.ts";
 import { needs } from "../../support/machine.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
