@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { createAwsScheduler } from "../../../adapters/aws/scheduler/scheduler.ts";
 import { logStoreCases, type ProviderSubject, schedulerCases } from "../../contracts/index.ts";
-import { clientSettings } from "../../fakes/aws/server.ts";
+import { clientSettings } from "../../fakes/aws/json-server.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { has, motoServer, needs } from "../../support/machine.ts";
 import { ambientOf, givenClients, providerWith } from "./subject.ts";
