@@ -5,7 +5,7 @@ import type { Message } from "../server.ts";
 /** What the platform sets itself where services share a machine; in containers it is the definition's. */
 const ENGINE_OWN = ["PORT", "PORTSIDE_VOLUMES"];
 
-/** The bucket behind a file system's ARN, as the colleague's fake of S3 Files names it. */
+/** The bucket behind a file system's ARN. */
 export type BucketOf = (fileSystemArn: string) => string;
 
 const mountsOf = ({ volumes = [] }: Message, container: Message, bucketOf: BucketOf): EngineRevision["mounts"] =>
