@@ -115,11 +115,7 @@ const detach = async (
  * `serves`: it has traffic, and was left as it is. `gone`: it never will have any, for a rule cannot be pointed at a group
  * that is deleted, however late somebody tries.
  */
-export const retire = async (
-  deps: RetireDeps,
-  wanted: Retired,
-  patience: Patience = {},
-): Called<"gone" | "serves"> => {
+export const retire = async (deps: RetireDeps, wanted: Retired, patience: Patience = {}): Called<"gone" | "serves"> => {
   const { owner, revision, drain } = wanted;
   const found = await deps.balancer.group(revision, patience);
   if (found.isErr()) return err(found.error);
