@@ -12,12 +12,15 @@ type Requested = Pick<
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
 
+/** Of one answer, in milliseconds: gaxios waits for ever by itself, and the platform starts only after this. */
+const CALL_MS = 20_000;
+
 const requester =
   (clients: ClientSource): Get =>
   async <T>(url: string, body?: unknown): Promise<T> => {
     const auth = await clients("auth");
     const data = body === undefined ? {} : { method: "POST" as const, data: body };
-    return (await auth.request<T>({ url, ...data })).data;
+    return (await auth.request<T>({ url, timeout: CALL_MS, ...data })).data;
   };
 
 const problemOf = (error: unknown): string => {

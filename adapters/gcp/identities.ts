@@ -26,6 +26,10 @@ export interface Identities {
 const NEW_MS = 90_000;
 const LOOK_MS = 2000;
 const WRITES = 8;
+/** Of one answer: gaxios waits for ever by itself. */
+const CALL_MS = 20_000;
+
+const once = { retry: false, timeout: CALL_MS } as const;
 
 export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleAmbient): Identities => {
   const call = googleCalls(ambient);
@@ -35,7 +39,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
   const look = (email: string, signal?: AbortSignal) =>
     call({ what: "iam.serviceAccounts.get", signal }, async () => {
       const auth = await clients("auth");
-      return auth.request({ url: `${accounts}/${email}`, method: "GET", retry: false, ...(signal && { signal }) });
+      return auth.request({ url: `${accounts}/${email}`, method: "GET", ...once, ...(signal && { signal }) });
     });
 
   const make = (owner: AccountId, email: string, signal?: AbortSignal) =>
@@ -48,7 +52,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
           description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
         },
       };
-      return auth.request({ url: accounts, method: "POST", data, retry: false, ...(signal && { signal }) });
+      return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
     });
 
   /** Ok when it is there; a new one shows late. */
