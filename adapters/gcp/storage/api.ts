@@ -44,6 +44,9 @@ export interface StorageApiDeps {
  */
 const TURN_MS = 30_000;
 
+/** Of one answer: the client package waits for ever where a connection is silent. */
+const ANSWER_MS = 60_000;
+
 const part = encodeURIComponent;
 const bucketUri = (bucket: string): string => `/b/${part(bucket)}`;
 const objectUri = (bucket: string, name: string): string => `/b/${part(bucket)}/o/${part(name)}`;
@@ -197,9 +200,13 @@ export class StorageApi {
     const qs = Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== undefined));
     const body = json === undefined ? {} : { json: json as object };
     return new Promise((resolve, reject) => {
-      storage.request({ method, uri, qs, ...body }, (error: Error | null, answer: unknown) =>
-        error === null || error === undefined ? resolve(answer as T) : reject(error),
-      );
+      const silent = Object.assign(new Error("Cloud Storage does not answer."), { code: "ETIMEDOUT" });
+      const overdue = setTimeout(reject, ANSWER_MS, silent);
+      storage.request({ method, uri, qs, ...body }, (error: Error | null, answer: unknown) => {
+        clearTimeout(overdue);
+        if (error === null || error === undefined) resolve(answer as T);
+        else reject(error);
+      });
     });
   }
 }

@@ -97,7 +97,9 @@ describe("what others do meanwhile", () => {
     for (const name of ["a", "b"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
     await expectOk(volumes.hide(volume));
     fake.meanwhile("storage.objects.delete", () => {
-      fake.world.setPolicy(bucketOf(volume), { bindings: [{ role: "roles/storage.objectUser", members: ["user:a@b"] }] });
+      fake.world.setPolicy(bucketOf(volume), {
+        bindings: [{ role: "roles/storage.objectUser", members: ["user:a@b"] }],
+      });
     });
     await expectOk(volumes.discard(volume, now()));
     expect(fake.world.live.has(volume.id)).toBe(false);
