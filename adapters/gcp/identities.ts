@@ -9,7 +9,7 @@ import { err, ok, type Result } from "../../core/result.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 import { isCallState } from "../shared/provider-call.ts";
 import type { ClientSource } from "./clients.ts";
-import { type GoogleAmbient, googleCalls } from "./google.ts";
+import { type GoogleAmbient, googleCalls, inTime } from "./google.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
 /** Read, write and list objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
@@ -72,7 +72,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     const client = (await clients("storage")).bucket(bucket);
     const member = `serviceAccount:${email}`;
     const read = await call({ what: "storage.buckets.getIamPolicy", signal }, () =>
-      client.iam.getPolicy({ requestedPolicyVersion: 3 }),
+      inTime(client.iam.getPolicy({ requestedPolicyVersion: 3 })),
     );
     if (read.isErr()) return err(read.error);
     const [policy] = read.value;
@@ -83,7 +83,9 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     if (has) return ok(undefined);
     // With the policy's etag: a change of somebody else's in between is not undone.
     const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
-    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () => client.iam.setPolicy(next));
+    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
+      inTime(client.iam.setPolicy(next)),
+    );
     return written.map(() => undefined);
   };
 

@@ -1,7 +1,7 @@
 /** Runtime identities, against IAM's fake: one an account, its rights on its buckets, never a default one. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import type { ClientSource } from "../../../adapters/gcp/clients.ts";
 import { createIdentities, type Identities } from "../../../adapters/gcp/identities.ts";
 import { identityProblem, runtimeIdentityOf } from "../../../adapters/gcp/service-accounts.ts";
@@ -117,4 +117,23 @@ test("no call of IAM's goes without a deadline", async () => {
   const watched = createIdentities(PROJECT, clients, { clock: createLeapingClock(), logger: silentLogger });
   await watched.ensure(accountOf("acme"));
   expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
+});
+
+test("a bucket's policy that never comes is an outage, in the end", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const storage = { bucket: () => ({ iam: { getPolicy: () => new Promise(() => undefined) } }) };
+  const clients = (async () => storage) as unknown as ClientSource;
+  const silent = createIdentities(PROJECT, clients, {
+    clock: createLeapingClock(),
+    logger: silentLogger,
+    random: () => 0.5,
+  });
+  let end: string | undefined;
+  const allowing = silent.allow("vol", "a@b").then((allowed) => {
+    end = allowed.isErr() ? allowed.error.kind : "allowed";
+  });
+  for (let minutes = 0; minutes < 60 && end === undefined; minutes++) await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  expect(end).toBe("unavailable");
+  await allowing;
 });
