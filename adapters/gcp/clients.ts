@@ -28,13 +28,24 @@ export interface GcpClients {
 /** Gives a client, made at its first use; throws where its package is not installed. */
 export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
 
+/** A package that is used, and not there. */
+export class MissingPackage extends Error {
+  /** The command that brings it. */
+  readonly fix: string;
+
+  constructor(name: string, cause: unknown) {
+    super(`The provider gcp needs the package '${name}': npm install ${name}`, { cause });
+    this.fix = `npm install ${name}`;
+  }
+}
+
 const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
   try {
     return await loaded;
   } catch (cause) {
     const { code } = cause as { code?: string };
     if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new Error(`The provider gcp needs the package '${name}': npm install ${name}`, { cause });
+    throw new MissingPackage(name, cause);
   }
 };
 

@@ -1,9 +1,10 @@
 /** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import type { ClientSource } from "./clients.ts";
+import { type ClientSource, type GcpClients, MissingPackage } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
+import { serviceAccountOf } from "./service-accounts.ts";
 
 type Requested = Pick<
   GcpConfig,
@@ -12,18 +13,36 @@ type Requested = Pick<
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
 
+/** Of one answer, in milliseconds: gaxios waits for ever by itself, and the platform starts only after this. */
+const CALL_MS = 20_000;
+
 const requester =
   (clients: ClientSource): Get =>
   async <T>(url: string, body?: unknown): Promise<T> => {
     const auth = await clients("auth");
     const data = body === undefined ? {} : { method: "POST" as const, data: body };
-    return (await auth.request<T>({ url, ...data })).data;
+    return (await auth.request<T>({ url, timeout: CALL_MS, ...data })).data;
   };
 
 const problemOf = (error: unknown): string => {
   const { code, message } = error as { code?: unknown; message?: string };
   return `${message ?? String(error)}${code === undefined ? "" : ` (${String(code)})`}`;
 };
+
+const used = ["services", "builds", "registry", "storage", "logging", "scheduler"] as const;
+
+/** Google's packages are optional, and each is loaded at its first use: without this, in the middle of a deploy. */
+async function* packages({ logDataset }: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+  const wanted: readonly (keyof GcpClients)[] =
+    logDataset === undefined ? ["auth", ...used] : ["auth", ...used, "bigquery"];
+  for (const name of wanted)
+    try {
+      await clients(name);
+    } catch (error) {
+      if (!(error instanceof MissingPackage)) throw error;
+      yield lacking(`package for ${name}`, error.message, error.fix);
+    }
+}
 
 /** https://docs.cloud.google.com/docs/authentication/application-default-credentials */
 async function* credentials(clients: ClientSource): AsyncGenerator<Finding> {
@@ -56,7 +75,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
     yield worrying(
       "APIs",
       `they cannot be listed: ${problemOf(error)}`,
-      "gcloud services enable serviceusage.googleapis.com",
+      `gcloud services enable serviceusage.googleapis.com --project ${project}`,
     );
     return;
   }
@@ -79,7 +98,11 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
     const all = Object.values(wanted).flat();
     held = new Set((await get<{ permissions?: string[] }>(url, { permissions: all })).permissions ?? []);
   } catch (error) {
-    yield worrying("permissions", `they cannot be looked up: ${problemOf(error)}`);
+    yield worrying(
+      "permissions",
+      `they cannot be looked up: ${problemOf(error)}`,
+      `gcloud services enable cloudresourcemanager.googleapis.com --project ${project}`,
+    );
     return;
   }
   for (const [role, needed] of Object.entries(wanted)) {
@@ -89,7 +112,7 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
       : lacking(
           role,
           `without ${absent.join(", ")}`,
-          `gcloud projects add-iam-policy-binding ${project} --member ${member} --role ${role}`,
+          `gcloud projects add-iam-policy-binding ${project} --member ${member} --role ${role} --condition None`,
         );
   }
 }
@@ -185,18 +208,21 @@ async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding
   }
 }
 
-/** Who the platform is, as policies name it; a word to be replaced where the credentials do not tell. */
+/** A word to be replaced, where the credentials do not tell who the platform is: a person's do not. */
+const UNKNOWN = "MEMBER";
+
+/** Who the platform is, as policies name it. */
 const memberOf = async (clients: ClientSource): Promise<string> => {
   try {
     const { client_email: email } = await (await clients("auth")).getCredentials();
-    return email === undefined ? "MEMBER" : `serviceAccount:${email}`;
+    return email === undefined ? UNKNOWN : `serviceAccount:${email}`;
   } catch {
-    return "MEMBER";
+    return UNKNOWN;
   }
 };
 
 /** Signed URLs need a key, or the right to have IAM sign: https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct */
-async function* signing(clients: ClientSource, member: string): AsyncGenerator<Finding> {
+async function* signing({ project }: Requested, clients: ClientSource, member: string): AsyncGenerator<Finding> {
   const what = "signed URLs";
   try {
     await (await clients("auth")).sign("portside doctor");
@@ -206,7 +232,9 @@ async function* signing(clients: ClientSource, member: string): AsyncGenerator<F
     yield lacking(
       what,
       `cannot be made, so nobody reaches the objects of volumes: ${problemOf(error)}`,
-      `gcloud iam service-accounts add-iam-policy-binding ${email} --member ${member} --role roles/iam.serviceAccountTokenCreator`,
+      member === UNKNOWN
+        ? `gcloud auth application-default login --impersonate-service-account ${serviceAccountOf(project, "portside")}`
+        : `gcloud iam service-accounts add-iam-policy-binding ${email} --member ${member} --role roles/iam.serviceAccountTokenCreator`,
     );
   }
 }
@@ -262,8 +290,11 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
   }
 }
 
-/** Findings as they are made. Without credentials there is nothing further to find. */
+/** Findings as they are made. Without credentials, or the package that finds them, there is nothing further to find. */
 export async function* diagnoseGcp(config: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+  const absent = await Array.fromAsync(packages(config, clients));
+  yield* absent;
+  if (absent.some(({ what }) => what === "package for auth")) return;
   for await (const finding of credentials(clients)) {
     yield finding;
     if (finding.verdict === "missing") return;
@@ -272,7 +303,7 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   yield* enabledApis(config, get);
   const member = await memberOf(clients);
   yield* permissions(config, get, member);
-  yield* signing(clients, member);
+  yield* signing(config, clients, member);
   yield* things(config, get);
   yield* buildRights(config, get);
   yield* quotas(config, get);

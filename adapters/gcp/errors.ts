@@ -4,9 +4,13 @@
  */
 import type { CallFault } from "../shared/provider-call.ts";
 
+/** Both packages' own form: GaxiosError has fetch's `Headers`, nodejs-common's ApiError a plain object. */
 interface GoogleFailure {
   readonly code: number | string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly response?: {
+    readonly headers?: Headers | Readonly<Record<string, string>>;
+    readonly data?: unknown;
+  };
 }
 
 const isGoogleFailure = (error: unknown): error is GoogleFailure => {
@@ -22,6 +26,7 @@ const refused: CallFault = { kind: "refused" };
 /** gRPC's codes are below 17, HTTP's statuses above 100. */
 const meanings: ReadonlyMap<number, CallFault> = new Map([
   [1, busy], // CANCELLED, by the other side
+  [2, busy], // UNKNOWN: among others what grpc-js says where a token could not be fetched
   [3, state("invalid")], // INVALID_ARGUMENT
   [4, busy], // DEADLINE_EXCEEDED
   [5, state("not_found")], // NOT_FOUND
@@ -43,10 +48,15 @@ const meanings: ReadonlyMap<number, CallFault> = new Map([
   [429, busy],
 ]);
 
-/** A connection that failed or was cut: https://nodejs.org/api/errors.html#common-system-errors */
+/** A connection that failed, was cut or given up: https://nodejs.org/api/errors.html#common-system-errors; gaxios' own. */
 const ofConnections: ReadonlySet<string> = new Set([
+  "AbortError",
+  "TimeoutError",
+  "ECONNABORTED",
   "ECONNREFUSED",
   "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EPIPE",
@@ -54,12 +64,23 @@ const ofConnections: ReadonlySet<string> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
+/** A token was not to be had: OAuth says its errors as a word, not as an object (RFC 6749, 5.2). */
+const isOfCredentials = ({ response }: GoogleFailure): boolean =>
+  typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
+
+const retryAfterOf = ({ response }: GoogleFailure): number => {
+  const headers = response?.headers;
+  const wish = headers instanceof Headers ? headers.get("retry-after") : headers?.["retry-after"];
+  return Number(wish ?? Number.NaN);
+};
+
 /** Undefined: no error of Google's, and so a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);
   if (Number.isNaN(code)) return ofConnections.has(String(error.code)) ? busy : undefined;
+  if (code >= 400 && code < 500 && isOfCredentials(error)) return refused;
   const fault = meanings.get(code) ?? (code >= 500 ? busy : undefined);
-  const seconds = Number(error.headers?.["retry-after"] ?? Number.NaN);
+  const seconds = retryAfterOf(error);
   return fault?.kind === "busy" && seconds > 0 ? { kind: "busy", retryAfterSeconds: Math.ceil(seconds) } : fault;
 };

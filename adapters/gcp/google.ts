@@ -37,3 +37,17 @@ export const grpcCodes = {
   FAILED_PRECONDITION: 9,
   UNAUTHENTICATED: 16,
 } as const;
+
+/** Of one answer, in milliseconds. */
+const ANSWER_MS = 60_000;
+
+/**
+ * The answer, or an outage: the REST clients' packages wait for ever where a connection is silent, whatever `timeout` they
+ * are given.
+ */
+export const inTime = <T>(work: Promise<T>): Promise<T> => {
+  const { promise: silence, reject } = Promise.withResolvers<never>();
+  const silent = Object.assign(new Error("Google Cloud does not answer."), { code: "ETIMEDOUT" });
+  const overdue = setTimeout(reject, ANSWER_MS, silent);
+  return Promise.race([work, silence]).finally(() => clearTimeout(overdue));
+};

@@ -9,7 +9,7 @@ import { err, ok, type Result } from "../../core/result.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 import { isCallState } from "../shared/provider-call.ts";
 import type { ClientSource } from "./clients.ts";
-import { type GoogleAmbient, googleCalls } from "./google.ts";
+import { type GoogleAmbient, googleCalls, inTime } from "./google.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
 /** Read, write and list objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
@@ -26,6 +26,10 @@ export interface Identities {
 const NEW_MS = 90_000;
 const LOOK_MS = 2000;
 const WRITES = 8;
+/** Of one answer: gaxios waits for ever by itself. */
+const CALL_MS = 20_000;
+
+const once = { retry: false, timeout: CALL_MS } as const;
 
 export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleAmbient): Identities => {
   const call = googleCalls(ambient);
@@ -35,7 +39,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
   const look = (email: string, signal?: AbortSignal) =>
     call({ what: "iam.serviceAccounts.get", signal }, async () => {
       const auth = await clients("auth");
-      return auth.request({ url: `${accounts}/${email}`, method: "GET", retry: false, ...(signal && { signal }) });
+      return auth.request({ url: `${accounts}/${email}`, method: "GET", ...once, ...(signal && { signal }) });
     });
 
   const make = (owner: AccountId, email: string, signal?: AbortSignal) =>
@@ -48,7 +52,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
           description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
         },
       };
-      return auth.request({ url: accounts, method: "POST", data, retry: false, ...(signal && { signal }) });
+      return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
     });
 
   /** Ok when it is there; a new one shows late. */
@@ -68,7 +72,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     const client = (await clients("storage")).bucket(bucket);
     const member = `serviceAccount:${email}`;
     const read = await call({ what: "storage.buckets.getIamPolicy", signal }, () =>
-      client.iam.getPolicy({ requestedPolicyVersion: 3 }),
+      inTime(client.iam.getPolicy({ requestedPolicyVersion: 3 })),
     );
     if (read.isErr()) return err(read.error);
     const [policy] = read.value;
@@ -79,7 +83,9 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     if (has) return ok(undefined);
     // With the policy's etag: a change of somebody else's in between is not undone.
     const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
-    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () => client.iam.setPolicy(next));
+    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
+      inTime(client.iam.setPolicy(next)),
+    );
     return written.map(() => undefined);
   };
 

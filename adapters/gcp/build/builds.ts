@@ -1,6 +1,6 @@
 /** The calls of Cloud Build and Artifact Registry that building takes. cloudbuild.proto; artifactregistry/v1/tag.proto. */
 import type { AccountId } from "../../../core/domain/account.ts";
-import type { Unavailable } from "../../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
@@ -85,7 +85,8 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
         const begun = await createOnce(build, mark, signal);
         if (begun.isErr() || begun.value.id !== undefined) return begun.map(({ id }) => id as string);
         const { failed } = begun.value;
-        if (failed !== undefined && (tries === TRIES || signal.aborted)) return err(failed);
+        if (tries === TRIES || signal.aborted)
+          return err(failed ?? unavailable("Google Cloud does not say which build it has begun.", 60));
         await clock.sleep(PAUSE_MS * Math.min(tries, 5), signal);
       }
     },

@@ -19,6 +19,7 @@ type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 /** Volumes with this name are ours; all others were put there by hand. */
 const VOLUME_PREFIX = "portside-";
 const CRON_TOKEN = "CRON_TOKEN";
+const VOLUMES = "PORTSIDE_VOLUMES";
 
 /** https://docs.cloud.google.com/run/docs/configuring/services/memory-limits: the second generation's least. */
 export const GEN2_MEMORY = 512 * MiB;
@@ -62,9 +63,17 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
 
 const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
+/** What a service is told of its mounts (contract 5.2): path and bucket, none of them where there is none. */
+const bucketsOf = ({ mounts }: ServiceTemplate): string =>
+  JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
+
 /** Variables that neither the former nor the new declaration names were set by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
-  const env = [...Object.entries(template.env), [CRON_TOKEN, template.cronToken]] as const;
+  const env = [
+    ...Object.entries(template.env),
+    [CRON_TOKEN, template.cronToken],
+    [VOLUMES, bucketsOf(template)],
+  ] as const;
   const declared = new Set([...env.map(([name]) => name), ...Object.keys(former?.env ?? {})]);
   const byHand = (present?.env ?? []).filter(({ name }) => !declared.has(name ?? ""));
   return [...env.map(([name = "", value = ""]) => ({ name, value })), ...byHand];

@@ -7,6 +7,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+import { inTime } from "../google.ts";
 
 export type Answer<T> = Promise<Result<T, Unavailable>>;
 
@@ -181,7 +182,7 @@ export class StorageApi {
     const sent = await this.#deps.call({ what: "storage.objects.insert", signal: options.signal }, async () => {
       const file = (await this.#deps.storage()).bucket(bucket).file(name);
       const precondition = { preconditionOpts: { ifGenerationMatch: 0 }, metadata: { metadata: { ...metadata } } };
-      await file.save("", { ...precondition, resumable: false, validation: false });
+      await inTime(file.save("", { ...precondition, resumable: false, validation: false }));
     });
     return states("changed", "not_found")(sent);
   }
@@ -196,10 +197,11 @@ export class StorageApi {
     const storage = await this.#deps.storage();
     const qs = Object.fromEntries(Object.entries(query ?? {}).filter(([, value]) => value !== undefined));
     const body = json === undefined ? {} : { json: json as object };
-    return new Promise((resolve, reject) => {
-      storage.request({ method, uri, qs, ...body }, (error: Error | null, answer: unknown) =>
-        error === null || error === undefined ? resolve(answer as T) : reject(error),
+    const answer = new Promise<T>((resolve, reject) => {
+      storage.request({ method, uri, qs, ...body }, (error: Error | null, answered: unknown) =>
+        error === null || error === undefined ? resolve(answered as T) : reject(error),
       );
     });
+    return inTime(answer);
   }
 }

@@ -39,28 +39,35 @@ const shortWords = (bucket: string, seconds: number): string =>
   `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
   `or start with --gcp-soft-delete any.`;
 
+const foreignWords = (bucket: string): string =>
+  `The bucket '${bucket}' is not this project's: somebody else has taken its name, and would decide which bucket a ` +
+  "volume's name stands for. Use another project, or have the name released.";
+
+/** Names of buckets are everybody's; only a listing says which the project has. */
+const ownBucket = async (api: StorageApi, name: string, options: CallOptions): Answer<BucketMetadata | undefined> =>
+  (await api.buckets(name, false, options)).map((all) => all.find((one) => one.name === name));
+
 /**
- * Why deleted volumes would be gone too soon in this project, in words for whoever starts the platform; undefined where
- * they stay for as long as the contract says, or where that was accepted. Looks at the bucket of the claims, which it
- * makes where there is none.
+ * Why the platform may not start, in words for whoever starts it: somebody else's bucket stands where its own should, or
+ * deleted volumes would be gone too soon in this project. Undefined where they stay for as long as the contract says, or
+ * where that was accepted. Looks at the bucket of the claims, which it makes where there is none.
  */
 export const softDeleteProblem = (
   api: StorageApi,
   config: GcpConfig,
   options: CallOptions = {},
 ): ResultAsync<string | undefined, Unavailable> => {
-  if (config.softDelete === "any") return okAsync(undefined);
   const bucket = claimsBucket(config.project);
   const look = async (): Answer<string | undefined> => {
     const settings = { name: bucket, ...bucketSettings(config) };
     const made = await api.insertBucket(settings, options);
     if (made.isErr()) return err(made.error);
     if (made.value === "changed" || made.value === "invalid") return ok(forbidden().message);
-    const found = made.value === "exists" ? await api.bucket(bucket, options) : ok(made.value);
+    const found = made.value === "exists" ? await ownBucket(api, bucket, options) : ok(made.value);
     if (found.isErr()) return err(found.error);
-    if (found.value === "not_found") return err(unavailable(`The bucket '${bucket}' is not there any more.`));
+    if (found.value === undefined) return ok(foreignWords(bucket));
     const seconds = Number(found.value.softDeletePolicy?.retentionDurationSeconds ?? 0);
-    return ok(seconds < trashSeconds ? shortWords(bucket, seconds) : undefined);
+    return ok(config.softDelete === "required" && seconds < trashSeconds ? shortWords(bucket, seconds) : undefined);
   };
   return ResultAsync.fromSafePromise(look()).andThen((result) =>
     result.isOk() ? okAsync(result.value) : errAsync(result.error),

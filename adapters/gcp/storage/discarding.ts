@@ -48,19 +48,27 @@ export const finishDiscard = async (
   const { api, buckets } = parts;
   const unclaimed = await unclaim(parts, owner, marked, options);
   if (unclaimed.isErr()) return err(unclaimed.error);
-  const isUnchanged = async (): Answer<boolean> =>
-    (await buckets.get(owner, marked.id, options)).map((found) => found?.metageneration === marked.metageneration);
+  let seen = marked;
+  /** The mark stands; a change of the bucket's policy is none of it, which a deploy may make at the same time. */
+  const isMarked = async (): Answer<boolean> =>
+    (await buckets.get(owner, marked.id, options)).map((found) => {
+      if (found?.state !== marked.state || found.call !== marked.call) return false;
+      seen = found;
+      return true;
+    });
   for (let round = 0; round < ROUNDS; round++) {
-    const emptied = await emptyBucket(api, marked.id, isUnchanged, options);
+    const emptied = await emptyBucket(api, marked.id, isMarked, options);
     if (emptied.isErr()) return err(emptied.error);
     if (emptied.value === "not_found") return ok("gone");
     if (emptied.value === "stopped") return overtaken(parts, owner, marked, options);
-    const deleted = await api.deleteBucket(marked.id, marked.metageneration, options);
+    const deleted = await api.deleteBucket(marked.id, seen.metageneration, options);
     if (deleted.isErr()) return err(deleted.error);
-    if (deleted.value === "changed") return overtaken(parts, owner, marked, options);
-    if (deleted.value !== "exists") return ok("gone");
+    if (deleted.value !== "changed" && deleted.value !== "exists") return ok("gone");
+    const may = deleted.value === "changed" ? await isMarked() : ok(true);
+    if (may.isErr()) return err(may.error);
+    if (!may.value) return overtaken(parts, owner, marked, options);
   }
-  return err(unavailable("Objects are put into a volume that is being deleted; try again."));
+  return err(unavailable("A volume that is being deleted is changed all the time; try again."));
 };
 
 export const discardVolume = async (

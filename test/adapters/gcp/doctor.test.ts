@@ -1,5 +1,6 @@
 /** The doctor of a project names exactly what is missing, with the command that mends it. */
 import { expect, test } from "vitest";
+import { type ClientSource, MissingPackage } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
@@ -62,7 +63,7 @@ test.each(Object.entries(roles))(
     expect(finding).toMatchObject({
       what: role,
       words: `without ${last}`,
-      fix: `gcloud projects add-iam-policy-binding p --member serviceAccount:platform@p.iam.gserviceaccount.com --role ${role}`,
+      fix: `gcloud projects add-iam-policy-binding p --member serviceAccount:platform@p.iam.gserviceaccount.com --role ${role} --condition None`,
     });
   },
 );
@@ -152,5 +153,32 @@ test.each([
 ])("the default identity %s may not build", (buildIdentity) => {
   expect(() => gcpConfigOf({ ...basis, buildIdentity })).toThrow(
     "default identity, which has rights on more than it needs",
+  );
+});
+
+test("a package that is not installed is missing before anything is deployed, with the command that brings it", async () => {
+  const { auth } = whole();
+  const there = clientSource("p", { auth });
+  const without = (lost: string) =>
+    ((name: Parameters<ClientSource>[0]) =>
+      name === lost ? Promise.reject(new MissingPackage("@google-cloud/x", undefined)) : there(name)) as ClientSource;
+  const config = gcpConfigOf(basis);
+  for (const lost of ["scheduler", "auth"]) {
+    const findings = await Array.fromAsync(diagnoseGcp(config, without(lost)));
+    expect(missing(findings)).toEqual([
+      expect.objectContaining({ verdict: "missing", fix: "npm install @google-cloud/x" }),
+    ]);
+  }
+  const findings = await Array.fromAsync(diagnoseGcp(config, without("bigquery")));
+  expect(missing(findings)).toEqual([]);
+});
+
+test("a person's own credentials cannot sign, and are told to act as the service account", async () => {
+  const project = whole();
+  project.signs = false;
+  Object.assign(project.auth, { getCredentials: async () => ({}) });
+  const [finding] = missing(await look(project));
+  expect(finding?.fix).toBe(
+    "gcloud auth application-default login --impersonate-service-account portside@p.iam.gserviceaccount.com",
   );
 });

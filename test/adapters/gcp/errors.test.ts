@@ -12,7 +12,12 @@ describe("a code has one meaning", () => {
     [429, "busy"],
     [500, "busy"],
     [503, "busy"],
+    [2, "busy"],
     ["ECONNRESET", "busy"],
+    ["EHOSTUNREACH", "busy"],
+    ["ENETUNREACH", "busy"],
+    ["AbortError", "busy"],
+    ["TimeoutError", "busy"],
     ["ETIMEDOUT", "busy"],
     [7, "refused"],
     [16, "refused"],
@@ -32,13 +37,19 @@ describe("a code has one meaning", () => {
   ])("%s: the state %s", (code, state) => expect(googleFault(failure(code))).toEqual({ kind: "state", code: state }));
 });
 
-test("a wish of when to come back is kept", () => {
-  expect(googleFault(failure(429, { headers: { "retry-after": "12.2" } }))).toEqual({
-    kind: "busy",
-    retryAfterSeconds: 13,
-  });
+test.each([
+  ["of gaxios", new Headers({ "retry-after": "12.2" })],
+  ["of nodejs-common", { "retry-after": "12.2" }],
+])("a wish of when to come back is kept, as in an error %s", (_package, headers) => {
+  expect(googleFault(failure(429, { response: { headers } }))).toEqual({ kind: "busy", retryAfterSeconds: 13 });
 });
 
-test.each([new Error("no code"), failure("ERR_INVALID_ARG_TYPE"), failure(2), "text", null])("%s is a bug", (error) => {
+test.each([new Error("no code"), failure("ERR_INVALID_ARG_TYPE"), "text", null])("%s is a bug", (error) => {
   expect(googleFault(error)).toBeUndefined();
+});
+
+test("credentials that are not good any more are refused, and no state of what was asked for", () => {
+  const of = (error: unknown) => failure(400, { response: { data: { error } } });
+  expect(googleFault(of("invalid_grant"))).toEqual({ kind: "refused" });
+  expect(googleFault(of({ code: 400, message: "Invalid bucket name" }))).toEqual({ kind: "state", code: "invalid" });
 });

@@ -1,8 +1,12 @@
 /** Runtime identities, against IAM's fake: one an account, its rights on its buckets, never a default one. */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import type { ClientSource } from "../../../adapters/gcp/clients.ts";
 import { createIdentities, type Identities } from "../../../adapters/gcp/identities.ts";
 import { identityProblem, runtimeIdentityOf } from "../../../adapters/gcp/service-accounts.ts";
 import { createPretendedEngine } from "../../fakes/engine/engine.ts";
+import { redirectedAuth } from "../../fakes/gcp/rest-server.ts";
 import { openRunWorld, type RunWorld } from "../../fakes/gcp/run/world.ts";
 import { PROJECT } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
@@ -80,4 +84,56 @@ test("an identity's id has as many characters as IAM takes", () => {
   const [id = ""] = runtimeIdentityOf("p", accountOf("acme")).split("@");
   expect(id).toMatch(/^[a-z][a-z0-9-]{4,28}[a-z0-9]$/);
   expect(runtimeIdentityOf("example.com:p", accountOf("acme"))).toMatch(/@p\.example\.com\.iam\.gserviceaccount\.com$/);
+});
+
+/** IAM as somebody behind a wall that swallows packets sees it. */
+const silentIam = async () => {
+  const server = createServer(() => undefined);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const auth = redirectedAuth(PROJECT, { "https://iam.googleapis.com": `http://127.0.0.1:${port}` });
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { auth, close };
+};
+
+test("an abort ends a call that IAM does not answer, as an outage and no bug", async () => {
+  const { auth, close } = await silentIam();
+  const clients = (async () => auth) as unknown as ClientSource;
+  const silent = createIdentities(PROJECT, clients, { clock: createLeapingClock(), logger: silentLogger });
+  const leaving = new AbortController();
+  setTimeout(() => leaving.abort(), 50);
+  const ensuring = silent.ensure(accountOf("acme"), { signal: leaving.signal });
+  expect((await ensuring)._unsafeUnwrapErr().kind).toBe("unavailable");
+  close();
+});
+
+test("no call of IAM's goes without a deadline", async () => {
+  const asked: { timeout?: number }[] = [];
+  const auth = { request: async (options: object) => void asked.push(options) };
+  const clients = (async () => auth) as unknown as ClientSource;
+  const watched = createIdentities(PROJECT, clients, { clock: createLeapingClock(), logger: silentLogger });
+  await watched.ensure(accountOf("acme"));
+  expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
+});
+
+test("a bucket's policy that never comes is an outage, in the end", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const storage = { bucket: () => ({ iam: { getPolicy: () => new Promise(() => undefined) } }) };
+  const clients = (async () => storage) as unknown as ClientSource;
+  const silent = createIdentities(PROJECT, clients, {
+    clock: createLeapingClock(),
+    logger: silentLogger,
+    random: () => 0.5,
+  });
+  let end: string | undefined;
+  const allowing = silent.allow("vol", "a@b").then((allowed) => {
+    end = allowed.isErr() ? allowed.error.kind : "allowed";
+  });
+  for (let minutes = 0; minutes < 60 && end === undefined; minutes++) await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  expect(end).toBe("unavailable");
+  await allowing;
 });

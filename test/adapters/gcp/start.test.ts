@@ -53,3 +53,12 @@ test("a project whose deleted objects are gone too soon is refused", async () =>
   await expect(start()).rejects.toThrow("keeps what is deleted for 0 days, not 7");
   await close();
 });
+
+test("a bucket of somebody else's in the place of the platform's own is refused", async () => {
+  const { cloud, start, close } = await opened();
+  const name = `${cloud.storage.project}-portside-volumes`;
+  cloud.storage.insertBucket({ name });
+  cloud.storage.foreign.add(name);
+  await expect(start()).rejects.toThrow(`The bucket '${name}' is not this project's`);
+  await close();
+});

@@ -3,7 +3,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createCloudBuilder } from "../../../../adapters/gcp/build/builder.ts";
+import { createBuilds } from "../../../../adapters/gcp/build/builds.ts";
+import type { ClientSource } from "../../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
+import { googleCalls } from "../../../../adapters/gcp/google.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
 import type { BuildEvent } from "../../../../core/ports/image-builder.ts";
 import type { Source } from "../../../../core/ports/source-spool.ts";
@@ -223,4 +226,22 @@ test("a refusal of the platform's own rights is in the operator's log", async ()
   world.build.faults.inject({ nth: 1, kind: "permission_denied" });
   await build();
   expect(said.some((line) => line.includes("refuses a call of this platform"))).toBe(true);
+});
+
+test("a start that names no build is not made over and over", async () => {
+  let starts = 0;
+  const client = {
+    createBuild: async () => {
+      starts += 1;
+      if (starts > 100) throw new Error("it goes on for ever");
+      return [{ metadata: null }];
+    },
+    listBuilds: async () => [[]],
+  };
+  const clock = createLeapingClock();
+  const calls = googleCalls({ clock, logger });
+  const started = createBuilds(config as GcpConfig, (async () => client) as unknown as ClientSource, calls, clock);
+  const leaving = AbortSignal.abort();
+  expect((await started.start({}, "mark", leaving))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
+  expect(starts).toBe(1);
 });

@@ -52,7 +52,7 @@ test("what was set by hand survives the next deploy, and what was declared is re
   const stored = run.run.stored("app");
   const [container, sidecar] = stored?.template.containers ?? [];
   const env = Object.fromEntries(container.env.map((one: { name: string; value: string }) => [one.name, one.value]));
-  expect(env).toEqual({ KEPT: "3", BY_HAND: "2", CRON_TOKEN: "token-of-app" });
+  expect(env).toEqual({ KEPT: "3", BY_HAND: "2", CRON_TOKEN: "token-of-app", PORTSIDE_VOLUMES: "{}" });
   expect(stored?.annotations["example.com/team"]).toBe("blue");
   expect(stored?.labels.team).toBe("blue");
   expect(stored?.template.vpcAccess.connector).toBe("projects/p/locations/r/connectors/c");

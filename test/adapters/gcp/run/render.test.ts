@@ -39,6 +39,7 @@ test("every declared field has its place", () => {
       env: [
         { name: "A", value: "b" },
         { name: "CRON_TOKEN", value: "token-of-app" },
+        { name: "PORTSIDE_VOLUMES", value: "{}" },
       ],
     },
   });
@@ -63,4 +64,16 @@ test("the generation follows from mounts and from little memory; else it is Run'
   expect(rendered({ memory }).executionEnvironment).toBeUndefined();
   const byHand = { executionEnvironment: "EXECUTION_ENVIRONMENT_GEN2" } as const;
   expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+});
+
+test("a service is told which bucket is at which path, anew with each declaration", () => {
+  const mount = (path: string, bucket: string) => ({ path, volume: "v", bucket, readOnly: false });
+  const mounts = [mount("/d", "b1"), mount("/e", "b2")] as unknown as ServiceTemplate["mounts"];
+  const first = rendered({ mounts });
+  const told = ({ container }: Pick<typeof first, "container">) =>
+    container?.env?.filter(({ name }) => name === "PORTSIDE_VOLUMES").map(({ value }) => JSON.parse(value ?? ""));
+  expect(told(first)).toEqual([{ "/d": "b1", "/e": "b2" }]);
+  const { container: _container, ...present } = first;
+  const next = renderTemplate(template({ mounts: [] }), needs, present, template({ mounts }));
+  expect(told({ container: next.containers?.[0] })).toEqual([{}]);
 });

@@ -1,8 +1,10 @@
 /** What a volume's bucket is beyond the port's promises: closed, marked, the account's own; and how many calls it takes. */
-import { describe, expect, test } from "vitest";
+import type { Storage } from "@google-cloud/storage";
+import { describe, expect, test, vi } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
+import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { a, account, bucketOf, data, fake, inAMinute, now } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
@@ -104,4 +106,20 @@ describe("calls", () => {
     await expectOk(volumesOver(fake).grantDownload(volume, a, inAMinute()));
     expect(fake.faults.log).toEqual([]);
   });
+});
+
+test("a storage that never answers is an outage, in the end", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const silent = { request: () => undefined } as unknown as Storage;
+  const found = volumesOver(fake, { storage: silent, clock: createLeapingClock() }).find(account(), data);
+  let end: string | undefined;
+  found.match(
+    () => undefined,
+    ({ kind }) => {
+      end = kind;
+    },
+  );
+  for (let minutes = 0; minutes < 60 && end === undefined; minutes++) await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  expect(end).toBe("unavailable");
 });

@@ -90,6 +90,23 @@ describe("what others do meanwhile", () => {
     expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b", "c"]);
   });
 
+  test("a policy that is changed while a volume is emptied does not keep it from going", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    for (const name of ["a", "b"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
+    await expectOk(volumes.hide(volume));
+    fake.meanwhile("storage.objects.delete", () => {
+      fake.world.setPolicy(bucketOf(volume), {
+        bindings: [{ role: "roles/storage.objectUser", members: ["user:a@b"] }],
+      });
+    });
+    await expectOk(volumes.discard(volume, now()));
+    expect(fake.world.live.has(volume.id)).toBe(false);
+    await expectOk(volumes.restore(owner, volume.id));
+    expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b"]);
+  });
+
   test("an object that is put into a volume on its way out of the trash stays", async () => {
     const owner = account();
     const volumes = volumesOver(fake);

@@ -80,7 +80,9 @@ const listBuckets = (world: StorageWorld, query: URLSearchParams): Reply => {
   const prefix = query.get("prefix") ?? "";
   const source = query.get("softDeleted") === "true" ? world.deleted : [...world.live.values()];
   const place = (one: FakeBucket) => `${one.name}#${one.generation}`;
-  const all = source.filter((one) => one.name.startsWith(prefix)).sort((a, b) => byBytes(place(a), place(b)));
+  const all = source
+    .filter(({ name }) => name.startsWith(prefix) && !world.foreign.has(name))
+    .sort((a, b) => byBytes(place(a), place(b)));
   const { page, nextPageToken } = pageOf(all, place, query);
   const items = page.length === 0 ? undefined : page.map(bucketResource);
   return jsonReply(masked({ ...{ kind: "storage#buckets", nextPageToken }, items }, query.get("fields")));

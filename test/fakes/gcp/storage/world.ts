@@ -97,6 +97,8 @@ export class StorageWorld {
   readonly deleted: FakeBucket[] = [];
   /** Names that buckets of other projects have. */
   readonly strangers = new Set<string>();
+  /** Of those that live, such of other projects as everybody may use: a project's list does not have them. */
+  readonly foreign = new Set<string>();
   /** Policies do not know these members yet, so many times more. */
   readonly unknownMembers = new Map<string, number>();
   /** What the project's buckets keep deleted things for where they do not say; a test may set another. */
