@@ -39,7 +39,7 @@ export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: s
 const unexpected = (error: unknown): Unavailable =>
   unavailable("Amazon Web Services gave an answer that was not expected.", 5, error);
 
-const noStateBucket = (bucket: string, error: unknown): Unavailable =>
+export const noStateBucket = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' is not there; look at the stack that made it.`, 60, error);
 
 /** Given states become values; any other one is none that the call can have, and so an outage for whoever asked. */
@@ -116,19 +116,17 @@ export class S3Api {
   ): Answer<ListObjectsV2CommandOutput> {
     const listed = await this.#list({ Bucket: bucket, ...query }, options);
     const known = this.#ofPlatform(bucket, listed);
-    return known.andThen((page) => (page === "not_found" ? err(noStateBucket(bucket, undefined)) : ok(page)));
+    return known.andThen((page) => (page === "not_found" ? err(noStateBucket(bucket)) : ok(page)));
   }
 
-  /** Ok where S3 answers this platform about its own bucket. */
-  async headBucket(bucket: string, options: CallOptions): Answer<void> {
+  /** Whether there is such a bucket. */
+  async headBucket(bucket: string, options: CallOptions): Answer<boolean> {
     const seen = await this.#send("HeadBucket", options, (client, { HeadBucketCommand }, send) =>
       client.send(new HeadBucketCommand({ Bucket: bucket }), send),
     );
-    if (seen.isOk()) return ok(undefined);
+    if (seen.isOk()) return ok(true);
     if (!isCallState(seen.error)) return err(seen.error);
-    return err(
-      seen.error.code === "not_found" ? noStateBucket(bucket, seen.error.error) : unexpected(seen.error.error),
-    );
+    return seen.error.code === "not_found" ? ok(false) : err(unexpected(seen.error.error));
   }
 
   /** `exists`: one of that name is there, of this account or another. `invalid`: no more buckets, or a bad name. */

@@ -10,7 +10,7 @@ import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { FileSystems } from "../files/file-systems.ts";
-import { decodedKey, S3Api } from "./api.ts";
+import { decodedKey, noStateBucket, S3Api } from "./api.ts";
 import { discardVolume } from "./discarding.ts";
 import { grant } from "./grants.ts";
 import { makeVolume } from "./making.ts";
@@ -51,7 +51,12 @@ export class AwsVolumes implements VolumeStore {
   /** Ok where S3 answers this platform; one look, which changes nothing. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#parts;
-    return settled(api.headBucket(config.shared.stateBucket, options));
+    const { stateBucket } = config.shared;
+    const look = async (): Promise<Result<void, Unavailable>> => {
+      const seen = await api.headBucket(stateBucket, options);
+      return seen.andThen((isThere) => (isThere ? ok(undefined) : err(noStateBucket(stateBucket))));
+    };
+    return settled(look());
   }
 
   /**
@@ -80,14 +85,17 @@ export class AwsVolumes implements VolumeStore {
   }
 
   /**
-   * The ARN of the file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there is a
-   * folder of that path in it, too.
+   * The ARN of the file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there
+   * is a folder of that path in it, too. Undefined: there is no such bucket.
    */
   async mountable(
     bucket: string,
     { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
-  ): Promise<Result<string, Unavailable>> {
+  ): Promise<Result<string | undefined, Unavailable>> {
     const { api, files } = this.#parts;
+    const there = await api.headBucket(bucket, options);
+    if (there.isErr()) return err(there.error);
+    if (!there.value) return ok(undefined);
     const found = await files.mountable(bucket, options);
     if (found.isErr() || subPath === undefined) return found;
     // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)

@@ -9,8 +9,8 @@ import { createPretendedEngine } from "../../fakes/engine/engine.ts";
 import { redirectedAuth } from "../../fakes/gcp/rest-server.ts";
 import { openRunWorld, type RunWorld } from "../../fakes/gcp/run/world.ts";
 import { PROJECT } from "../../fakes/gcp/test-project.ts";
-import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { accountOf } from "../../support/brands.ts";
+import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
 let world: RunWorld;

@@ -75,7 +75,10 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     onLine: ({ group, stream, line: { log, text, json } }) => {
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
-    bucketOf: (arn) => [...files.fileSystems.values()].find((one) => one.arn === arn)?.bucket ?? "no-bucket",
+    bucketOf: (arn) => {
+      const found = [...files.fileSystems.values()].find((one) => one.arn === arn);
+      return found?.bucket.split(":").at(-1) ?? "no-bucket";
+    },
   });
   const builds = await startFakeCodeBuild({
     readObject: (bucket, key) => s3.world.live.get(bucket)?.objects.get(key)?.bytes,

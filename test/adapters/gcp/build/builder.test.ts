@@ -17,8 +17,8 @@ import type { FaultKind } from "../../../fakes/faults.ts";
 import type { FakeBuildDeps } from "../../../fakes/gcp/build/builds.ts";
 import { config, openRunWorld, type RunWorld, STAGING } from "../../../fakes/gcp/run/world.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
-import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
+import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
 
 let world: RunWorld;

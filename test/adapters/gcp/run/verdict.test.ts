@@ -5,8 +5,8 @@ import type { RunServices } from "../../../../adapters/gcp/run/services.ts";
 import { type VerdictDeps, verdictOn } from "../../../../adapters/gcp/run/verdict.ts";
 import { ok } from "../../../../core/result.ts";
 import { templateFor } from "../../../contracts/support.ts";
-import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
+import { createLeapingClock } from "../../../support/leaping-clock.ts";
 
 type Conditions = NonNullable<RunService["conditions"]>;
 

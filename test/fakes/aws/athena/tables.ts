@@ -81,4 +81,3 @@ export const createTables = async (group: string) => {
   };
 };
 
-export type Tables = Awaited<ReturnType<typeof createTables>>;

@@ -55,4 +55,3 @@ export const startFakeRegistry = async (repository = "portside") => {
   };
 };
 
-export type FakeEcr = Awaited<ReturnType<typeof startFakeRegistry>>;
