@@ -1,6 +1,7 @@
 /** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { awsCapabilities, awsSettingsOf, type SharedParts } from "../adapters/aws/index.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
@@ -201,21 +202,36 @@ const capabilities = (): string => {
       ),
     ),
   );
+  const https = { scheme: "https" } as SharedParts;
+  const aws = new Map(
+    featuresOf(
+      awsCapabilities({
+        ...awsSettingsOf({
+          region: "eu-west-1",
+          dataDir: "data",
+          athenaWorkgroup: "portside",
+          logTable: "portside.logs",
+        }),
+        shared: https,
+      }),
+    ),
+  );
   const rows = featuresOf(memoryCapabilities).map(([name, memory]) => [
     `\`${name}\``,
     memory,
     local.get(name) ?? "",
     gcp.get(name) ?? "",
+    aws.get(name) ?? "",
   ]);
   return `# Capabilities
 
 ${MADE}
 
 What each provider offers, in the words of \`GET /v1/capabilities\`. The local provider is shown as root with bubblewrap,
-npm and python3 installed; what it finds on your machine, it says itself. The provider gcp is shown with SQL set up, and
-without billing ([gcp.md](gcp.md)).
+npm and python3 installed; what it finds on your machine, it says itself. The providers gcp ([gcp.md](gcp.md)) and aws
+([aws.md](aws.md)) are shown with SQL set up and without billing, aws with a certificate.
 
-${table(["feature", "memory", "local", "gcp"], rows)}
+${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;
 };
 

@@ -1,19 +1,17 @@
 /** What this provider can do, in words: Fargate's sizes and limits, and what the other services of Amazon add. */
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
 import { cloudDeadlines } from "../../core/domain/limits.ts";
+import { awsSqlQueries, sqlLagSeconds } from "./athena/index.ts";
 import type { AwsConfig } from "./config.ts";
 import { instanceLimits } from "./ecs/scaling.ts";
 import { fargateSizes } from "./ecs/sizes.ts";
+import { awsLogCapabilities } from "./logs/capabilities.ts";
+import { awsCron } from "./scheduler/capabilities.ts";
+import { awsVolumes } from "./storage/capabilities.ts";
 
-/** What the other parts of the adapter say of themselves. */
-export type StoredCapabilities = Pick<Capabilities, "volumes" | "cron" | "logs" | "sql">;
-
-export const awsCapabilities = (
-  { region, shared }: Pick<AwsConfig, "region" | "shared">,
-  { volumes, cron, logs, sql }: StoredCapabilities,
-): Capabilities => ({
+export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",
-  region,
+  region: config.region,
   runs: offered("a service answers HTTP at '/' with anything but an error of its own (5xx): the load balancer asks"),
   isolation: "full",
   runner: "ECS on Fargate",
@@ -30,7 +28,7 @@ export const awsCapabilities = (
     "by cookie for a day, best effort; an instance that is full or gone is replaced by another",
   ),
   http2:
-    shared.scheme === "https"
+    config.shared.scheme === "https"
       ? offered()
       : missing("the load balancer speaks HTTP/2 to services only where its listener is https"),
   memory_limit: offered(),
@@ -42,10 +40,10 @@ export const awsCapabilities = (
     dockerfile: offered(),
   },
   names: { remembers_freed: offered() },
-  volumes,
-  cron,
-  logs,
-  sql,
+  volumes: awsVolumes,
+  cron: awsCron,
+  logs: awsLogCapabilities(config),
+  sql: { queries: awsSqlQueries(config), lag_seconds: sqlLagSeconds },
   source_object: offered(),
   deadlines: deadlinesIn(cloudDeadlines),
   subscription: offered(),

@@ -89,7 +89,7 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 async function* permissions(
   wanted: Readonly<Record<string, Need>>,
   caller: Caller,
-  policy: string,
+  policy: string | undefined,
   clients: ClientSource,
 ): AsyncGenerator<Finding> {
   try {
@@ -97,7 +97,11 @@ async function* permissions(
       const denied = await deniedOf(actions, caller, clients);
       yield denied.length === 0
         ? fine(service, "its actions are allowed")
-        : worrying(service, `${why}; on any resource, ${denied.join(", ")} is not allowed`, caller.attach(policy));
+        : worrying(
+            service,
+            `${why}; on any resource, ${denied.join(", ")} is not allowed`,
+            policy === undefined ? undefined : caller.attach(policy),
+          );
     }
   } catch (error) {
     yield worrying("permissions", `they cannot be looked up: ${problemOf(error)}`);
@@ -134,6 +138,6 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
     for (const name of joined.lacking)
       yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
   const wanted = asked.athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
-  yield* permissions(wanted, caller, outputs["platformPolicyArn"] ?? "POLICY_ARN", clients);
+  yield* permissions(wanted, caller, outputs["platformPolicyArn"], clients);
   yield* quotas(clients);
 }

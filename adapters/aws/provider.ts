@@ -5,7 +5,7 @@ import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { lastLinesOf } from "../shared/last-lines.ts";
 import type { AwsAmbient } from "./amazon.ts";
-import { awsSqlQueries, createAwsSql, sqlLagSeconds } from "./athena/index.ts";
+import { createAwsSql } from "./athena/index.ts";
 import { createCodeBuilder } from "./build/builder.ts";
 import { awsCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
@@ -13,12 +13,9 @@ import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createEcsPlatform } from "./ecs/platform.ts";
 import { createIdentities } from "./identities.ts";
-import { awsLogCapabilities } from "./logs/capabilities.ts";
 import { createAwsLogs } from "./logs/store.ts";
-import { awsCron } from "./scheduler/capabilities.ts";
 import { createAwsScheduler } from "./scheduler/scheduler.ts";
 import { configWith, outputsOf, partsNotNamed } from "./shared-parts.ts";
-import { awsVolumes } from "./storage/capabilities.ts";
 import { createAwsVolumes } from "./storage/volume-store.ts";
 
 export interface AwsProvider {
@@ -53,12 +50,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
   });
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
-    capabilities: awsCapabilities(config, {
-      volumes: awsVolumes,
-      cron: awsCron,
-      logs: awsLogCapabilities(config),
-      sql: { queries: awsSqlQueries(config), lag_seconds: sqlLagSeconds },
-    }),
+    capabilities: awsCapabilities(config),
     services,
     builder: createCodeBuilder(config, clients, deps),
     volumes,

@@ -12,6 +12,7 @@ import {
   servicePlatformCases,
 } from "../../contracts/index.ts";
 import { openBuildWorld } from "../../fakes/aws/build-world.ts";
+import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { createLocalEngine } from "../../fakes/engine/local-engine.ts";
 import { nodeContractSources } from "../../support/contract-sources.ts";
 import { has } from "../../support/machine.ts";
@@ -22,9 +23,10 @@ const start = async () => {
   const world = await openBuildWorld({ engine: (onLine) => createLocalEngine({ onLine, runner }) });
   const ambient = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
   const memory = createMemoryProvider().provider;
+  const { volumes, cron, logs, sql } = memory.capabilities;
   const provider = {
     ...memory,
-    capabilities: awsCapabilities(world.config, memory.capabilities),
+    capabilities: { ...awsCapabilities({ ...awsConfig, ...world.config }), volumes, cron, logs, sql },
     services: createEcsPlatform(world.config, world.clients, ambient, world.needs),
     builder: createCodeBuilder(world.config, world.clients, ambient),
   };
