@@ -45,9 +45,10 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
     lastLines: lastLinesOf(logs),
   });
   // What may take minutes does not hold up the start.
-  const sweeping = volumes.sweep().orTee((error) => {
-    deps.logger.warn("the trash of volumes waits for the next start", { error });
-  });
+  const sweeping = volumes.sweep().match(
+    () => undefined,
+    (error) => deps.logger.warn("the trash of volumes waits for the next start", { error }),
+  );
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: awsCapabilities(config),

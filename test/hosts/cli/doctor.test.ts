@@ -51,9 +51,13 @@ test("a file in the data folder's place is missing a folder, and the exit code s
 });
 
 test.each([
-  [["--provider", "gcp"], "The provider gcp needs --gcp-project (or PORTSIDE_GCP_PROJECT)."],
+  [
+    ["--provider", "gcp"],
+    "The provider gcp needs --gcp-project (or PORTSIDE_GCP_PROJECT) and --gcp-region (or PORTSIDE_GCP_REGION).",
+  ],
   [["--provider", "gcp", "--gcp-project", "p"], "The provider gcp needs --gcp-region"],
-  [["--provider", "memory"], "The doctor knows the providers local and gcp, not 'memory'."],
+  [["--provider", "aws"], "The provider aws needs --aws-region (or PORTSIDE_AWS_REGION)."],
+  [["--provider", "memory"], "The doctor knows the providers local, gcp and aws, not 'memory'."],
 ])("%j is told in words", async (args, words) => {
   const { code, stderr } = await portside(["doctor", ...args], { env: bare });
   expect(code).toBe(1);

@@ -80,4 +80,3 @@ export const createTables = async (group: string) => {
     },
   };
 };
-
