@@ -115,7 +115,7 @@ test("no call of IAM's goes without a deadline", async () => {
   const auth = { request: async (options: object) => void asked.push(options) };
   const clients = (async () => auth) as unknown as ClientSource;
   const watched = createIdentities(PROJECT, clients, { clock: createLeapingClock(), logger: silentLogger });
-  await watched.ensure(accountOf("acme"));
+  expect((await watched.ensure(accountOf("acme"))).isOk()).toBe(true);
   expect(asked.map(({ timeout }) => typeof timeout)).toEqual(["number"]);
 });
 
