@@ -9,11 +9,11 @@ import { bucketName } from "../../../adapters/aws/storage/names.ts";
 import { randomIds } from "../../../adapters/shared/system.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
 import { type FakeIam, startFakeIam } from "../../fakes/aws/iam/server.ts";
-import { startMoto } from "../../fakes/aws/independent.ts";
+import { startMoto } from "../../fakes/aws/moto.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { accountOf } from "../../support/brands.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
-import { motoServer, needs } from "../../support/machine.ts";
+import { needs } from "../../support/machine.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
 let iam: FakeIam;
@@ -134,9 +134,9 @@ test("a refusal at any call is the operator's business, and a repeat completes i
 
 test("the same on moto's IAM, which is independent of our own fake", async (context) => {
   needs(context, "moto");
-  const moto = await startMoto(motoServer);
+  const moto = await startMoto();
   const credentials = { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" };
-  const client = new IAMClient({ endpoint: moto.url, region: awsConfig.region, credentials, maxAttempts: 1 });
+  const client = new IAMClient({ endpoint: moto.endpoint, region: awsConfig.region, credentials, maxAttempts: 1 });
   identities = over(client);
   const arn = await ensured();
   expect(await ensured()).toBe(arn);

@@ -25,7 +25,7 @@ export const startMoto = async () => {
       () => false,
     );
     if (up) break;
-    if (tries === 300 || child.exitCode !== null) throw new Error("moto did not start");
+    if (tries === 600 || child.exitCode !== null) throw new Error("moto did not start");
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   return {

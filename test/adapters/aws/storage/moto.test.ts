@@ -4,20 +4,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { freshNames } from "../../../contracts/harness.ts";
 import { type ProviderSubject, type Started, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
-import { startMoto } from "../../../fakes/aws/independent.ts";
+import { startMoto } from "../../../fakes/aws/moto.ts";
 import { REGION, STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { nodeContractSources } from "../../../support/contract-sources.ts";
-import { has, motoServer, needs } from "../../../support/machine.ts";
+import { has, needs } from "../../../support/machine.ts";
 import { storageCapabilities, volumesOver } from "./subject.ts";
 
 let started: Started<ProviderSubject> | undefined;
 
 beforeAll(async () => {
   if (!has("moto")) return;
-  const moto = await startMoto(motoServer);
+  const moto = await startMoto();
   const credentials = { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" };
   const client = new S3Client({
-    endpoint: moto.url,
+    endpoint: moto.endpoint,
     region: REGION,
     forcePathStyle: true,
     credentials,
