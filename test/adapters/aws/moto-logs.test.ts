@@ -14,8 +14,8 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { createAwsScheduler } from "../../../adapters/aws/scheduler/scheduler.ts";
 import { logStoreCases, type ProviderSubject, schedulerCases } from "../../contracts/index.ts";
-import { clientSettings } from "../../fakes/aws/json-server.ts";
 import { startMoto } from "../../fakes/aws/moto.ts";
+import { clientOptions } from "../../fakes/aws/protocols.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { has, needs } from "../../support/machine.ts";
 import { ambientOf, givenClients, providerWith } from "./subject.ts";
@@ -50,7 +50,7 @@ const withListings = (client: CloudWatchLogsClient, { FilterLogEventsCommand }: 
 beforeAll(async () => {
   if (!has("moto")) return;
   moto = await startMoto();
-  const settings = clientSettings(moto.endpoint);
+  const settings = clientOptions(moto.endpoint);
   const sdk = await import("@aws-sdk/client-cloudwatch-logs");
   const { CreateScheduleGroupCommand, SchedulerClient } = await import("@aws-sdk/client-scheduler");
   const [logs, scheduler] = [new sdk.CloudWatchLogsClient(settings), new SchedulerClient(settings)];

@@ -1,26 +1,9 @@
 /**
- * Servers of Amazon's JSON protocols on loopback, how those say errors, and settings with which the official clients send
- * their requests there: https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html and .../aws-restjson1-protocol.html
+ * Services of Amazon's JSON protocols, JSON 1.1 by its target and REST-JSON by its path, as one route of methods:
+ * https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html and .../aws-restjson1-protocol.html
  */
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import type { FaultKind, Faults } from "../faults.ts";
-import { REGION } from "./test-config.ts";
-
-// biome-ignore lint/suspicious/noExplicitAny: of whatever shape the method's input is
-export type Input = any;
-
-/** What a method throws: an exception of its service's model, by name, with its HTTP status. */
-export class AwsError extends Error {
-  readonly status: number;
-
-  constructor(name: string, message: string, status = 400) {
-    super(message);
-    this.name = name;
-    this.status = status;
-  }
-}
+import { AwsError, type AwsServer, type Message, serveAws } from "./protocols.ts";
 
 /** How calls fail that are told to; those whose reply is lost have none. */
 export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, AwsError>>;
@@ -37,7 +20,7 @@ export interface AwsRequest {
   readonly url: URL;
   /** `SERVICE.Method` of the JSON 1.1 protocol; empty elsewhere. */
   readonly target: string;
-  readonly body: Input;
+  readonly body: Message;
 }
 
 export interface AwsMethod {
@@ -46,7 +29,7 @@ export interface AwsMethod {
   readonly act: () => object | Promise<object>;
 }
 
-export interface AwsApi {
+export interface JsonApi {
   readonly faults: Faults;
   /** Undefined: there is no such method. */
   readonly route: (request: AwsRequest) => AwsMethod | undefined;
@@ -54,72 +37,38 @@ export interface AwsApi {
   readonly injected?: InjectedErrors;
 }
 
-export interface AwsServer {
-  readonly origin: string;
-  close(): void;
-}
+const type = { "content-type": "application/x-amz-json-1.1" };
 
-const requestOf = async (incoming: IncomingMessage): Promise<AwsRequest> => {
-  const given = await text(incoming);
-  return {
-    verb: incoming.method ?? "GET",
-    url: new URL(incoming.url ?? "/", "http://fake"),
-    target: String(incoming.headers["x-amz-target"] ?? ""),
-    body: given === "" ? {} : JSON.parse(given),
-  };
-};
-
-export const serveAws = async ({ faults, route, injected: errors = injected }: AwsApi): Promise<AwsServer> => {
-  /** Undefined: the reply is lost. */
-  const answer = async (incoming: IncomingMessage): Promise<object | undefined> => {
-    const request = await requestOf(incoming);
-    const found = route(request);
-    if (found === undefined)
+export const serveJson = ({ faults, route, injected: errors = injected }: JsonApi): Promise<AwsServer> =>
+  serveAws(faults, {
+    route: ({ method = "GET", url = "/", headers }, body) => {
+      const request = {
+        verb: method,
+        url: new URL(url, "http://fake"),
+        target: String(headers["x-amz-target"] ?? ""),
+        body: body.length === 0 ? {} : JSON.parse(body.toString()),
+      };
+      const found = route(request);
+      if (found !== undefined) return found;
       throw new AwsError("UnknownOperationException", `no method ${request.target} at ${request.url.pathname}`, 404);
-    const fault = faults.enter(found.method);
-    if (fault !== undefined && fault !== "reply_lost") throw errors[fault];
-    const done = await found.act();
-    return fault === "reply_lost" ? undefined : done;
-  };
-  const server = createServer((request, response) => {
-    const send = (status: number, body: object, headers = {}) =>
-      response
-        .writeHead(status, { "content-type": "application/x-amz-json-1.1", ...headers })
-        .end(JSON.stringify(body));
-    answer(request).then(
-      (done) => (done === undefined ? response.destroy() : send(200, done)),
-      (error: Error) => {
-        const known = error instanceof AwsError;
-        const shown = known ? error : new AwsError("InternalFailure", `the fake met a bug: ${error.stack}`, 500);
-        const { name, message, status } = shown;
-        send(status, { __type: name, message, Message: message }, { "x-amzn-errortype": name });
-      },
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    origin: `http://127.0.0.1:${port}`,
-    close: () => {
-      server.close();
-      server.closeAllConnections();
     },
-  };
-};
+    done: (_, result) => ({ status: 200, headers: type, body: JSON.stringify(result) }),
+    failed: ({ code, message, status }) => ({
+      status,
+      headers: { ...type, "x-amzn-errortype": code },
+      body: JSON.stringify({ __type: code, message, Message: message }),
+    }),
+    injected: errors,
+  });
 
 /** A service of the JSON 1.1 protocol by its methods. */
 export const jsonRoute =
-  (service: string, methods: Readonly<Record<string, (input: Input) => object | Promise<object>>>): AwsApi["route"] =>
+  (
+    service: string,
+    methods: Readonly<Record<string, (input: Message) => object | Promise<object>>>,
+  ): JsonApi["route"] =>
   ({ target, body }) => {
     const [name, method = ""] = target.split(".");
     const act = name === service && Object.hasOwn(methods, method) ? methods[method] : undefined;
     return act === undefined ? undefined : { method, act: () => act(body) };
   };
-
-/** For the official clients; the repeats of theirs are off, as the adapter has them. */
-export const clientSettings = (endpoint: string) => ({
-  endpoint,
-  region: REGION,
-  credentials: { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "not-a-secret" },
-  maxAttempts: 1,
-});

@@ -2,16 +2,9 @@
 import { AthenaClient } from "@aws-sdk/client-athena";
 import type { DuckDBType } from "@duckdb/node-api";
 import { Faults } from "../../faults.ts";
-import {
-  AwsError,
-  clientSettings,
-  type InjectedErrors,
-  type Input,
-  injected,
-  jsonRoute,
-  serveAws,
-} from "../json-server.ts";
+import { type InjectedErrors, injected, jsonRoute, serveJson } from "../json-server.ts";
 import type { KeptEvent } from "../logs/events.ts";
+import { AwsError, clientOptions, type Message } from "../protocols.ts";
 import { cellOf, columnOf } from "./cells.ts";
 import { toDuck } from "./duck.ts";
 import { BILLING_TABLE, createTables, type ExportedCost, LOG_TABLE } from "./tables.ts";
@@ -110,7 +103,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     }
   };
 
-  const start = ({ QueryString: query, WorkGroup, ClientRequestToken: token }: Input): object => {
+  const start = ({ QueryString: query, WorkGroup, ClientRequestToken: token }: Message): object => {
     if (WorkGroup !== workGroup) throw bad(`WorkGroup ${WorkGroup} is not found.`);
     if (typeof query !== "string" || query.length > STATEMENT_CHARS) throw bad("QueryString is malformed");
     if (!/^.{32,128}$/.test(token ?? "")) throw bad("ClientRequestToken must have 32 to 128 characters");
@@ -132,12 +125,12 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     return execution;
   };
 
-  const get = ({ QueryExecutionId: id }: Input): object => {
+  const get = ({ QueryExecutionId: id }: Message): object => {
     const { query, status } = knownOf(id);
     return { QueryExecution: { QueryExecutionId: id, Query: query, WorkGroup: workGroup, Status: status } };
   };
 
-  const results = ({ QueryExecutionId: id, NextToken, MaxResults = MOST_ROWS }: Input): object => {
+  const results = ({ QueryExecutionId: id, NextToken, MaxResults = MOST_ROWS }: Message): object => {
     const { status, result } = knownOf(id);
     if (result === undefined) throw bad(`Query did not finish successfully. Final query state: ${status.State}`);
     if (MaxResults < 1 || MaxResults > MOST_ROWS) throw bad("MaxResults must be in 1 to 1000");
@@ -149,7 +142,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     };
   };
 
-  const stop = ({ QueryExecutionId: id }: Input): object => {
+  const stop = ({ QueryExecutionId: id }: Message): object => {
     const execution = knownOf(id);
     if (execution.result === undefined) execution.status = { State: "CANCELLED" };
     return {};
@@ -161,8 +154,8 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     GetQueryResults: results,
     StopQueryExecution: stop,
   };
-  const server = await serveAws({ faults, route: jsonRoute("AmazonAthena", methods), injected: errors });
-  const settings = clientSettings(server.origin);
+  const server = await serveJson({ faults, route: jsonRoute("AmazonAthena", methods), injected: errors });
+  const settings = clientOptions(server.endpoint);
   const client = new AthenaClient(settings);
   return {
     faults,

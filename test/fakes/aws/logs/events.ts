@@ -1,5 +1,5 @@
 /** The events of the fake CloudWatch Logs: what a put may have, and the order of what was kept. */
-import { AwsError, type Input } from "../json-server.ts";
+import { AwsError, type Message } from "../protocols.ts";
 
 export interface KeptEvent {
   readonly stream: string;
@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 export const invalid = (message: string): AwsError => new AwsError("InvalidParameterException", message);
 
 /** Constraints of a batch, and which of its events are rejected: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
-export const checkedBatch = (events: readonly Input[], now: number) => {
+export const checkedBatch = (events: readonly Message[], now: number) => {
   if (events.length === 0 || events.length > BATCH_EVENTS) throw invalid("a batch has 1 to 10,000 events");
   const sizes = events.map(({ message }) => Buffer.byteLength(message) + EVENT_BYTES);
   // "The minimum length of message is 1" (InputLogEvent in the service model).

@@ -4,7 +4,8 @@ import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
-import { AwsError, clientSettings, type Input, jsonRoute, serveAws } from "../json-server.ts";
+import { jsonRoute, serveJson } from "../json-server.ts";
+import { AwsError, clientOptions, type Message } from "../protocols.ts";
 import { checkedBatch, compareEvents, invalid, type KeptEvent } from "./events.ts";
 
 export interface FakeCloudWatchOptions {
@@ -60,7 +61,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     return BigInt(`0x${digest}`).toString().padStart(56, "0").slice(0, 56);
   };
 
-  const keep = (group: Map<string, KeptEvent[]>, stream: string, events: readonly Input[]): void => {
+  const keep = (group: Map<string, KeptEvent[]>, stream: string, events: readonly Message[]): void => {
     const kept = group.get(stream);
     if (kept === undefined) throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
     const request = ++requests;
@@ -71,7 +72,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     }
   };
 
-  const put = ({ logGroupName, logStreamName, logEvents }: Input): object => {
+  const put = ({ logGroupName, logStreamName, logEvents }: Message): object => {
     const group = groupOf(logGroupName);
     const { valid, rejected } = checkedBatch(logEvents ?? [], now());
     keep(group, logStreamName, valid);
@@ -81,7 +82,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     };
   };
 
-  const createStream = ({ logGroupName, logStreamName }: Input): object => {
+  const createStream = ({ logGroupName, logStreamName }: Message): object => {
     const group = groupOf(logGroupName);
     // "Don't use ':' (colon) or '*' (asterisk) characters"; 1 to 512 (CreateLogStreamCommand).
     if (!/^[^:*]{1,512}$/.test(String(logStreamName))) throw invalid(`'${logStreamName}' is no name of a log stream`);
@@ -91,7 +92,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     return {};
   };
 
-  const createGroup = ({ logGroupName }: Input): object => {
+  const createGroup = ({ logGroupName }: Message): object => {
     if (groups.has(logGroupName))
       throw new AwsError("ResourceAlreadyExistsException", "The specified log group already exists");
     groups.set(logGroupName, new Map());
@@ -105,7 +106,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     reads.push(now());
   };
 
-  const streamsOf = ({ logGroupName, logStreamNames, logStreamNamePrefix }: Input): readonly string[] => {
+  const streamsOf = ({ logGroupName, logStreamNames, logStreamNamePrefix }: Message): readonly string[] => {
     const group = groupOf(logGroupName);
     if (logStreamNames !== undefined && logStreamNamePrefix !== undefined)
       throw invalid("logStreamNames and logStreamNamePrefix exclude each other");
@@ -130,7 +131,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     return { events };
   };
 
-  const filter = (input: Input): object => {
+  const filter = (input: Message): object => {
     count();
     const { startTime = 0, endTime = Number.POSITIVE_INFINITY, limit = PAGE_EVENTS, filterPattern, nextToken } = input;
     if (limit < 1 || limit > PAGE_EVENTS) throw invalid("limit must be in 1 to 10,000");
@@ -159,7 +160,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
   };
 
   /** GetLogEvents from the head; its forward token stays the same at the end (GetLogEventsCommand). */
-  const get = ({ logGroupName, logStreamName, nextToken = "f/0" }: Input): object => {
+  const get = ({ logGroupName, logStreamName, nextToken = "f/0" }: Message): object => {
     const events = groupOf(logGroupName).get(logStreamName);
     if (events === undefined)
       throw new AwsError("ResourceNotFoundException", "The specified log stream does not exist.");
@@ -180,8 +181,8 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     CreateLogStream: createStream,
     CreateLogGroup: createGroup,
   };
-  const server = await serveAws({ faults, route: jsonRoute("Logs_20140328", methods) });
-  const settings = clientSettings(server.origin);
+  const server = await serveJson({ faults, route: jsonRoute("Logs_20140328", methods) });
+  const settings = clientOptions(server.endpoint);
   const client = new CloudWatchLogsClient(settings);
   return {
     faults,

@@ -1,6 +1,6 @@
 /** What a schedule may say, each bound as in the service model and its guide: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
-import { AwsError, type Input } from "../json-server.ts";
+import { AwsError, type Message } from "../protocols.ts";
 
 const NAME = /^[0-9a-zA-Z-_.]{1,64}$/;
 const INPUT_BYTES = 256 * 1024;
@@ -29,7 +29,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-const problemOf = (name: string, schedule: Input): string | undefined => {
+const problemOf = (name: string, schedule: Message): string | undefined => {
   const { ScheduleExpression: expression = "", ScheduleExpressionTimezone: zone = "UTC", Target: target } = schedule;
   const retry = target?.RetryPolicy ?? {};
   if (!NAME.test(name)) return `Value '${name}' at 'name' failed to satisfy constraint`;
@@ -49,7 +49,7 @@ const problemOf = (name: string, schedule: Input): string | undefined => {
 };
 
 /** With the documented defaults; throws ValidationException. */
-export const checkedSchedule = (name: string, schedule: Input): Input => {
+export const checkedSchedule = (name: string, schedule: Message): Message => {
   const problem = problemOf(name, schedule);
   if (problem !== undefined) throw new AwsError("ValidationException", problem);
   const { ClientToken: _token, GroupName = "default", ...kept } = schedule;

@@ -4,16 +4,8 @@ import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
-import {
-  AwsError,
-  type AwsMethod,
-  type AwsRequest,
-  clientSettings,
-  type InjectedErrors,
-  type Input,
-  injected,
-  serveAws,
-} from "../json-server.ts";
+import { type AwsMethod, type AwsRequest, type InjectedErrors, injected, serveJson } from "../json-server.ts";
+import { AwsError, clientOptions, type Message } from "../protocols.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { invokeCron } from "./function.ts";
 import { checkedSchedule, fiveFields } from "./rules.ts";
@@ -26,7 +18,7 @@ export interface FakeEventBridgeOptions {
 }
 
 interface Kept {
-  readonly schedule: Input;
+  readonly schedule: Message;
   /** Aborts when the schedule changes or is deleted: its next fires are others then. */
   readonly stop: AbortController;
 }
@@ -50,7 +42,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
   const keyOf = (group: string, name: string) => `${group}/${name}`;
 
   /** The target is invoked asynchronously: what the function comes to is not Scheduler's. */
-  const fire = ({ Target }: Input, at: Instant): void => {
+  const fire = ({ Target }: Message, at: Instant): void => {
     const text = String(Target.Input).replaceAll("<aws.scheduler.scheduled-time>", timeText(at));
     const run = invokeCron({ clock, logs }, JSON.parse(text));
     running.add(run);
@@ -67,7 +59,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     }
   };
 
-  const keep = (schedule: Input): object => {
+  const keep = (schedule: Message): object => {
     const key = keyOf(schedule.GroupName, schedule.Name);
     schedules.get(key)?.stop.abort();
     const kept = { schedule, stop: new AbortController() };
@@ -82,7 +74,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     return kept;
   };
 
-  const create = (name: string, body: Input): object => {
+  const create = (name: string, body: Message): object => {
     const schedule = checkedSchedule(name, body);
     if (!["default", ...groups].includes(schedule.GroupName))
       throw new AwsError("ResourceNotFoundException", `Schedule group ${schedule.GroupName} does not exist.`, 404);
@@ -91,7 +83,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     return keep(schedule);
   };
 
-  const update = (name: string, body: Input): object => {
+  const update = (name: string, body: Message): object => {
     const schedule = checkedSchedule(name, body);
     known(schedule.GroupName, name);
     return keep(schedule);
@@ -117,14 +109,14 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     return methods[verb];
   };
 
-  const server = await serveAws({ faults, route, injected: errors });
-  const settings = clientSettings(server.origin);
+  const server = await serveJson({ faults, route, injected: errors });
+  const settings = clientOptions(server.endpoint);
   const client = new SchedulerClient(settings);
   return {
     faults,
     client,
     clientSettings: settings,
-    schedules: (): readonly Input[] => [...schedules.values()].map(({ schedule }) => schedule),
+    schedules: (): readonly Message[] => [...schedules.values()].map(({ schedule }) => schedule),
     /** Resolves when every function that has begun has ended. */
     settled: async () => void (await Promise.all(running)),
     close: async () => {
