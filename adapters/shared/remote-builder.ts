@@ -2,6 +2,7 @@
  * ImageBuilder on a service that builds elsewhere: the source goes there under its digest, the image gets a tag that
  * follows from it, and what has its tag already is not built again. What the service is asked is the adapter's.
  */
+
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../core/ports/image-builder.ts";
@@ -9,6 +10,7 @@ import type { Clock, Logger } from "../../core/ports/system.ts";
 import type { Result } from "../../core/result.ts";
 import { narrate } from "./channel.ts";
 import { LogLines } from "./log-lines.ts";
+import { pausesBetween } from "./pauses.ts";
 import { type CallState, isCallState } from "./provider-call.ts";
 import { hasDockerfile } from "./source-kind.ts";
 import { Turns } from "./turns.ts";
@@ -92,7 +94,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
   /** Follows a build to its end, its log as it grows; why it failed, or undefined. */
   const follow = async (running: RunningBuild, say: (line: string) => void, signal: AbortSignal) => {
     const lines = new LogLines(say);
-    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) {
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const seen = need(await running.look(lines, signal), "look at the build");
       signal.throwIfAborted();
       if (seen.kind === "ended") {

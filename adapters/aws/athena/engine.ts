@@ -9,6 +9,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/pauses.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { Describer } from "../../shared/sql/describer.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
@@ -174,7 +175,7 @@ export class AwsSql implements SqlEngine {
   async #settled(id: string, run: Run, hasRun: boolean): Promise<void> {
     const client = await this.#clients("athena");
     const { GetQueryExecutionCommand } = await load();
-    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) {
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const looked = await this.#send("athena:GetQueryExecution", run, () =>
         client.send(new GetQueryExecutionCommand({ QueryExecutionId: id })),
       );

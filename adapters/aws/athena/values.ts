@@ -4,6 +4,7 @@
  */
 import { type Instant, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+import { scalarReader } from "../../shared/sql/scalar-text.ts";
 import { type Shape, type ShapedColumn, TYPE_OF } from "../../shared/sql/trino/shape.ts";
 import { googleType, parseType, type TrinoType } from "./types.ts";
 
@@ -33,36 +34,7 @@ const momentOf = (text: string): SqlValue => {
   return instant === undefined ? text : timestampOf(instant as Instant);
 };
 
-const integerOf = (text: string): SqlValue => {
-  const value = Number(text);
-  return Number.isSafeInteger(value) ? value : text;
-};
-
-const floatOf = (text: string): SqlValue => {
-  const value = Number(text);
-  return Number.isFinite(value) ? value : text;
-};
-
-const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-
-const scalarOf = (type: string, text: string): SqlValue => {
-  switch (type) {
-    case "INT64":
-      return integerOf(text);
-    case "FLOAT64":
-      return floatOf(text);
-    case "NUMERIC":
-      return decimalOf(text);
-    case "BOOL":
-      return text === "true";
-    case "TIMESTAMP":
-      return momentOf(text);
-    case "JSON":
-      return JSON.parse(text) as SqlValue;
-    default:
-      return text;
-  }
-};
+const scalarOf = scalarReader(momentOf);
 
 /** A value within a list or a record, which JSON has as what it is. */
 const innerOf = (type: TrinoType, json: unknown): SqlValue => {

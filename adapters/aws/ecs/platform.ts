@@ -2,9 +2,9 @@
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Service } from "../../../core/domain/service-template.ts";
 import type { Unavailable } from "../../../core/errors.ts";
-import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { narrate } from "../../shared/channel.ts";
+import { toldRollout } from "../../shared/cloud-rollout.ts";
 import type { LastLines } from "../../shared/last-lines.ts";
 import { reaches } from "../../shared/reach.ts";
 import { type AwsAmbient, awsCalls } from "../amazon.ts";
@@ -17,7 +17,7 @@ import { noteDeploy } from "./note.ts";
 import type { HeldRecord } from "./record.ts";
 import { createRecords, type Found } from "./records.ts";
 import { removeService } from "./remove.ts";
-import { INTERRUPTED, type Mountable, Rollout, type RolloutDeps, type TaskRoles } from "./rollout.ts";
+import { type Mountable, Rollout, type RolloutDeps, type TaskRoles } from "./rollout.ts";
 import { createScaling } from "./scaling.ts";
 import { serviceOf } from "./service.ts";
 import { ecsServices } from "./services.ts";
@@ -92,17 +92,7 @@ export const createEcsPlatform = (
 
     list: (owner, { signal } = {}) => promised(list(owner, { signal })),
 
-    rollout: (request, { signal = new AbortController().signal } = {}) =>
-      narrate<RolloutEvent, RolloutEvent>(async (emit) => {
-        if (signal.aborted) return { kind: "failed", failure: INTERRUPTED };
-        try {
-          return await new Rollout(deps, request, signal).run((message) => emit({ kind: "progress", message }));
-        } catch (cause) {
-          logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
-          const message = "The platform could not roll out the revision.";
-          return { kind: "failed", failure: { reason: "internal", message } };
-        }
-      }),
+    rollout: toldRollout(logger, (request, signal, say) => new Rollout(deps, request, signal).run(say)),
 
     remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
 

@@ -15,6 +15,8 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
+import { pausesBetween } from "../../shared/pauses.ts";
 import { revisionIdOf } from "../../shared/revision-id.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { Patience } from "../state-bucket.ts";
@@ -58,8 +60,6 @@ const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", fail
 
 const TOO_SLOW: DeployFailure = { reason: "rollout_timeout", message: "ECS did not finish the rollout in its time." };
 
-export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
-
 /** Beside the time to listen: finding a machine, pulling the image, and the checks by which ECS calls it complete. */
 const SLACK_MS = 5 * 60_000;
 const FIRST_LOOK_MS = 300;
@@ -75,11 +75,6 @@ const DRAIN_MS = 30_000;
 const MOVED_TRIES = 3;
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
-
-/** Looks at first often, then less. */
-function* pauses(): Generator<number> {
-  for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) yield pause;
-}
 
 interface Prepared {
   readonly taskRole: string;
@@ -242,7 +237,7 @@ export class Rollout {
     const { template, listenDeadline } = this.#request;
     const candidate = { template, revision: this.#revision, group };
     let listensUntil: Instant | undefined;
-    for (const pause of pauses()) {
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const lost = await this.#lost(record);
       if (this.#signal.aborted) return err(INTERRUPTED);
       if (lost !== undefined) return err(lost);

@@ -17,6 +17,7 @@ import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../..
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
 import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { compileRe2 } from "../../shared/re2.ts";
+import { RisingClock } from "../../shared/rising-clock.ts";
 import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
@@ -57,14 +58,17 @@ class AwsLogs implements LogStore {
   readonly #ambient: AwsAmbient;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
-  #last = 0n;
+  readonly #rising: RisingClock;
 
   constructor(config: AwsConfig, clients: ClientSource, ambient: AwsAmbient) {
     this.#group = config.shared.logGroup;
     this.#clients = clients;
     this.#ambient = ambient;
     this.#call = awsCalls(ambient);
-    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute);
+    this.#rising = new RisingClock(ambient.clock);
+    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute, (scope, query, place, signal) =>
+      this.#read(scope, query, place, signal),
+    );
   }
 
   /** What CloudWatch Logs does not take (an entry over 1 MB) is lost, and no other with it: that is said in the log. */
@@ -84,27 +88,23 @@ class AwsLogs implements LogStore {
     return new ResultAsync(written());
   }
 
-  newest(scope: LogScope, query: LogQuery, options: CallOptions = {}): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, undefined, options, (signal) =>
-      this.#read(scope, query, undefined, signal),
-    );
+  newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, undefined, options);
   }
 
   after(
     scope: LogScope,
     place: LogPosition,
     query: LogQuery,
-    options: CallOptions = {},
+    options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, place, options, (signal) => this.#read(scope, query, place, signal));
+    return this.#searches.search(scope, query, place, options);
   }
 
-  /** Later than the one before, so that each writer's entries keep their order; a repeat of the call has the same place. */
+  /** A repeat of the call has the same place. */
   #placed(entry: NewLogEntry): InputEvent {
-    const { clock, ids } = this.#ambient;
-    const now = clock.now();
-    this.#last = now > this.#last ? now : this.#last + 1n;
-    const at = this.#last as Instant;
+    const { ids } = this.#ambient;
+    const at = this.#rising.next();
     return { timestamp: millisOf(at), message: messageFor(entry, at, ids.id().slice(0, RANDOM_DIGITS)) };
   }
 

@@ -4,6 +4,7 @@
  */
 import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+import { scalarReader } from "../../shared/sql/scalar-text.ts";
 
 export interface Field {
   readonly name?: string;
@@ -39,39 +40,10 @@ const typeOf = (field: Field): string => (field.mode === "REPEATED" ? `ARRAY<${b
 export const columnsOf = (fields: readonly Field[]): readonly SqlColumn[] =>
   fields.map((field) => ({ name: field.name ?? "", type: typeOf(field) }));
 
-const integerOf = (text: string): SqlValue => {
-  const value = Number(text);
-  return Number.isSafeInteger(value) ? value : text;
-};
-
-const floatOf = (text: string): SqlValue => {
-  const value = Number(text);
-  return Number.isFinite(value) ? value : text;
-};
-
-const decimalOf = (text: string): string => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-
 /** Whole microseconds (`formatOptions.useInt64Timestamp`). */
 const momentOf = (text: string): string => timestampOf((BigInt(text) * 1000n) as Instant);
 
-const scalarOf = (type: string, text: string): SqlValue => {
-  switch (type) {
-    case "INT64":
-      return integerOf(text);
-    case "FLOAT64":
-      return floatOf(text);
-    case "NUMERIC":
-      return decimalOf(text);
-    case "BOOL":
-      return text === "true";
-    case "TIMESTAMP":
-      return momentOf(text);
-    case "JSON":
-      return JSON.parse(text) as SqlValue;
-    default:
-      return text;
-  }
-};
+const scalarOf = scalarReader(momentOf);
 
 const valueOfCell = (field: Field, { v }: Cell): SqlValue => {
   if (v === null || v === undefined) return field.mode === "REPEATED" ? [] : null;

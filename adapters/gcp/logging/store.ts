@@ -16,6 +16,7 @@ import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../..
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
 import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import { compileRe2 } from "../../shared/re2.ts";
+import { RisingClock } from "../../shared/rising-clock.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type GcpAmbient, googleCalls } from "../google.ts";
@@ -92,14 +93,17 @@ class GcpLogs implements LogStore {
   readonly #ambient: GcpAmbient;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
-  #last = 0n;
+  readonly #rising: RisingClock;
 
   constructor(config: GcpConfig, clients: ClientSource, ambient: GcpAmbient) {
     this.#place = config;
     this.#clients = clients;
     this.#ambient = ambient;
     this.#call = googleCalls(ambient);
-    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute);
+    this.#rising = new RisingClock(ambient.clock);
+    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute, (scope, query, place, signal) =>
+      this.#read(scope, query, place, signal),
+    );
   }
 
   /** What Cloud Logging does not take (an entry over 256 KB) is lost, and no other with it: that is said in the log. */
@@ -122,27 +126,23 @@ class GcpLogs implements LogStore {
     return new ResultAsync(written());
   }
 
-  newest(scope: LogScope, query: LogQuery, options: CallOptions = {}): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, undefined, options, (signal) =>
-      this.#read(scope, query, undefined, signal),
-    );
+  newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, undefined, options);
   }
 
   after(
     scope: LogScope,
     place: LogPosition,
     query: LogQuery,
-    options: CallOptions = {},
+    options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable> {
-    return this.#searches.search(scope, query, place, options, (signal) => this.#read(scope, query, place, signal));
+    return this.#searches.search(scope, query, place, options);
   }
 
-  /** Later than the one before, so that each writer's entries keep their order; a repeat of the call writes none twice. */
+  /** A repeat of the call writes none twice. */
   #placed(entry: NewLogEntry): ProtoEntry {
-    const { clock, ids } = this.#ambient;
-    const now = clock.now();
-    this.#last = now > this.#last ? now : this.#last + 1n;
-    const instant = this.#last as Instant;
+    const { ids } = this.#ambient;
+    const instant = this.#rising.next();
     const insertId = String(instant % 1000n).padStart(NANO_DIGITS, "0") + ids.id().slice(0, RANDOM_DIGITS);
     return protoEntryOf(this.#place, entry, { instant, insertId });
   }

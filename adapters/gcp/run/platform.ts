@@ -1,7 +1,7 @@
-import type { NameState, RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import { type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest, NOBODY } from "../../shared/account-digest.ts";
-import { narrate } from "../../shared/channel.ts";
+import { toldRollout } from "../../shared/cloud-rollout.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
 import type { LastLines } from "../../shared/last-lines.ts";
 import { reaches } from "../../shared/reach.ts";
@@ -13,7 +13,7 @@ import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
 import { openToAll } from "./public.ts";
 import { removeService } from "./remove.ts";
-import { INTERRUPTED, Rollout, type RolloutDeps } from "./rollout.ts";
+import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
 import { type Standing, standing } from "./writes.ts";
 
@@ -67,17 +67,7 @@ export const createRunPlatform = (
         return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
       }),
 
-    rollout: (request, { signal = new AbortController().signal } = {}) =>
-      narrate<RolloutEvent, RolloutEvent>(async (emit) => {
-        if (signal.aborted) return { kind: "failed", failure: INTERRUPTED };
-        try {
-          return await new Rollout(deps, request, signal).run((message) => emit({ kind: "progress", message }));
-        } catch (cause) {
-          logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
-          const message = "The platform could not roll out the revision.";
-          return { kind: "failed", failure: { reason: "internal", message } };
-        }
-      }),
+    rollout: toldRollout(logger, (request, signal, say) => new Rollout(deps, request, signal).run(say)),
 
     remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
 

@@ -12,6 +12,8 @@ import { isLost, writeConflict } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
+import { pausesBetween } from "../../shared/pauses.ts";
 import { revisionIdOf } from "../../shared/revision-id.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { Identities } from "../identities.ts";
@@ -41,8 +43,6 @@ const TOO_SLOW: DeployFailure = {
   message: "Cloud Run did not finish the rollout in its time.",
 };
 
-export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
-
 /** Beside the time to listen: pulling the image, finding an instance, moving traffic. */
 const SLACK_MS = 3 * 60_000;
 const FIRST_LOOK_MS = 300;
@@ -53,11 +53,6 @@ const LAST_PATIENCE_MS = 8000;
 const REACH_MS = 30_000;
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
-
-/** Looks at first often, then less. */
-function* pauses(): Generator<number> {
-  for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_LOOK_MS)) yield pause;
-}
 
 /** The revisions that have traffic, with what was declared for them. */
 const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
@@ -201,7 +196,7 @@ export class Rollout {
   /** Ok when the revision is ready. */
   async #ready(etag: string): Step<OwnService> {
     const { clock } = this.#deps;
-    for (const pause of pauses()) {
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const seen = await this.#look(etag, this.#left());
       if (this.#signal.aborted) return err(INTERRUPTED);
       if (seen.isErr()) return err(seen.error);
@@ -229,7 +224,7 @@ export class Rollout {
     const closed = serves ? undefined : await this.#deps.open(name, { patience: PATIENCE_MS });
     if (closed !== undefined) return this.#giveUp(etag, closed);
     let last: DeployFailure = TOO_SLOW;
-    for (const pause of pauses()) {
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
       const seen = await this.#look(etag, { patience: PATIENCE_MS });
       if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
       if (seen.isErr()) last = seen.error;

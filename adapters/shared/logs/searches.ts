@@ -43,34 +43,43 @@ export interface Turns {
   readonly isOver: () => boolean;
 }
 
+/** The search itself; it gets no signal where others may wait for it, too. */
+type Read = (
+  scope: LogScope,
+  query: LogQuery,
+  place: LogPosition | undefined,
+  signal: AbortSignal | undefined,
+) => Promise<Result<LogFindings, Unavailable>>;
+
 export class LogSearches {
   readonly #clock: Clock;
   readonly #limiter: ReadLimiter;
   readonly #shared: SharedReads<Result<LogFindings, Unavailable>>;
+  readonly #read: Read;
 
-  constructor(clock: Clock, readsPerMinute: number) {
+  constructor(clock: Clock, readsPerMinute: number, read: Read) {
     this.#clock = clock;
+    this.#read = read;
     this.#limiter = new ReadLimiter(clock, readsPerMinute);
     this.#shared = new SharedReads(clock, SHARED_MS);
   }
 
-  /** @param read the search itself; it gets no signal where others may wait for it, too */
+  /** @param place where it goes on; undefined: at the newest end */
   search(
     scope: LogScope,
     query: LogQuery,
     place: LogPosition | undefined,
-    { signal }: CallOptions,
-    read: (signal: AbortSignal | undefined) => Promise<Result<LogFindings, Unavailable>>,
+    { signal }: CallOptions = {},
   ): ResultAsync<LogFindings, Unavailable> {
     if (signal?.aborted === true) return new ResultAsync(Promise.resolve(err(nobodyWaits())));
     // An answer up to some instant is good a moment later, too: it says how far it has seen.
     const heard = (found: Promise<Result<LogFindings, Unavailable>>) =>
       new ResultAsync(signal === undefined ? found : Promise.race([found, gone(signal)]));
-    if (query.until === undefined) return heard(read(signal));
+    if (query.until === undefined) return heard(this.#read(scope, query, place, signal));
     const question = [place?.instant.toString(), place?.code, query.limit, printLogFilter(query.filter)];
     const key = keyOf(scope) + JSON.stringify(question);
     const isGood = (found: Result<LogFindings, Unavailable>) => found.isOk() && !found.value.partial;
-    return heard(this.#shared.read(key, query.until, () => read(undefined), isGood));
+    return heard(this.#shared.read(key, query.until, () => this.#read(scope, query, place, undefined), isGood));
   }
 
   /** What was written there is to be seen at once. */

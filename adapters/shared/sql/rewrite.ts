@@ -2,26 +2,11 @@
  * Rewrites a GoogleSQL tree where the translator's own output means something else: such functions become calls of macros
  * that have GoogleSQL's meaning (`macros.ts`). Held by the golden tests of the function list.
  */
-import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "./tree.ts";
+import { call, isObject, type Json, type JsonObject, listOf, nameOf, nodeOf, number, text } from "./tree.ts";
 import { timeParts } from "./words.ts";
 
 /** What the statement rule cannot know of and no engine should guess. */
 export class NotOffered extends Error {}
-
-const call = (name: string, args: readonly Json[]): Json => ({
-  function: {
-    name,
-    args,
-    distinct: false,
-    trailing_comments: [],
-    use_bracket_syntax: false,
-    no_parens: false,
-    quoted: false,
-  },
-});
-
-const text = (value: string): Json => ({ literal: { literal_type: "string", value } });
-const number = (value: string): Json => ({ literal: { literal_type: "number", value } });
 
 /** Functions that become a macro with the same arguments. */
 const renamed: Readonly<Record<string, string>> = {

@@ -37,3 +37,19 @@ export const spanOf = (text: string, identifier: Json | undefined): Pick<Stateme
   const span = isObject(identifier) ? identifier["span"] : undefined;
   return isObject(span) && typeof span["start"] === "number" ? placeAt(text, span["start"]) : {};
 };
+
+/** A function's call, as the parser has one. */
+export const call = (name: string, args: readonly Json[]): Json => ({
+  function: {
+    name,
+    args,
+    distinct: false,
+    trailing_comments: [],
+    use_bracket_syntax: false,
+    no_parens: false,
+    quoted: false,
+  },
+});
+
+export const text = (value: string): Json => ({ literal: { literal_type: "string", value } });
+export const number = (value: string): Json => ({ literal: { literal_type: "number", value } });

@@ -1,5 +1,5 @@
 /** Bytes that are written out: Trino's hexadecimal literals are lost on the way there, a call is not. */
-import { isObject, type Json, nodeOf } from "../tree.ts";
+import { call, isObject, type Json, nodeOf, text } from "../tree.ts";
 
 /** The parser reads the escapes of `b"\x01"`, and leaves those of `b'\x01'` as they are. */
 const unescaped = (text: string): string =>
@@ -14,11 +14,5 @@ export const bytesAsHex = (value: Json): Json => {
   const node = nodeOf(value);
   if (node?.kind !== "literal" || node.body["literal_type"] !== "byte_string")
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bytesAsHex(one as Json)]));
-  const args: Json[] = [{ literal: { literal_type: "string", value: hexOf(unescaped(String(node.body["value"]))) } }];
-  return {
-    function: {
-      ...{ name: "bq_bytes", args, distinct: false, trailing_comments: [] },
-      ...{ use_bracket_syntax: false, no_parens: false, quoted: false },
-    },
-  };
+  return call("bq_bytes", [text(hexOf(unescaped(String(node.body["value"]))))]);
 };

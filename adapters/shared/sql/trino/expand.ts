@@ -1,11 +1,9 @@
 /** Puts Trino's expressions in the place of what Trino does not have, over a tree of its own dialect. */
 import { parse } from "@polyglot-sql/sdk";
 import { NotOffered } from "../rewrite.ts";
-import { isObject, type Json, type JsonObject, listOf, nodeOf } from "../tree.ts";
+import { call, isObject, type Json, type JsonObject, listOf, nodeOf, number, text } from "../tree.ts";
 import { trinoFormat, trinoMoment, trinoReplacement } from "./formats.ts";
 import { macroDefaults, trinoMacros } from "./macros.ts";
-
-const text = (value: string): Json => ({ literal: { literal_type: "string", value } });
 
 /** The expression of a macro, its arguments as columns called `arg_1`, `arg_2`. */
 const templates = new Map<string, Json>();
@@ -75,22 +73,10 @@ const moved = (value: Json, interval: Json | undefined, sign: 1 | -1): Json => {
   if (!units.has(unit)) throw new NotOffered(`an interval of ${unit || "this form"} is not offered here`);
   const count = node?.body["this"] as Json;
   const said = written(count);
-  const number: Json = said === undefined ? count : { literal: { literal_type: "number", value: said } };
-  const amount: Json = sign === 1 ? number : { neg: { this: number } };
+  const whole: Json = said === undefined ? count : number(said);
+  const amount: Json = sign === 1 ? whole : { neg: { this: whole } };
   return call("date_add", [text(unit), amount, value]);
 };
-
-const call = (name: string, args: readonly Json[]): Json => ({
-  function: {
-    name,
-    args,
-    distinct: false,
-    trailing_comments: [],
-    use_bracket_syntax: false,
-    no_parens: false,
-    quoted: false,
-  },
-});
 
 const literalMoment = (name: string, args: readonly Json[]): Json => {
   const said = written(args[0]);

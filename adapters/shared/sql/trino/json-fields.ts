@@ -3,7 +3,7 @@
  * JSON_QUERY(json_payload, '$.user.id'). Which columns have JSON follows from the tables (`core/domain/sql/tables.ts`).
  */
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
-import { isObject, type Json, type JsonObject, nameOf, nodeOf } from "../tree.ts";
+import { call, isObject, type Json, type JsonObject, nameOf, nodeOf, text } from "../tree.ts";
 
 const jsonColumns: ReadonlySet<string> = new Set(
   Object.values(sqlTables).flatMap((columns) => columns.filter(({ type }) => type === "JSON").map(({ name }) => name)),
@@ -75,19 +75,7 @@ const asQuery = (value: Json): Json | undefined => {
   if (own === undefined) return undefined;
   const steps = [...path.names.slice(own).map((one) => ({ field: nameOf(one) })), ...path.steps];
   if (steps.length === 0) return undefined;
-  const literal: Json = { literal: { literal_type: "string", value: `$${steps.map(stepText).join("")}` } };
-  const args: Json[] = [column(path.names.slice(0, own)), literal];
-  return {
-    function: {
-      name: "JSON_QUERY",
-      args,
-      distinct: false,
-      trailing_comments: [],
-      use_bracket_syntax: false,
-      no_parens: false,
-      quoted: false,
-    },
-  };
+  return call("JSON_QUERY", [column(path.names.slice(0, own)), text(`$${steps.map(stepText).join("")}`)]);
 };
 
 export const queryJsonFields = (value: Json): Json => {

@@ -4,7 +4,7 @@
  * Trino keeps no order of a query within another.
  */
 import { NotOffered } from "../rewrite.ts";
-import { isObject, type Json, type JsonObject, listOf, nodeOf } from "../tree.ts";
+import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../tree.ts";
 
 /** How a column travels: as it is, as JSON (with its type beside it, where only that says what it is made of), or in base64. */
 export type Shape = "plain" | "json" | "typed" | "bytes";
@@ -16,20 +16,6 @@ export interface ShapedColumn {
 
 /** Of the columns that say what others are of. */
 export const TYPE_OF = "portside type of ";
-
-const call = (name: string, args: readonly Json[]): Json => ({
-  function: {
-    ...{
-      name,
-      args,
-      distinct: false,
-      trailing_comments: [],
-      use_bracket_syntax: false,
-      no_parens: false,
-      quoted: false,
-    },
-  },
-});
 
 const identifier = (name: string): Json => ({ name, quoted: true, trailing_comments: [] });
 

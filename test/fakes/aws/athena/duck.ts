@@ -1,6 +1,6 @@
 /** Runs Trino's SQL on DuckDB: by the translator, and by what is put right here where its output means something else. */
 import { generate, parse, transpile } from "@polyglot-sql/sdk";
-import { isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/tree.ts";
+import { call, isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/tree.ts";
 
 /** Functions that Trino has and DuckDB has not, or not so. https://trino.io/docs/current/functions.html */
 export const macros: readonly string[] = [
@@ -26,20 +26,6 @@ export const macros: readonly string[] = [
   "tr_not_null(m) AS map_from_entries(list_filter(map_entries(m), lambda e: e.value IS NOT NULL))",
   "tr_typeof(x) AS ('duck:' || typeof(x))",
 ];
-
-const call = (name: string, args: readonly Json[]): Json => ({
-  function: {
-    ...{
-      name,
-      args,
-      distinct: false,
-      trailing_comments: [],
-      use_bracket_syntax: false,
-      no_parens: false,
-      quoted: false,
-    },
-  },
-});
 
 const isText = (value: Json | undefined): boolean => {
   const node = nodeOf(value);
