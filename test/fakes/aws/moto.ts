@@ -1,33 +1,15 @@
 /** moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), which others have written. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { startOnFreePort } from "../../support/free-port.ts";
 import { motoServer } from "../../support/machine.ts";
 import { REGION } from "./protocols.ts";
 
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-};
-
 /** Where it listens. */
 export const startMoto = async () => {
-  const port = await freePort();
-  const child = spawn(motoServer, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
-  const endpoint = `http://127.0.0.1:${port}`;
-  for (let tries = 0; ; tries++) {
-    const up = await fetch(`${endpoint}/moto-api/`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (up) break;
-    if (tries === 600 || child.exitCode !== null) throw new Error("moto did not start");
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
+  const { child, url: endpoint } = await startOnFreePort(
+    (port) => spawn(motoServer, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" }),
+    "/moto-api/",
+  );
   return {
     endpoint,
     /** A call of EC2's query protocol, of which no client is among the platform's: the answer's XML. */

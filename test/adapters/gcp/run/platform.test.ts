@@ -1,6 +1,7 @@
 /** Cloud Run as the platform, against the fake: what it says, what survives, who loses, and how many calls it takes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
+import { plusMillis } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
 import { openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
@@ -204,7 +205,7 @@ test("an abort while it starts ends it soon; once traffic has moved it ends with
   await run.rollOut(run.template("app"), "absent");
   const abort = new AbortController();
   const hanging = run.template("app", "acme", { image: run.image("hangs") });
-  const begun = Date.now();
+  const begun = run.clock.now();
   const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
   const events = [];
   for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
@@ -212,7 +213,7 @@ test("an abort while it starts ends it soon; once traffic has moved it ends with
     abort.abort();
   }
   expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
-  expect(Date.now() - begun).toBeLessThan(10_000);
+  expect(run.clock.now()).toBeLessThan(plusMillis(begun, 10_000));
   expect((await run.serviceOf("app")).rollingOut).toBeNull();
 
   const late = new AbortController();

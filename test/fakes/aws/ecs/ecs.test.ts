@@ -17,6 +17,7 @@ import {
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { LISTENER } from "../elbv2/balancer.ts";
 import { CLUSTER } from "./ecs.ts";
 
@@ -26,7 +27,6 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 30));
 const nameOfError = (work: Promise<unknown>) =>
   work.then(
     () => "none",
@@ -107,14 +107,13 @@ test("a service comes up, is reached by its host alone, and drains", async () =>
   const url = `http://a.apps.portside.test:${world.balancer.port}/`;
   expect((await fetch(url)).status).toBe(503);
   await world.ecs.client.send(new CreateServiceCommand(serviceInput(await define(world.image()), group)));
-  await settled();
-  await described();
-  await settled();
-  expect((await described())?.deployments?.[0]).toMatchObject({
-    status: "PRIMARY",
-    rolloutState: "COMPLETED",
-    runningCount: 1,
-  });
+  await eventually(async () =>
+    expect((await described())?.deployments?.[0]).toMatchObject({
+      status: "PRIMARY",
+      rolloutState: "COMPLETED",
+      runningCount: 1,
+    }),
+  );
   const health = async () => {
     const { TargetHealthDescriptions } = await world.balancer.client.send(
       new DescribeTargetHealthCommand({ TargetGroupArn: group }),
@@ -136,8 +135,9 @@ test("tasks that fail are tried three times, and say why", async () => {
   const group = await groupOf("g");
   await ruleOf(group, "a.example.com", 5);
   await world.ecs.client.send(new CreateServiceCommand(serviceInput(await define(world.image("exits:3")), group)));
-  await settled();
-  expect((await described())?.deployments?.[0]).toMatchObject({ rolloutState: "FAILED", failedTasks: 3 });
+  await eventually(async () =>
+    expect((await described())?.deployments?.[0]).toMatchObject({ rolloutState: "FAILED", failedTasks: 3 }),
+  );
   const list = new ListTasksCommand({ cluster: CLUSTER, serviceName: "one", desiredStatus: "STOPPED" });
   const { taskArns } = await world.ecs.client.send(list);
   const { tasks } = await world.ecs.client.send(new DescribeTasksCommand({ cluster: CLUSTER, tasks: taskArns }));

@@ -3,38 +3,18 @@
  * listings, uploads, downloads, generations and their conditions are its own. What it has nothing of stands in front of
  * it: the labels, metagenerations and policies of buckets, and the check of signatures.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer as createProbe } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { StorageOptions } from "@google-cloud/storage";
+import { startOnFreePort } from "../../../support/free-port.ts";
 import { RestError } from "../rest-server.ts";
 import { type FakeStorage, startFakeStorage } from "./index.ts";
 import { checkSignature } from "./signature.ts";
 import { xmlFailure } from "./xml-api.ts";
-
-const freePort = async (): Promise<number> => {
-  const probe = createProbe().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((resolve) => probe.close(resolve));
-  return port;
-};
-
-const answers = async (url: string, child: ChildProcess): Promise<void> => {
-  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
-    const up = await fetch(`${url}/storage/v1/b?project=p`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (up) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("fake-gcs-server did not start");
-};
 
 /** Sends the request on as it is, and its answer back. */
 const passOn = async (req: IncomingMessage, res: ServerResponse, to: string, body?: Buffer): Promise<void> => {
@@ -74,11 +54,10 @@ export interface IndependentStorage {
 
 /** @param program fake-gcs-server */
 export const startIndependentStorage = async (program: string): Promise<IndependentStorage> => {
-  const port = await freePort();
-  const objects = `http://127.0.0.1:${port}`;
-  const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
-  const child = spawn(program, [...place, "-backend", "memory", "-log-level", "error"], { stdio: "ignore" });
-  await answers(objects, child);
+  const { child, url: objects } = await startOnFreePort((port) => {
+    const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
+    return spawn(program, [...place, "-backend", "memory", "-log-level", "error"], { stdio: "ignore" });
+  }, "/storage/v1/b?project=p");
   const fake = await startFakeStorage();
 
   const serve = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
