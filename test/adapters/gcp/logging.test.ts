@@ -91,6 +91,8 @@ describe("calls", () => {
     const found = await Promise.all([poll(), poll(), poll()]);
     expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
     expect(fake.faults.count(LIST)).toBe(1);
+    // Of one moment, their ids would say which is first.
+    clock.pass(1);
     await expectOk(logs.append([note("b")]));
     clock.pass(1);
     expect(texts((await poll()).entries)).toEqual(["a", "b"]);
