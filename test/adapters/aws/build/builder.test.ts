@@ -9,7 +9,7 @@ import type { Source } from "../../../../core/ports/source-spool.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { collect } from "../../../contracts/support.ts";
 import { openBuildWorld } from "../../../fakes/aws/build-world.ts";
-import type { FakeCodeBuildDeps } from "../../../fakes/aws/codebuild/codebuild.ts";
+import { BUILD_LOGS, type FakeCodeBuildDeps } from "../../../fakes/aws/codebuild/codebuild.ts";
 import { createPretendedEngine } from "../../../fakes/engine/engine.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
@@ -111,6 +111,11 @@ test("the log is said line by line while it grows, and whole", async () => {
   };
   const lines = linesOf(await build({ clock: createSystemClock() })).filter((line) => line.startsWith("line "));
   expect(lines).toEqual(Array.from({ length: 60 }, (_, index) => `line ${index + 1} grüß`));
+});
+
+test("the log goes to the project's own group, the only one that its role may write to", async () => {
+  expect((await build()).at(-1)?.kind).toBe("built");
+  expect(begun().map(({ logs }) => logs.groupName)).toEqual([BUILD_LOGS]);
 });
 
 test("what was built before is not staged and not built again", async () => {
