@@ -95,13 +95,16 @@ const detach = async (
   patience: Patience,
 ): Called<"gone" | "serves"> => {
   const { balancer } = deps;
-  const rules = await balancer.rules(patience);
+  let rules = await balancer.rules(patience);
   if (rules.isErr()) return err(rules.error);
   if (!always && routedTo(rules.value, host, [revision]) !== undefined) return ok("serves");
   if (drain > 0) {
     const stopped = await stop(deps, revision, patience);
     if (stopped.isErr()) return err(stopped.error);
     await drained(deps, group, drain, patience);
+    // Read anew: a newer deploy may have moved traffic meanwhile, and what was read before would move it back.
+    rules = await balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
   }
   const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
   if (free.isErr()) return err(free.error);

@@ -218,10 +218,10 @@ export class Rollout {
     if (fenced.value === "gone") return ok(record);
     const idle = record.former.map(({ id }) => id);
     const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
-    const amended = { ...record, former: [unfinished], retired };
-    const change = (now: HeldRecord) =>
-      now.state.write === this.#write ? { ...amended, lastDeploy: now.lastDeploy } : undefined;
-    return (await amend(this.#deps, name, change, this.#left())).map(() => amended);
+    const known = { former: [unfinished], retired };
+    // Over what stands now: a note, or the mark of a removal, may have come in between.
+    const change = (now: HeldRecord) => (now.state.write === this.#write ? { ...now, ...known } : undefined);
+    return (await amend(this.#deps, name, change, this.#left())).map(() => ({ ...record, ...known }));
   }
 
   #make(record: HeldRecord, prepared: Prepared): Step<MadeRevision> {
@@ -312,7 +312,8 @@ export class Rollout {
     const others = front.value.targets.filter((one) => one.group !== group && one.weight > 0);
     const targets = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
     const isDone = front.value.targets.every((one) => one.group === group);
-    if (isDone) return ok(undefined);
+    // One without any answers by itself, as somebody told it to.
+    if (isDone && front.value.targets.length > 0) return ok(undefined);
     const moved = await balancer.forward(front.value.arn, targets, patience);
     return moved.mapErr(failureOfRule);
   }
