@@ -40,10 +40,9 @@ export const isThrottled = (error: unknown): boolean =>
 /** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
-  // The caller's own signal: whoever aborts a call does not repeat it.
-  ...of(busy, "AbortError"),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
+  ...of(busy, "RequestTimeoutException"),
   // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
   ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
@@ -74,10 +73,12 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(state("invalid"), "InvalidInputException", "MalformedPolicyDocumentException", "ValidationError"),
 ]);
 
-/** A connection that failed or was cut: https://nodejs.org/api/errors.html#common-system-errors */
+/** A connection that failed or was cut, or a network that is not there, as the clients know them themselves. */
 const ofConnections: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EPIPE",
