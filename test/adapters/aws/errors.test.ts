@@ -24,6 +24,11 @@ test("what no service says is a bug, and no outage", () => {
   expect(awsFault(new TypeError("undefined is not a function"))).toBeUndefined();
 });
 
+interface Handler {
+  handle(request: object): Promise<unknown>;
+  httpHandlerConfigs(): object;
+}
+
 const names: readonly (keyof AwsClients)[] = ["ecs", "balancer", "scaling", "builds", "s3", "files", "scheduler"];
 
 test("no call waits for ever for a connection, or for an answer", async () => {
@@ -33,11 +38,11 @@ test("no call waits for ever for a connection, or for an answer", async () => {
   const clients = clientSource("eu-west-1");
   try {
     for (const name of names) {
-      const { config } = await clients(name);
+      const { requestHandler } = (await clients(name)).config as unknown as { requestHandler: Handler };
       const request = { hostname: "127.0.0.1", port: new URL(server.endpoint).port, protocol: "http:" };
       // What it was told shows once it has sent something.
-      await config.requestHandler.handle({ ...request, method: "GET", path: "/", headers: {} } as never).catch(() => 0);
-      expect(config.requestHandler.httpHandlerConfigs(), name).toMatchObject({
+      await requestHandler.handle({ ...request, method: "GET", path: "/", headers: {} }).catch(() => 0);
+      expect(requestHandler.httpHandlerConfigs(), name).toMatchObject({
         connectionTimeout: 5000,
         socketTimeout: 60_000,
       });

@@ -54,3 +54,28 @@ test("a rule that somebody made answer by itself sends requests to the service a
   expect(end?.kind).toBe("ready");
   expect(run.routed("app")).toBe(end?.kind === "ready" ? end.revision : "");
 });
+
+test("a target group that counts as named after its rule is gone is deleted once it does not", async () => {
+  const first = run.template("app");
+  await run.rollOut(first, "absent");
+  run.balancer.settings.deletionsInUse = 2;
+  expect((await run.rollOut(run.template("app"), await run.expectedOf("app"))).at(-1)?.kind).toBe("ready");
+  expect([run.balancer.groups().length, run.ecs.services().length]).toEqual([1, 1]);
+  run.balancer.settings.deletionsInUse = 2;
+  const crash = { image: run.image("exits:7") };
+  await run.rollOut(run.template("app", "acme", crash), await run.expectedOf("app"));
+  expect([run.balancer.groups().length, run.ecs.services().length]).toEqual([1, 1]);
+  run.balancer.settings.deletionsInUse = 2;
+  (await run.platform.remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
+  expect([run.balancer.groups(), run.ecs.services()]).toEqual([[], []]);
+});
+
+test("one that counts as named for ever is an outage of a removal, which the same command completes", async () => {
+  await deploy();
+  const expected = await run.expectedOf("app");
+  run.balancer.settings.deletionsInUse = Number.POSITIVE_INFINITY;
+  expect((await run.platform.remove(nameOf("app"), expected))._unsafeUnwrapErr().kind).toBe("unavailable");
+  run.balancer.settings.deletionsInUse = 0;
+  (await run.platform.remove(nameOf("app"), expected))._unsafeUnwrap();
+  expect([run.balancer.groups(), run.ecs.services()]).toEqual([[], []]);
+});

@@ -216,6 +216,19 @@ test("one that comes back while another deploys moves no traffic: what served se
   onlyWhatServes("app");
 });
 
+test("what serves is shown to serve, also while the dead one's target group counts as named", async () => {
+  const { first } = await longDead();
+  run.balancer.settings.deletionsInUse = 3;
+  let shown: string | undefined;
+  const mayServe = async () => {
+    shown = (await run.serviceOf("app")).serving[0]?.id;
+    return undefined;
+  };
+  const next = await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe });
+  expect(next.at(-1)?.kind).toBe("ready");
+  expect(shown).toBe(first);
+});
+
 test("one that comes back before its target group could be deleted has moved traffic, and is shown to serve", async () => {
   const { first, death, dead } = await longDead();
   const client = await run.clients("balancer");

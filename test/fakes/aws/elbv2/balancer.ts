@@ -58,6 +58,11 @@ export const startFakeBalancer = async ({
   const faults = new Faults();
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
+  /**
+   * "There is some eventual consistency at play here": deletions that see a rule which is gone
+   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848).
+   */
+  const settings = { deletionsInUse: 0 };
 
   const group = (arn: string): Group => {
     const found = groups.get(arn);
@@ -114,7 +119,7 @@ export const startFakeBalancer = async ({
     },
     DeleteTargetGroup: ({ TargetGroupArn }: Message) => {
       // "You can delete a target group if it is not referenced by any actions."
-      if (isNamed(TargetGroupArn))
+      if (isNamed(TargetGroupArn) || settings.deletionsInUse-- > 0)
         throw new AwsError(
           "ResourceInUse",
           `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`,
@@ -198,6 +203,7 @@ export const startFakeBalancer = async ({
   return {
     faults,
     client,
+    settings,
     port: listener.port,
     rules: (): readonly Message[] => byPriority().map((rule) => ({ ...ruleView(rule), Tags: rule.tags })),
     groups: (): readonly Message[] =>
