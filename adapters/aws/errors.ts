@@ -42,7 +42,8 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
-  ...of(busy, "RequestTimeoutException"),
+  // "If a conflicting operation occurs during the upload": nobody knows yet who wins (PutObjectRequest, IfNoneMatch).
+  ...of(busy, "RequestTimeoutException", "ConditionalRequestConflict"),
   // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
   ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
@@ -61,7 +62,7 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ),
   ...of(state("exists"), "ResourceAlreadyExistsException", "EntityAlreadyExistsException", "BucketAlreadyOwnedByYou"),
   ...of(state("exists"), "BucketAlreadyExists", "AlreadyExistsException"),
-  ...of(state("changed"), "ConflictException", "PreconditionFailed", "ConditionalRequestConflict"),
+  ...of(state("changed"), "ConflictException", "PreconditionFailed"),
   ...of(state("changed"), "ConcurrentModificationException", "ConcurrentModification", "ConcurrentUpdateException"),
   ...of(
     state("invalid"),

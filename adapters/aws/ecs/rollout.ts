@@ -85,7 +85,8 @@ export class Rollout {
   readonly #deps: RolloutDeps;
   readonly #request: RolloutRequest;
   readonly #signal: AbortSignal;
-  readonly #end: Instant;
+  /** Counts from when everything is there that the revision needs: a first mount takes minutes of its own. */
+  #end: Instant;
   readonly #write: string;
   readonly #revision: string;
   readonly #host: string;
@@ -98,7 +99,7 @@ export class Rollout {
     this.#deps = deps;
     this.#request = request;
     this.#signal = signal;
-    this.#end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.#end = deps.clock.now();
     this.#write = deps.ids.id();
     this.#revision = revisionIdOf(request.template.name, this.#write);
     this.#host = hostOf(deps.place.shared, request.template.name);
@@ -109,6 +110,7 @@ export class Rollout {
     const prepared = await this.#prepare();
     if (this.#signal.aborted) return failed(INTERRUPTED);
     if (prepared.isErr()) return failed(prepared.error);
+    this.#end = plusMillis(this.#deps.clock.now(), this.#request.listenDeadline + SLACK_MS);
     const begun = await this.#begin();
     if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#afterDoubt(begun.error);
     const record = begun.value;

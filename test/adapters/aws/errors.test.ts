@@ -15,9 +15,14 @@ test.each([...connections, ...networks])("a connection that ends with %s passes"
   expect(awsFault(error({ code }))).toEqual({ kind: "busy" });
 });
 
-// TRANSIENT_ERROR_CODES, of which the last has a status of the caller's own fault.
-test.each(["TimeoutError", "RequestTimeout", "RequestTimeoutException"])("%s passes", (name) => {
-  expect(awsFault(error({ name, $metadata: { httpStatusCode: 400 } }))).toEqual({ kind: "busy" });
+// TRANSIENT_ERROR_CODES, and what the model of S3 says to try again; their status is of the caller's own fault.
+test.each([
+  ["TimeoutError", 400],
+  ["RequestTimeout", 400],
+  ["RequestTimeoutException", 400],
+  ["ConditionalRequestConflict", 409],
+])("%s passes", (name, httpStatusCode) => {
+  expect(awsFault(error({ name, $metadata: { httpStatusCode } }))).toEqual({ kind: "busy" });
 });
 
 test("what no service says is a bug, and no outage", () => {

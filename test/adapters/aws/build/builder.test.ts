@@ -130,6 +130,11 @@ test("what was built before is not staged and not built again", async () => {
   expect(built).toBe(2);
 });
 
+test("a source whose upload meets another one is put again, for nobody knows that it is there", async () => {
+  world.state.settings.conflicts = 1;
+  expect((await build()).at(-1)?.kind).toBe("built");
+});
+
 test("no account's name is in a name at Amazon", async () => {
   await build({ owner: "acme-the-account" });
   expect(JSON.stringify([begun(), [...world.state.objects.keys()]])).not.toContain("acme");
