@@ -79,3 +79,9 @@ test("one that counts as named for ever is an outage of a removal, which the sam
   (await run.platform.remove(nameOf("app"), expected))._unsafeUnwrap();
   expect([run.balancer.groups(), run.ecs.services()]).toEqual([[], []]);
 });
+
+test("a rule that shows late is made once", async () => {
+  run.balancer.settings.looksUntilVisible = 3;
+  expect((await deploy())?.kind).toBe("ready");
+  expect(run.balancer.rules()).toHaveLength(1);
+});
