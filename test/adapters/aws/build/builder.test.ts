@@ -14,6 +14,7 @@ import { createPretendedEngine } from "../../../fakes/engine/engine.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
 
@@ -185,6 +186,29 @@ test("an abort stops the build, within five seconds, and the source can be built
   expect(begun().map(({ buildStatus }) => buildStatus)).toEqual(["STOPPED"]);
   engineBuild = async () => ({ image: "hello" });
   expect((await build()).at(-1)?.kind).toBe("built");
+});
+
+test("a source whose upload is cut is closed", async () => {
+  const abort = new AbortController();
+  const piece = new Uint8Array(1024 * 1024);
+  let [opened, closed] = [0, 0];
+  const open = async function* () {
+    opened += 1;
+    // The first time it is looked at, the second time it is sent.
+    const isSent = opened === 2;
+    try {
+      yield* node.open();
+      for (let sent = 0; isSent && sent < 64; sent++) {
+        if (sent === 8) abort.abort();
+        yield piece;
+      }
+    } finally {
+      closed += 1;
+    }
+  };
+  const source = { ...node, bytes: node.bytes + 64 * piece.length, open };
+  expect((await build({ source, signal: abort.signal })).at(-1)).toMatchObject({ failure: { reason: "interrupted" } });
+  await eventually(() => expect([opened, closed]).toEqual([2, 2]));
 });
 
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
