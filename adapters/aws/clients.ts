@@ -47,10 +47,15 @@ const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
   }
 };
 
+/** Left to themselves, most of the clients wait for ever for a connection, or an answer, that does not come. */
+const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
+
 interface Options {
   readonly region: string;
   /** Calls are repeated by `providerCall` alone. */
   readonly maxAttempts: 1;
+  /** Milliseconds until a call ends that is not connected, or of which nothing is heard. */
+  readonly requestHandler: typeof TIMEOUTS;
 }
 
 type Makers = { readonly [K in keyof AwsClients]: (options: Options) => Promise<AwsClients[K]> };
@@ -120,7 +125,7 @@ export const clientSource = (region: string, given: Partial<AwsClients> = {}): C
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {
     const known = given[name] ?? made.get(name);
     if (known !== undefined) return Promise.resolve(known as AwsClients[K] | Promise<AwsClients[K]>);
-    const making = makers[name]({ region, maxAttempts: 1 });
+    const making = makers[name]({ region, maxAttempts: 1, requestHandler: TIMEOUTS });
     made.set(name, making);
     return making;
   };

@@ -137,7 +137,8 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
   if ("lacking" in joined)
     for (const name of joined.lacking)
       yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
-  const wanted = asked.athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
+  const hasSql = (asked.athenaWorkgroup ?? outputs["athenaWorkgroup"]) !== undefined;
+  const wanted = !hasSql ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(wanted, caller, outputs["platformPolicyArn"], clients);
   yield* quotas(clients);
 }

@@ -40,10 +40,10 @@ export const isThrottled = (error: unknown): boolean =>
 /** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
-  // The caller's own signal: whoever aborts a call does not repeat it.
-  ...of(busy, "AbortError"),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
+  // "If a conflicting operation occurs during the upload": nobody knows yet who wins (PutObjectRequest, IfNoneMatch).
+  ...of(busy, "RequestTimeoutException", "ConditionalRequestConflict"),
   // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
   ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
@@ -62,7 +62,7 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ),
   ...of(state("exists"), "ResourceAlreadyExistsException", "EntityAlreadyExistsException", "BucketAlreadyOwnedByYou"),
   ...of(state("exists"), "BucketAlreadyExists", "AlreadyExistsException"),
-  ...of(state("changed"), "ConflictException", "PreconditionFailed", "ConditionalRequestConflict"),
+  ...of(state("changed"), "ConflictException", "PreconditionFailed"),
   ...of(state("changed"), "ConcurrentModificationException", "ConcurrentModification", "ConcurrentUpdateException"),
   ...of(
     state("invalid"),
@@ -74,10 +74,12 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(state("invalid"), "InvalidInputException", "MalformedPolicyDocumentException", "ValidationError"),
 ]);
 
-/** A connection that failed or was cut: https://nodejs.org/api/errors.html#common-system-errors */
+/** A connection that failed or was cut, or a network that is not there, as the clients know them themselves. */
 const ofConnections: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EPIPE",

@@ -94,7 +94,9 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     );
     if (made.isOk()) return ok(undefined);
     if (!isCallState(made.error)) return err(made.error);
-    return made.error.code === "exists" ? ok(undefined) : err(refusal(made.error));
+    // Also where another replica makes it at this moment: its rights are waited for until it shows.
+    const isMade = made.error.code === "exists" || nameOf(made.error.error) === "ConcurrentModificationException";
+    return isMade ? ok(undefined) : err(refusal(made.error));
   };
 
   /** `late`: a role that is new does not show yet. */

@@ -1,4 +1,4 @@
-/** What the identity that Portside runs as has to be allowed, by service and with why; `docs/aws-template.yaml` grants it. */
+/** What the identity that Portside runs as has to be allowed, by service and with why. */
 
 export interface Need {
   readonly why: string;
@@ -44,6 +44,11 @@ export const needs: Readonly<Record<string, Need>> = {
       "application-autoscaling:RegisterScalableTarget",
       "application-autoscaling:DeregisterScalableTarget",
       "application-autoscaling:PutScalingPolicy",
+      // Of whoever asks for it: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/auto-scaling-IAM.html
+      "ecs:UpdateService",
+      "cloudwatch:DescribeAlarms",
+      "cloudwatch:PutMetricAlarm",
+      "cloudwatch:DeleteAlarms",
     ],
   },
   codebuild: {
@@ -55,6 +60,10 @@ export const needs: Readonly<Record<string, Need>> = {
     why: "volumes, sources, and what is known of deployments are kept there",
     actions: [
       "s3:CreateBucket",
+      // Of a bucket that is made with tags and an owner (CreateBucket), and of an object that is put with tags (PutObject).
+      "s3:TagResource",
+      "s3:PutBucketOwnershipControls",
+      "s3:PutObjectTagging",
       "s3:DeleteBucket",
       "s3:ListBucket",
       "s3:ListBucketVersions",
@@ -74,6 +83,7 @@ export const needs: Readonly<Record<string, Need>> = {
     why: "volumes are mounted through it",
     actions: [
       "s3files:CreateFileSystem",
+      "s3files:TagResource",
       "s3files:DeleteFileSystem",
       "s3files:ListFileSystems",
       "s3files:CreateMountTarget",
@@ -97,7 +107,15 @@ export const needs: Readonly<Record<string, Need>> = {
   },
   iam: {
     why: "every account has a role of its own, which its services run as",
-    actions: ["iam:CreateRole", "iam:PutRolePolicy", "iam:GetRolePolicy", "iam:PassRole"],
+    actions: [
+      "iam:CreateRole",
+      "iam:TagRole",
+      "iam:PutRolePolicy",
+      "iam:GetRolePolicy",
+      "iam:PassRole",
+      // The first service of an AWS account makes a role of Application Auto Scaling's own (services-that-can-integrate-ecs).
+      "iam:CreateServiceLinkedRole",
+    ],
   },
 };
 
@@ -110,6 +128,13 @@ export const sqlNeeds: Readonly<Record<string, Need>> = {
       "athena:GetQueryExecution",
       "athena:GetQueryResults",
       "athena:StopQueryExecution",
+      // Athena looks for tables, reads them and writes answers as whoever asks: https://docs.aws.amazon.com/athena/latest/ug/access.html
+      "glue:GetDatabase",
+      "glue:GetTable",
+      "glue:GetPartitions",
+      "s3:GetBucketLocation",
+      "s3:ListMultipartUploadParts",
+      "s3:ListBucketMultipartUploads",
     ],
   },
 };

@@ -20,10 +20,10 @@ export const openPretendedEcs = async (
 ) => {
   const world = await openEcsWorld({ engine: createPretendedEngine, ...options });
   const { logger, said } = keepingLogger();
-  const replica = (): ServicePlatform => {
+  const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A pause of nothing would let a loop of repeats never pass its deadline.
     const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
-    return createEcsPlatform(world.config, world.clients, ambient, world.needs);
+    return createEcsPlatform(world.config, world.clients, ambient, { ...world.needs, ...more });
   };
   const image = (engineImage = "hello") => {
     const reference = `${world.registry.uri}:${engineImage.replace(":", "-")}`;

@@ -60,7 +60,6 @@ export const renderBuild = (
       type: "PLAINTEXT",
     })),
     artifactsOverride: { type: "NO_ARTIFACTS" },
-    logsConfigOverride: { cloudWatchLogs: { status: "ENABLED" } },
     // Docker needs it.
     privilegedModeOverride: true,
     timeoutInMinutesOverride: BUILD_MINUTES,

@@ -25,7 +25,12 @@ export const stageSource =
       const Body = Readable.from(source.open(), { objectMode: false });
       // Only where there is none: an upload of the same source at the same time has the same bytes.
       const input = { Bucket: bucket, Key: key, Body, ContentLength: source.bytes, IfNoneMatch: "*" };
-      await client.send(new PutObjectCommand(input), options);
+      try {
+        await client.send(new PutObjectCommand(input), options);
+      } finally {
+        // The client leaves it open where the call is cut, and with it the file.
+        Body.destroy();
+      }
     });
     return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
   };

@@ -40,8 +40,8 @@ export interface Balancer {
   /** Also where it is there already with these settings (CreateTargetGroup is idempotent). Its ARN. */
   makeGroup(input: TargetGroupInput, patience?: Patience): Called<string>;
   setAttributes(group: string, attributes: Readonly<Record<string, string>>, patience?: Patience): Called<void>;
-  /** Not repeated, because each call makes a rule. `exists`: the priority is taken. */
-  makeRule(rule: NewRule, patience?: Patience): Called<void>;
+  /** Not repeated, because each call makes a rule. `exists`: the priority is taken. Undefined: it does not say which. */
+  makeRule(rule: NewRule, patience?: Patience): Called<ForwardRule | undefined>;
   /** `not_found`: the rule, or a group that it names, is gone. */
   forward(rule: string, targets: ForwardRule["targets"], patience?: Patience): Called<void>;
   dropRule(rule: string, patience?: Patience): Called<void>;
@@ -139,7 +139,7 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
           Actions: [{ Type: "forward", ForwardConfig: { TargetGroups: [{ TargetGroupArn: group, Weight: 1 }] } }],
           Tags: tags.map(([Key, Value]) => ({ Key, Value })),
         });
-        await client.send(command, options);
+        return (await client.send(command, options)).Rules?.map(ruleOf)[0];
       }),
 
     forward: (rule, targets, patience = {}) =>

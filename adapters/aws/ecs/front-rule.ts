@@ -50,8 +50,8 @@ export interface RuleDeps {
 }
 
 /**
- * The rules, with one for the host among them. No answer of the call that makes it is believed: the rules are read again,
- * so one whose answer was lost is not made twice.
+ * The rule for the host, made where there is none. After an answer that was lost the rules are read again, so that it is not
+ * made twice; after a good one they are not, because they may show it late.
  */
 export const ensureRule = async (
   { balancer, clock }: RuleDeps,
@@ -66,6 +66,7 @@ export const ensureRule = async (
     if (known !== undefined) return ok(known);
     const taken = new Set(rules.value.map(({ priority }) => priority));
     const made = await balancer.makeRule({ ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) }, patience);
+    if (made.isOk() && made.value !== undefined) return ok(made.value);
     if (made.isOk()) continue;
     last = failureOfRule(made.error);
     const mayPass = isCallState(made.error) ? made.error.code === "exists" : last.reason !== "permission";

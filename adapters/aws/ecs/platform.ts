@@ -11,21 +11,21 @@ import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { type Patience, stateBucket } from "../state-bucket.ts";
+import type { RolloutDeps } from "./attempt.ts";
 import { createBalancer } from "./balancer.ts";
 import { ecsFault } from "./faults.ts";
 import { noteDeploy } from "./note.ts";
+import type { PrepareDeps } from "./prepare.ts";
 import type { HeldRecord } from "./record.ts";
 import { createRecords, type Found } from "./records.ts";
 import { removeService } from "./remove.ts";
-import { type Mountable, Rollout, type RolloutDeps, type TaskRoles } from "./rollout.ts";
+import { rollOut } from "./rollout.ts";
 import { createScaling } from "./scaling.ts";
 import { serviceOf } from "./service.ts";
 import { ecsServices } from "./services.ts";
 import { heldIn, presentOf, serving } from "./writes.ts";
 
-export interface EcsNeeds {
-  readonly identities: TaskRoles;
-  readonly mountable: Mountable;
+export interface EcsNeeds extends PrepareDeps {
   readonly lastLines: LastLines;
 }
 
@@ -92,7 +92,7 @@ export const createEcsPlatform = (
 
     list: (owner, { signal } = {}) => promised(list(owner, { signal })),
 
-    rollout: toldRollout(logger, (request, signal, say) => new Rollout(deps, request, signal).run(say)),
+    rollout: toldRollout(logger, (request, signal, say) => rollOut(deps, request, signal, say)),
 
     remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
 

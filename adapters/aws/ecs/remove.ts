@@ -142,7 +142,6 @@ export const removeService = async (
   for (const revision of new Set([...knownOf(marked.value).map(({ id }) => id), ...marked.value.retired])) {
     const gone = await retire(deps, { owner, revision, host, drain: 0, always: true }, options);
     if (gone.isErr()) return err(outage(gone.error));
-    if (gone.value === "serves") return err(conflict(`'${name}' was changed meanwhile; try again.`));
   }
   return free(deps, name, expected, options);
 };

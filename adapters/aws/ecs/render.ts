@@ -112,6 +112,9 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
+        // A tag is a source's digest: whatever was built of it will do. ECS would hold on to the very bytes that it had
+        // first, and after another build of that source no tag holds those, until the repository clears them away.
+        versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
         environment: environmentOf(template, container, former),

@@ -4,9 +4,11 @@
  */
 
 import type { AccountId } from "../../../core/domain/account.ts";
+import { millisOf } from "../../../core/domain/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/pauses.ts";
 import { type CallState, isCallState } from "../../shared/provider-call.ts";
 import type { Patience } from "../state-bucket.ts";
 import type { Balancer, ForwardRule } from "./balancer.ts";
@@ -24,6 +26,9 @@ export interface RetireDeps {
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 const LOOK_MS = 1000;
+
+const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState["code"]): boolean =>
+  result.isErr() && isCallState(result.error) && result.error.code === code;
 
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
@@ -56,7 +61,7 @@ const dropFromRules = async (
       ? balancer.dropRule(rule.arn, patience)
       : balancer.forward(rule.arn, others, patience));
     // A rule that is gone names nothing.
-    if (dropped.isErr() && !(isCallState(dropped.error) && dropped.error.code === "not_found")) return dropped;
+    if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
   }
   return ok(undefined);
 };
@@ -83,32 +88,56 @@ export interface Retired {
   readonly host: string;
   /** Milliseconds that its instances get to end what they do; 0 for one that never had traffic. */
   readonly drain: number;
-  /** Also where it has the traffic. */
+  /** Also where it has the traffic; then it never `serves`. */
   readonly always?: boolean;
 }
 
-/** Takes the group away, with what names it; `serves`: it has traffic, and was left as it is. */
-const detach = async (
+/** How long a group may count as named after no rule names it: the load balancer sees its own writes late. */
+const IN_USE_MS = { least: 4000, most: 20_000 } as const;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2000;
+
+/**
+ * Deletes the group once no rule names it. Rules are read anew each time: those that were read before may be old, and
+ * whoever moves traffic at this moment is seen. A deletion that is refused says only that some rule did name it, perhaps a
+ * moment ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848); an error of `changed` where that
+ * does not end.
+ */
+const release = async (
   deps: RetireDeps,
   group: string,
-  { revision, host, drain, always = false }: Retired,
+  { revision, host, always = false }: Retired,
   patience: Patience,
 ): Called<"gone" | "serves"> => {
-  const { balancer } = deps;
-  const rules = await balancer.rules(patience);
-  if (rules.isErr()) return err(rules.error);
-  if (!always && routedTo(rules.value, host, [revision]) !== undefined) return ok("serves");
+  const { balancer, clock } = deps;
+  const wait = Math.max(IN_USE_MS.least, Math.min(patience.patience ?? IN_USE_MS.most, IN_USE_MS.most));
+  const end = millisOf(clock.now()) + wait;
+  for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    const rules = await balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
+    if (!always && routedTo(rules.value, host, [revision]) !== undefined) break;
+    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
+    if (free.isErr()) return err(free.error);
+    const dropped = await balancer.dropGroup(group, patience);
+    if (dropped.isOk()) return ok("gone");
+    if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
+    await clock.sleep(pause, patience.signal);
+  }
+  return ok("serves");
+};
+
+/** Takes the group away, with what names it; `serves`: it has traffic, and was left as it is. */
+const detach = async (deps: RetireDeps, group: string, wanted: Retired, patience: Patience) => {
+  const { revision, host, drain } = wanted;
   if (drain > 0) {
+    const rules = await deps.balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
+    if (routedTo(rules.value, host, [revision]) !== undefined) return ok("serves" as const);
     const stopped = await stop(deps, revision, patience);
     if (stopped.isErr()) return err(stopped.error);
     await drained(deps, group, drain, patience);
   }
-  const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
-  if (free.isErr()) return err(free.error);
-  const dropped = await balancer.dropGroup(group, patience);
-  if (dropped.isOk()) return ok("gone");
-  const isNamed = isCallState(dropped.error) && dropped.error.code === "changed";
-  return isNamed ? ok("serves") : err(dropped.error);
+  return release(deps, group, wanted, patience);
 };
 
 /**

@@ -1,11 +1,14 @@
 /** Makes a revision: what runs it, what it is reached through, and nobody sent to it. */
 import type { TaskDefinition } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { millisOf } from "../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/pauses.ts";
 import { type CallState, isCallState } from "../../shared/provider-call.ts";
+import { nameOf } from "../amazon.ts";
 import type { Patience } from "../state-bucket.ts";
 import { isLimit } from "./faults.ts";
 import { ensureRule, failureOfRule, type RuleDeps } from "./front-rule.ts";
@@ -78,6 +81,33 @@ export interface MadeRevision {
   readonly heldRule: string;
 }
 
+/** How long a rule's group may be unknown to ECS. No figure is documented. */
+const ASSOCIATED_MS = 15_000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 3000;
+
+/**
+ * A group that a rule names since a moment ago may have no load balancer yet as ECS sees it, and the exception is that of
+ * every parameter that is wrong: https://github.com/hashicorp/terraform-provider-aws waits at the same place. The token
+ * makes one service of all calls.
+ */
+const createService = async (
+  { services, clock }: RevisionDeps,
+  input: Parameters<EcsServices["create"]>[0],
+  patience: Patience,
+): ReturnType<EcsServices["create"]> => {
+  const end = millisOf(clock.now()) + ASSOCIATED_MS;
+  let created = await services.create(input, patience);
+  for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    const mayPass =
+      created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "InvalidParameterException";
+    if (!mayPass || patience.signal?.aborted === true || millisOf(clock.now()) + pause > end) break;
+    await clock.sleep(pause, patience.signal);
+    created = await services.create(input, patience);
+  }
+  return created;
+};
+
 export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<MadeRevision> => {
   const { services, balancer, place } = deps;
   const { template, revision, write, former, listenDeadline } = wanted;
@@ -105,7 +135,7 @@ export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, pati
     instances: Math.min(Math.max(instances, 1), mostOf(template)),
     listenDeadline,
   });
-  const created = await services.create(service, patience);
+  const created = await createService(deps, service, patience);
   if (created.isErr()) return err(refused(deps, revision, created.error));
   return ok({ group: group.value, heldRule: held.value.arn });
 };

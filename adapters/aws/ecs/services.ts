@@ -74,11 +74,13 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
       // Also those that somebody deregistered before, and did not come to delete.
       const inactive = await definitionsOf(family, "INACTIVE", patience);
       if (inactive.isErr()) return err(inactive.error);
-      for (let from = 0; from < inactive.value.length; from += DELETED_AT_ONCE) {
-        const some = inactive.value.slice(from, from + DELETED_AT_ONCE);
+      // What was deregistered a moment ago may not be listed as such yet.
+      const all = [...new Set([...active.value, ...inactive.value])];
+      for (let from = 0; from < all.length; from += DELETED_AT_ONCE) {
+        const some = all.slice(from, from + DELETED_AT_ONCE);
         const gone = await call({ what: "ecs.DeleteTaskDefinitions", ...patience }, async () => {
           const [client, { DeleteTaskDefinitionsCommand }, options] = await tools(patience);
-          await client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: [...some] }), options);
+          await client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: some }), options);
         });
         // What a call before this one took away, whose answer was lost.
         if (gone.isErr() && !isCallState(gone.error)) return gone;
@@ -105,6 +107,8 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
         const command = new ListTasksCommand({ cluster, serviceName: name, desiredStatus: "STOPPED" });
         return (await client.send(command, options)).taskArns ?? [];
       });
+      // A service that `find` shows may not be known here yet.
+      if (listed.isErr() && isCallState(listed.error) && listed.error.code === "not_found") return ok([]);
       if (listed.isErr()) return err(listed.error);
       const { value: tasks } = listed;
       if (tasks.length === 0) return ok([]);

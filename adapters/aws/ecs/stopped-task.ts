@@ -35,7 +35,6 @@ const errors: Readonly<Record<string, DeployFailure>> = {
     message: "The container could not be started; look at the image's command.",
   },
   OutOfMemoryError: OUT_OF_MEMORY,
-  OutOfMemory: OUT_OF_MEMORY,
   InternalError: { reason: "provider_unavailable", message: "Fargate failed to start the service; deploy again." },
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service; deploy again." },
 };

@@ -104,6 +104,8 @@ test("SQL needs more, where it is set up", async () => {
   expect(missing(await look(account))).toEqual([]);
   const found = missing(await look(account, { athenaWorkgroup: "portside" }));
   expect(found.map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
+  Object.assign(account.outputs ?? {}, { athenaWorkgroup: "portside" });
+  expect(missing(await look(account)).map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
 });
 
 test("without credentials nothing further is asked", async () => {

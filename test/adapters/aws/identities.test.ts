@@ -33,7 +33,7 @@ afterAll(() => iam.close());
 beforeEach(() => {
   iam.roles.clear();
   iam.faults.clear();
-  Object.assign(iam, { looksUntilVisible: 0, most: 1000 });
+  Object.assign(iam, { looksUntilVisible: 0, most: 1000, meets: 0 });
   identities = over(iam.client);
 });
 
@@ -88,6 +88,12 @@ test("it may read the account's own buckets, and nothing else", async () => {
 test("replicas that make it at once have the same one", async () => {
   const arns = await Promise.all([1, 2, 3].map(() => ensured()));
   expect([new Set(arns).size, iam.roles.size]).toEqual([1, 1]);
+});
+
+test("one that another replica makes at this very moment is waited for", async () => {
+  iam.meets = 1;
+  await ensured();
+  expect(only()?.policies.size).toBe(1);
 });
 
 test("one whose rights were lost, or are of an earlier version, has them again", async () => {

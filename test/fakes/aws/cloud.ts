@@ -11,7 +11,7 @@ import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/e
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
 import { startFakeAthena } from "./athena/server.ts";
-import { startFakeCodeBuild } from "./codebuild/codebuild.ts";
+import { BUILD_LOGS, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import { startFakeRegistry } from "./ecr/registry.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs } from "./ecs/ecs.ts";
 import { LISTENER, startFakeBalancer } from "./elbv2/balancer.ts";
@@ -23,9 +23,6 @@ import { startFakeScaling } from "./scaling/scaling.ts";
 import { startFakeEventBridge } from "./scheduler/server.ts";
 import { awsConfig } from "./test-config.ts";
 import { resolveLocally } from "./wildcard-dns.ts";
-
-/** Of CodeBuild, unless a project says otherwise: .../codebuild/latest/userguide/getting-started-build-log-console.html */
-const BUILD_LOGS = "/aws/codebuild/portside";
 
 /** What the doctor asks IAM for; everything else is about roles. */
 const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand"];

@@ -9,11 +9,12 @@ import type { Source } from "../../../../core/ports/source-spool.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { collect } from "../../../contracts/support.ts";
 import { openBuildWorld } from "../../../fakes/aws/build-world.ts";
-import type { FakeCodeBuildDeps } from "../../../fakes/aws/codebuild/codebuild.ts";
+import { BUILD_LOGS, type FakeCodeBuildDeps } from "../../../fakes/aws/codebuild/codebuild.ts";
 import { createPretendedEngine } from "../../../fakes/engine/engine.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
 
@@ -113,6 +114,11 @@ test("the log is said line by line while it grows, and whole", async () => {
   expect(lines).toEqual(Array.from({ length: 60 }, (_, index) => `line ${index + 1} grüß`));
 });
 
+test("the log goes to the project's own group, the only one that its role may write to", async () => {
+  expect((await build()).at(-1)?.kind).toBe("built");
+  expect(begun().map(({ logs }) => logs.groupName)).toEqual([BUILD_LOGS]);
+});
+
 test("what was built before is not staged and not built again", async () => {
   const first = (await build()).at(-1);
   clear();
@@ -123,6 +129,11 @@ test("what was built before is not staged and not built again", async () => {
   // Another account builds its own.
   expect((await build({ owner: "globex" })).at(-1)).not.toEqual(first);
   expect(built).toBe(2);
+});
+
+test("a source whose upload meets another one is put again, for nobody knows that it is there", async () => {
+  world.state.settings.conflicts = 1;
+  expect((await build()).at(-1)?.kind).toBe("built");
 });
 
 test("no account's name is in a name at Amazon", async () => {
@@ -175,6 +186,29 @@ test("an abort stops the build, within five seconds, and the source can be built
   expect(begun().map(({ buildStatus }) => buildStatus)).toEqual(["STOPPED"]);
   engineBuild = async () => ({ image: "hello" });
   expect((await build()).at(-1)?.kind).toBe("built");
+});
+
+test("a source whose upload is cut is closed", async () => {
+  const abort = new AbortController();
+  const piece = new Uint8Array(1024 * 1024);
+  let [opened, closed] = [0, 0];
+  const open = async function* () {
+    opened += 1;
+    // The first time it is looked at, the second time it is sent.
+    const isSent = opened === 2;
+    try {
+      yield* node.open();
+      for (let sent = 0; isSent && sent < 64; sent++) {
+        if (sent === 8) abort.abort();
+        yield piece;
+      }
+    } finally {
+      closed += 1;
+    }
+  };
+  const source = { ...node, bytes: node.bytes + 64 * piece.length, open };
+  expect((await build({ source, signal: abort.signal })).at(-1)).toMatchObject({ failure: { reason: "interrupted" } });
+  await eventually(() => expect([opened, closed]).toEqual([2, 2]));
 });
 
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];

@@ -103,6 +103,22 @@ test("mounts are file systems of the account's buckets, and the service is told 
   expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data" });
 });
 
+test("an instance that starts later takes the image by its tag, for the first bytes of it may be cleared away", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const [container] = definitionOf("app").containerDefinitions;
+  expect(container).toMatchObject({ image: run.image(), versionConsistency: "disabled" });
+});
+
+test("a first mount that takes its time takes none of the rollout's", async () => {
+  const slow: typeof run.needs.mountable = async (bucket, options) => {
+    await run.clock.sleep(15 * 60_000);
+    return run.needs.mountable(bucket, options);
+  };
+  const by = run.replica({ mountable: slow });
+  const end = await endOf(run.rollOut(run.template("app", "acme", mounting), "absent", { by }));
+  expect(end).toMatchObject({ kind: "ready" });
+});
+
 test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
   run.gone.add("vol-data");
   expect(await endOf(run.rollOut(run.template("app", "acme", mounting), "absent"))).toMatchObject({

@@ -137,13 +137,19 @@ test("a delete that comes in between ends the deploy with deleted, and nothing c
 });
 
 /** A replica stops for ever at one of its calls, before the call or after it. */
-const dyingAt = (client: { send: (...args: never[]) => unknown }, command: string, when: "before" | "after") => {
+const dyingAt = (
+  client: { send: (...args: never[]) => unknown },
+  command: string,
+  when: "before" | "after",
+  isMeant: (input: Record<string, unknown>) => boolean = () => true,
+) => {
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const resume = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   let isArmed = true;
   const dying = async (...args: unknown[]) => {
-    const isIt = isArmed && (args[0] as object).constructor.name === command;
+    const [sent] = args as [{ readonly input: Record<string, unknown> }];
+    const isIt = isArmed && sent.constructor.name === command && isMeant(sent.input);
     if (!isIt) return send(...args);
     isArmed = false;
     if (when === "after") await send(...args);
@@ -210,6 +216,19 @@ test("one that comes back while another deploys moves no traffic: what served se
   onlyWhatServes("app");
 });
 
+test("what serves is shown to serve, also while the dead one's target group counts as named", async () => {
+  const { first } = await longDead();
+  run.balancer.settings.deletionsInUse = 3;
+  let shown: string | undefined;
+  const mayServe = async () => {
+    shown = (await run.serviceOf("app")).serving[0]?.id;
+    return undefined;
+  };
+  const next = await run.rollOut(run.template("app"), await run.expectedOf("app"), { mayServe });
+  expect(next.at(-1)?.kind).toBe("ready");
+  expect(shown).toBe(first);
+});
+
 test("one that comes back before its target group could be deleted has moved traffic, and is shown to serve", async () => {
   const { first, death, dead } = await longDead();
   const client = await run.clients("balancer");
@@ -253,4 +272,51 @@ test("a delete that does not come to its end ends the deploy all the same, and t
   (await run.platform.remove(nameOf("app"), expected))._unsafeUnwrap();
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
   onlyWhatServes();
+});
+
+test("a delete that begins while another takes over from a dead one ends the deploy, and is not forgotten", async () => {
+  const { first, death, dead } = await longDead();
+  const client = await run.clients("balancer");
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  let closing: ReturnType<typeof dyingAt> | undefined;
+  let removed: ReturnType<typeof run.platform.remove> | undefined;
+  const late = async (...args: unknown[]) => {
+    if ((args[0] as object).constructor.name === "DeleteTargetGroupCommand" && closing === undefined) {
+      closing = dyingAt(client as never, "DeleteRuleCommand", "before");
+      death.resume();
+      while (run.routed("app") === first) await new Promise((resolve) => setTimeout(resolve, 5));
+      removed = run.replica().remove(nameOf("app"), await run.expectedOf("app"));
+      await closing.reached;
+    }
+    return send(...args);
+  };
+  Object.assign(client, { send: late });
+  const next = await run.rollOut(run.template("app"), await run.expectedOf("app"));
+  expect(next.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
+  closing?.resume();
+  expect((await removed)?.isOk()).toBe(true);
+  expect((await dead).at(-1)?.kind).toBe("failed");
+  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
+  onlyWhatServes();
+});
+
+test("what still waits for an old revision's last requests takes no traffic from a newer one", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const [old] = run.balancer.groups();
+  const isOld = ({ TargetGroupArn }: Record<string, unknown>) => TargetGroupArn === old?.TargetGroupArn;
+  const waiting = dyingAt((await run.clients("balancer")) as never, "DescribeTargetHealthCommand", "before", isOld);
+  const second = run.rollOut(run.template("app"), await run.expectedOf("app"), { by: run.replica() });
+  await waiting.reached;
+  const ending = dyingAt((await run.clients("ecs")) as never, "DeleteServiceCommand", "before");
+  const third = run.rollOut(run.template("app", "acme", { timeout: 33 }), await run.expectedOf("app"));
+  await ending.reached;
+  const newest = (await run.serviceOf("app")).serving[0];
+  expect(newest?.template.timeout).toBe(33);
+  waiting.resume();
+  expect((await second).at(-1)?.kind).toBe("ready");
+  expect(run.routed("app")).toBe(newest?.id);
+  ending.resume();
+  expect((await third).at(-1)?.kind).toBe("ready");
+  expect(run.routed("app")).toBe(newest?.id);
+  onlyWhatServes("app");
 });

@@ -8,6 +8,9 @@ import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
 import { Faults } from "../../faults.ts";
 import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
 
+/** The group that the project names, as that of `docs/aws-template.yaml`: its role may write to this one alone. */
+export const BUILD_LOGS = "/portside/builds";
+
 export interface FakeCodeBuildDeps {
   readonly project?: string;
   /** Undefined: there is no such object. */
@@ -27,6 +30,7 @@ interface Running {
   readonly build: Message;
   readonly abort: AbortController;
   readonly token: string | undefined;
+  readonly input: string;
 }
 
 /** A phase that did not go well, or `undefined`. */
@@ -72,6 +76,11 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
 
   const run = async ({ build, abort }: Running): Promise<void> => {
     const { groupName, streamName } = build.logs;
+    if (groupName !== BUILD_LOGS) {
+      // "ACCESS_DENIED: Service role ... does not allow AWS CodeBuild to create Amazon CloudWatch Logs log streams".
+      Object.assign(build, failedIn("QUEUED"), { buildComplete: true, currentPhase: "COMPLETED" });
+      return;
+    }
     const say = (line: string) => onLine(groupName, streamName, line);
     build.currentPhase = "BUILD";
     say(`[Container] Entering phase BUILD of ${build.id}`);
@@ -88,12 +97,21 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
       throw new AwsError("ResourceNotFoundException", `Project cannot be found: ${input.projectName}`);
     // "If you repeat the StartBuild request with the same token, but change a parameter, ... a parameter mismatch error."
     const known = [...running.values()].find(({ token }) => token !== undefined && token === input.idempotencyToken);
-    if (known !== undefined) return { build: known.build };
+    if (known !== undefined) {
+      if (known.input !== JSON.stringify(input))
+        throw new AwsError("InvalidInputException", "The parameters do not match those of the token's first request");
+      return { build: known.build };
+    }
     const minutes = input.timeoutInMinutesOverride ?? 60;
     if (minutes < 5 || minutes > 2160) throw new AwsError("InvalidInputException", "Invalid timeout: 5 to 2160");
     // "If this value is not provided or is set to an empty string, the source code must contain a buildspec file".
     if (input.sourceTypeOverride === "NO_SOURCE" && !input.buildspecOverride)
       throw new AwsError("InvalidInputException", "Buildspec is required if type is NO_SOURCE");
+    // "Log settings for this build that override the log settings defined in the build project": whole, as all overrides;
+    // where they name no group it is "/aws/codebuild/PROJECT" (userguide/getting-started-output-console-logs).
+    const { groupName = `/aws/codebuild/${project}` } = input.logsConfigOverride?.cloudWatchLogs ?? {
+      groupName: BUILD_LOGS,
+    };
     const id = `${project}:${randomUUID()}`;
     const build = {
       id,
@@ -103,11 +121,12 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
       currentPhase: "SUBMITTED",
       source: { type: input.sourceTypeOverride, buildspec: input.buildspecOverride },
       environment: { environmentVariables: input.environmentVariablesOverride ?? [] },
-      // "/aws/codebuild/PROJECT" and the build's own id: userguide/getting-started-output-console-logs
-      logs: { groupName: `/aws/codebuild/${project}`, streamName: id.split(":")[1] },
+      // The stream is the build's own id: userguide/getting-started-output-console-logs
+      logs: { groupName, streamName: id.split(":")[1] },
       phases: [],
     };
-    const one: Running = { build, abort: new AbortController(), token: input.idempotencyToken };
+    const token: string | undefined = input.idempotencyToken;
+    const one: Running = { build, abort: new AbortController(), token, input: JSON.stringify(input) };
     running.set(id, one);
     void run(one);
     return { build };

@@ -63,7 +63,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
-  const settings = { looksUntilVisible: 0 };
+  /** "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of a kind know less. */
+  const settings = { looksUntilVisible: 0, triesUntilAssociated: 0, listsUntilTasks: 0, listsUntilInactive: 0 };
   const words: RunLine[] = [];
 
   const engine = await options.engine((line) => {
@@ -205,7 +206,9 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     if (found.status !== "ACTIVE") throw new AwsError("ClientException", "TaskDefinition is inactive");
     checkService(input, found);
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
-    if (!balancer.isAssociated(group))
+    // Also of one that a rule names since a moment ago: https://github.com/hashicorp/terraform-provider-aws, the retries of
+    // `aws_ecs_service`'s creation.
+    if (!balancer.isAssociated(group) || settings.triesUntilAssociated-- > 0)
       throw new AwsError(
         "InvalidParameterException",
         `The target group with targetGroupArn ${group} does not have an associated load balancer.`,
@@ -270,11 +273,15 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       return { taskDefinition: made, tags };
     },
     DescribeTaskDefinition: ({ taskDefinition }: Message) => ({ taskDefinition: definition(taskDefinition) }),
-    ListTaskDefinitions: ({ familyPrefix, status = "ACTIVE" }: Message) => ({
-      taskDefinitionArns: [...definitions.values()]
-        .filter((one) => one.status === status && (familyPrefix === undefined || one.family === familyPrefix))
-        .map((one) => one.taskDefinitionArn),
-    }),
+    ListTaskDefinitions: ({ familyPrefix, status = "ACTIVE" }: Message) => {
+      const shows = status !== "INACTIVE" || settings.listsUntilInactive-- <= 0;
+      return {
+        taskDefinitionArns: [...definitions.values()]
+          .filter((one) => one.status === status && (familyPrefix === undefined || one.family === familyPrefix))
+          .filter(() => shows)
+          .map((one) => one.taskDefinitionArn),
+      };
+    },
     DeregisterTaskDefinition: ({ taskDefinition }: Message) => {
       const found = definition(taskDefinition);
       found.status = "INACTIVE";
@@ -311,7 +318,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     ListTasks: ({ cluster: at, serviceName, desiredStatus = "RUNNING" }: Message) => {
       cluster(at);
       const stored = services.get(serviceName);
-      if (stored === undefined) throw new AwsError("ServiceNotFoundException", "Service not found.");
+      if (stored === undefined || settings.listsUntilTasks-- > 0)
+        throw new AwsError("ServiceNotFoundException", "Service not found.");
       const isStopped = desiredStatus === "STOPPED";
       return {
         taskArns: stored.tasks.filter(({ status }) => (status === "STOPPED") === isStopped).map(({ arn }) => arn),

@@ -22,10 +22,14 @@ const unmet = () =>
 export const startStateBucket = async (name = "state") => {
   const faults = new Faults();
   const objects = new Map<string, Stored>();
+  /** Writes on a condition that meet another one: "409 ConditionalRequestConflict" (PutObjectRequest, IfNoneMatch). */
+  const settings = { conflicts: 0 };
 
   const put = (key: string, bytes: Buffer, headers: Readonly<Record<string, unknown>>): { ETag: string } => {
     const present = objects.get(key);
     const wanted = headers["if-match"];
+    if ((wanted ?? headers["if-none-match"]) !== undefined && settings.conflicts-- > 0)
+      throw new AwsError("ConditionalRequestConflict", "A conflicting operation occurred during the upload.", 409);
     if (headers["if-none-match"] === "*" && present !== undefined) throw unmet();
     // "404 Not Found" where there is no object to match.
     if (wanted !== undefined && present === undefined) throw notThere();
@@ -88,6 +92,7 @@ export const startStateBucket = async (name = "state") => {
     name,
     faults,
     client,
+    settings,
     objects: objects as ReadonlyMap<string, Stored>,
     /** A write by hand. */
     edit: (key: string, text: string) => put(key, Buffer.from(text), {}),

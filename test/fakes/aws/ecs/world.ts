@@ -1,7 +1,7 @@
 /** The fakes that a rollout talks to, open, with the official clients of them. */
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedParts } from "../../../../adapters/aws/config.ts";
-import type { Mountable, TaskRoles } from "../../../../adapters/aws/ecs/rollout.ts";
+import type { Mountable, TaskRoles } from "../../../../adapters/aws/ecs/prepare.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { LastLines } from "../../../../adapters/shared/last-lines.ts";
 import { ok } from "../../../../core/result.ts";

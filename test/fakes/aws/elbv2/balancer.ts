@@ -28,6 +28,8 @@ interface Rule {
   conditions: Message[];
   actions: Message[];
   tags: Message[];
+  /** Looks until DescribeRules shows it. */
+  hidden: number;
 }
 
 const notFound = (what: string): AwsError => new AwsError(`${what}NotFound`, `One or more ${what} not found`, 400);
@@ -58,6 +60,11 @@ export const startFakeBalancer = async ({
   const faults = new Faults();
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
+  /**
+   * "There is some eventual consistency at play here": deletions that see a rule which is gone
+   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848), and looks that do not see a new rule.
+   */
+  const settings = { deletionsInUse: 0, looksUntilVisible: 0 };
 
   const group = (arn: string): Group => {
     const found = groups.get(arn);
@@ -114,7 +121,7 @@ export const startFakeBalancer = async ({
     },
     DeleteTargetGroup: ({ TargetGroupArn }: Message) => {
       // "You can delete a target group if it is not referenced by any actions."
-      if (isNamed(TargetGroupArn))
+      if (isNamed(TargetGroupArn) || settings.deletionsInUse-- > 0)
         throw new AwsError(
           "ResourceInUse",
           `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`,
@@ -144,7 +151,8 @@ export const startFakeBalancer = async ({
       if (rules.size >= most) throw new AwsError("TooManyRules", "The maximum number of rules has been reached");
       const id = randomUUID().replaceAll("-", "").slice(0, 16);
       const arn = `${LISTENER.replace(":listener/", ":listener-rule/")}/${id}`;
-      const rule = checked({ arn, priority, conditions: Conditions, actions: Actions, tags: Tags });
+      const hidden = settings.looksUntilVisible;
+      const rule = checked({ arn, priority, conditions: Conditions, actions: Actions, tags: Tags, hidden });
       rules.set(arn, rule);
       return { Rules: [ruleView(rule)] };
     },
@@ -152,7 +160,12 @@ export const startFakeBalancer = async ({
       const rule = rules.get(RuleArn);
       if (rule === undefined) throw notFound("Rule");
       // "Any properties that you do not specify are unchanged."
-      const next = checked({ ...rule, conditions: Conditions ?? rule.conditions, actions: Actions ?? rule.actions });
+      const next = checked({
+        ...rule,
+        hidden: 0,
+        conditions: Conditions ?? rule.conditions,
+        actions: Actions ?? rule.actions,
+      });
       rules.set(RuleArn, next);
       return { Rules: [ruleView(next)] };
     },
@@ -164,7 +177,9 @@ export const startFakeBalancer = async ({
       if (ListenerArn !== LISTENER) throw notFound("Listener");
       const from = Number(Marker ?? 0);
       const all = [
-        ...byPriority().map(ruleView),
+        ...byPriority()
+          .filter((rule) => rule.hidden-- <= 0)
+          .map(ruleView),
         {
           RuleArn: `${LISTENER}/default`,
           Priority: "default",
@@ -198,6 +213,7 @@ export const startFakeBalancer = async ({
   return {
     faults,
     client,
+    settings,
     port: listener.port,
     rules: (): readonly Message[] => byPriority().map((rule) => ({ ...ruleView(rule), Tags: rule.tags })),
     groups: (): readonly Message[] =>

@@ -37,6 +37,11 @@ export interface FakeIam {
   looksUntilVisible: number;
   /** "Roles in an AWS account: 1000" */
   most: number;
+  /**
+   * "Multiple requests to change this object were submitted simultaneously": creations that meet such a one, which wins
+   * (CreateRole, ConcurrentModificationException).
+   */
+  meets: number;
   close(): Promise<void>;
 }
 
@@ -102,6 +107,8 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
       hidden: fake.looksUntilVisible,
     };
     roles.set(name, made);
+    if (fake.meets-- > 0)
+      throw failure(409, "ConcurrentModification", "Multiple requests to change this object were submitted.");
     const dated = { Path: "/", RoleId: "AROAFAKE", CreateDate: new Date(0).toISOString() };
     return { Role: { RoleName: name, Arn: made.arn, ...dated } };
   };
@@ -156,6 +163,7 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
     roles,
     looksUntilVisible: 0,
     most: 1000,
+    meets: 0,
     close: async () => {
       client.destroy();
       await server.close();

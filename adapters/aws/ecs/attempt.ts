@@ -1,0 +1,98 @@
+/** One rollout's attempt: what it is called, the time that it has, and its conditional writes, each on the one before. */
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
+import type { RolloutRequest } from "../../../core/ports/service-platform.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
+import { ok, type Result } from "../../../core/result.ts";
+import { revisionIdOf } from "../../shared/revision-id.ts";
+import type { Patience } from "../state-bucket.ts";
+import { hostOf } from "./names.ts";
+import type { PrepareDeps } from "./prepare.ts";
+import { etagOf, type HeldRecord, type RolloutState } from "./record.ts";
+import type { Found } from "./records.ts";
+import type { RetireDeps } from "./retire.ts";
+import type { RevisionDeps } from "./revision.ts";
+import type { VerdictDeps } from "./verdict.ts";
+import { heldIn, type WriteDeps, writeConditionally } from "./writes.ts";
+
+export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
+}
+
+export type Step<T> = Promise<Result<T, DeployFailure>>;
+export type Say = (message: string) => void;
+
+/** Beside the time to listen: finding a machine, pulling the image, and the checks by which ECS calls it complete. */
+const SLACK_MS = 5 * 60_000;
+/** Within a phase a call is repeated this long. */
+export const PATIENCE_MS = 60_000;
+/** The same at its end: an abort has to end within 10 s. */
+export const LAST_PATIENCE_MS = 1500;
+/** For how long nobody takes over from whoever moves traffic: longer than its calls may take. */
+const MOVING_MS = 3 * 60_000;
+
+export class Attempt {
+  readonly deps: RolloutDeps;
+  readonly request: RolloutRequest;
+  readonly signal: AbortSignal;
+  /** When the rollout is over. It counts from when everything is there that the revision needs: a first mount takes minutes. */
+  readonly end: Instant;
+  /** The id of its first write. */
+  readonly write: string;
+  readonly revision: string;
+  readonly host: string;
+  /** The rule that names the revision while it gets no traffic, once there is one: its ARN. */
+  heldRule: string | undefined;
+
+  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
+    this.deps = deps;
+    this.request = request;
+    this.signal = signal;
+    this.end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.write = deps.ids.id();
+    this.revision = revisionIdOf(request.template.name, this.write);
+    this.host = hostOf(deps.place.shared, request.template.name);
+  }
+
+  /** For the calls of a phase, until the rollout is over. */
+  left(): Patience {
+    const left = Math.max(0, millisOf(this.end) - millisOf(this.deps.clock.now()));
+    return { signal: this.signal, patience: Math.min(PATIENCE_MS, left) };
+  }
+
+  state(write: string, step: RolloutState["step"], until: Instant): RolloutState {
+    const at = timestampOf(this.deps.clock.now());
+    return { write, step, revision: this.revision, at, until: timestampOf(until) };
+  }
+
+  /** A later write of this rollout: only where nobody else wrote since. */
+  goOn(
+    before: HeldRecord,
+    step: "moving" | "moved" | "ended",
+    change: Partial<Pick<HeldRecord, "former" | "retired">>,
+    patience: Patience,
+  ): Step<HeldRecord> {
+    const { clock, ids } = this.deps;
+    const { name, owner } = this.request.template;
+    const write = ids.id();
+    const until = step === "moving" ? plusMillis(clock.now(), MOVING_MS) : this.end;
+    const expected = { etag: etagOf(before), owner };
+    const next = (seen: Found) => {
+      const record = heldIn(seen) ?? before;
+      return ok({ ...record, ...change, state: this.state(write, step, until) });
+    };
+    return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, patience);
+  }
+
+  /** Why this rollout is over, where somebody else wrote since. */
+  async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
+    const { name, owner } = this.request.template;
+    const expected = { etag: etagOf(record), owner };
+    // A write of what stands already is none: it only compares.
+    const write = { name, owner, expected, write: record.state.write, isGoingOn: true, change: () => ok(record) };
+    const same = await writeConditionally(this.deps, write, this.left());
+    return same.isErr() ? same.error : undefined;
+  }
+}

@@ -1,0 +1,51 @@
+/** Points the listener's rule at a revision that is ready and may serve. From here on an abort changes nothing. */
+import { isLost } from "../../../core/domain/write-condition.ts";
+import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+import { err, ok } from "../../../core/result.ts";
+import { type Attempt, LAST_PATIENCE_MS, PATIENCE_MS, type Say, type Step } from "./attempt.ts";
+import { ensureRule, failureOfRule } from "./front-rule.ts";
+import { afterDoubt, giveUp, leave } from "./give-up.ts";
+import { endMoved } from "./moved.ts";
+import { tagsOf } from "./names.ts";
+import type { HeldRecord } from "./record.ts";
+import { routedTo } from "./retire.ts";
+
+const patience = { patience: PATIENCE_MS };
+
+/** All requests for the host go to the group; those that the former revision has it may answer. */
+const route = async ({ deps, request, revision, host }: Attempt, group: string): Step<void> => {
+  const tags = tagsOf({ ...request.template, revision });
+  const front = await ensureRule(deps, { host, group, tags }, patience);
+  if (front.isErr()) return err(front.error);
+  const { arn, targets } = front.value;
+  // One without any answers by itself, as somebody told it to.
+  if (targets.length > 0 && targets.every((one) => one.group === group)) return ok(undefined);
+  const others = targets.filter((one) => one.group !== group && one.weight > 0);
+  const wanted = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
+  return (await deps.balancer.forward(arn, wanted, patience)).mapErr(failureOfRule);
+};
+
+/** Undefined: nobody says. */
+const isRouted = async ({ deps, revision, host }: Attempt): Promise<boolean | undefined> => {
+  const rules = await deps.balancer.rules({ patience: LAST_PATIENCE_MS });
+  return rules.isErr() ? undefined : routedTo(rules.value, host, [revision]) !== undefined;
+};
+
+/** @param group the ARN of the revision's target group */
+export const moveTraffic = async (
+  attempt: Attempt,
+  record: HeldRecord,
+  group: string,
+  say: Say,
+): Promise<RolloutEvent> => {
+  const moving = await attempt.goOn(record, "moving", {}, patience);
+  if (moving.isErr()) return isLost(moving.error) ? leave(attempt, moving.error) : afterDoubt(attempt, moving.error);
+  const routed = await route(attempt, group);
+  if (routed.isErr()) {
+    const isServing = await isRouted(attempt);
+    // Nothing is known: what the rule says counts, for whoever looks after the time of this write.
+    if (isServing === undefined) return { kind: "failed", failure: routed.error };
+    if (!isServing) return giveUp(attempt, moving.value, routed.error);
+  }
+  return endMoved(attempt, moving.value, say);
+};

@@ -1,0 +1,48 @@
+/** The end of a rollout whose traffic has moved: that is written down, its URL is tried, and what served before goes. */
+
+import { isLost } from "../../../core/domain/write-condition.ts";
+import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+import { type Attempt, PATIENCE_MS, type Say, type Step } from "./attempt.ts";
+import { urlOf } from "./names.ts";
+import type { HeldRecord } from "./record.ts";
+import { sweep } from "./sweep.ts";
+
+const REACH_MS = 30_000;
+/** What a revision that is replaced may take to answer what it was asked, before the deploy goes on without looking. */
+const DRAIN_MS = 30_000;
+const TRIES = 3;
+
+/** Traffic has moved already; what cannot be written down is tried again. */
+const writeDown = async (
+  attempt: Attempt,
+  moving: HeldRecord,
+  retired: readonly string[],
+  tries = TRIES,
+): Step<HeldRecord> => {
+  const moved = await attempt.goOn(moving, "moved", { former: [], retired }, { patience: PATIENCE_MS });
+  const isOver = moved.isOk() || isLost(moved.error) || tries === 1;
+  return isOver ? moved : writeDown(attempt, moving, retired, tries - 1);
+};
+
+/** A listener has room for few rules. One that stays all the same goes with its revision. */
+const dropHeldRule = async ({ deps, heldRule, revision }: Attempt): Promise<void> => {
+  if (heldRule === undefined) return;
+  const dropped = await deps.balancer.dropRule(heldRule, { patience: PATIENCE_MS });
+  if (dropped.isErr()) deps.logger.warn("a rule that nobody needs was not taken away", { revision });
+};
+
+/** @param moving the record as it says that traffic moves */
+export const endMoved = async (attempt: Attempt, moving: HeldRecord, say: Say): Promise<RolloutEvent> => {
+  const { deps, request, revision } = attempt;
+  const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
+  const moved = await writeDown(attempt, moving, retired);
+  if (moved.isErr()) return { kind: "failed", failure: moved.error };
+  await dropHeldRule(attempt);
+  const url = urlOf(deps.place.shared, request.template.name);
+  const answers = await deps.reaches(url, REACH_MS, deps.clock);
+  if (retired.length > 0) say("Ending the revision before it");
+  await sweep(attempt, moved.value, DRAIN_MS, PATIENCE_MS);
+  if (answers) return { kind: "ready", revision, url };
+  const message = `The revision serves, and ${url} takes no connection.`;
+  return { kind: "failed", failure: { reason: "rollout_timeout", message } };
+};

@@ -1,0 +1,26 @@
+/** Takes away what serves no more; what is left over is known by the record, and the next rollout comes to it. */
+import type { Attempt } from "./attempt.ts";
+import type { HeldRecord } from "./record.ts";
+import { retire } from "./retire.ts";
+import { amend } from "./writes.ts";
+
+/** @param drain milliseconds that instances get to end what they do @param patience of each call, in milliseconds */
+export const sweep = async (
+  { deps, host, request }: Attempt,
+  record: HeldRecord,
+  drain: number,
+  patience: number,
+): Promise<void> => {
+  const { name, owner } = request.template;
+  const gone = new Set<string>();
+  for (const revision of record.retired) {
+    const retired = await retire(deps, { owner, revision, host, drain }, { patience });
+    if (retired.isOk() && retired.value === "gone") gone.add(revision);
+    else deps.logger.warn("a revision that serves no more was not taken away", { revision });
+  }
+  if (gone.size === 0) return;
+  const forget = (now: HeldRecord) => ({ ...now, retired: now.retired.filter((id) => !gone.has(id)) });
+  const amended = await amend(deps, name, forget, { patience });
+  // The next rollout looks once more for what is gone.
+  if (amended.isErr()) deps.logger.warn("what was taken away is still known", { name });
+};
