@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfigInput, SharedParts } from "../../../adapters/aws/config.ts";
-import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { createSystemClock } from "../../../adapters/shared/system.ts";
 import { has } from "../../support/machine.ts";
 import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
@@ -27,8 +26,8 @@ import { resolveLocally } from "./wildcard-dns.ts";
 /** Of CodeBuild, unless a project says otherwise: .../codebuild/latest/userguide/getting-started-build-log-console.html */
 const BUILD_LOGS = "/aws/codebuild/portside";
 
-/** What the doctor asks IAM for; everything else is about roles. */
-const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand"];
+/** What the doctor asks IAM for, the roles of the stack among it; everything else is about roles of accounts. */
+const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "GetRoleCommand"];
 
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 
@@ -89,9 +88,6 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const domain = "apps.portside.test";
   const endDns = resolveLocally(domain);
   const account = fakeAccount();
-  for (const { actions } of Object.values({ ...needs, ...sqlNeeds }))
-    for (const one of actions) account.allowed.add(one);
-
   const roles = iam.client.send.bind(iam.client) as Send;
   const looks = account.clients.iam.send as unknown as Send;
   const send: Send = (command, ...rest) => (LOOKS.includes(command.constructor.name) ? looks : roles)(command, ...rest);

@@ -290,6 +290,15 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       for (const one of found) definitions.delete(lastPart(one.taskDefinitionArn));
       return { taskDefinitions: found, failures: [] };
     },
+    // What is not there is a failure of the answer (DescribeClustersResponse.failures).
+    DescribeClusters: ({ clusters }: Message) => ({
+      clusters: clusters
+        .filter((one: string) => one === CLUSTER)
+        .map(() => ({ clusterName: CLUSTER, status: "ACTIVE" })),
+      failures: clusters
+        .filter((one: string) => one !== CLUSTER)
+        .map((one: string) => ({ arn: `${ARN}:cluster/${one}`, reason: "MISSING" })),
+    }),
     CreateService: create,
     DescribeServices: ({ cluster: at, services: named }: Message) => {
       cluster(at);

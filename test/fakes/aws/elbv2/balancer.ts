@@ -160,6 +160,10 @@ export const startFakeBalancer = async ({
       if (!rules.delete(RuleArn)) throw notFound("Rule");
       return {};
     },
+    DescribeListeners: ({ ListenerArns = [LISTENER] }: Message) => {
+      if (ListenerArns.some((one: string) => one !== LISTENER)) throw notFound("Listener");
+      return { Listeners: [{ ListenerArn: LISTENER, Protocol: "HTTP" }] };
+    },
     DescribeRules: ({ ListenerArn, Marker, PageSize = "400" }: Message) => {
       if (ListenerArn !== LISTENER) throw notFound("Listener");
       const from = Number(Marker ?? 0);

@@ -1,0 +1,13 @@
+/** What the adapter sends and what it says that it has to be allowed are the same. */
+import { globSync, readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+
+const sentIn = (file: string): string[] =>
+  [...readFileSync(file, "utf8").matchAll(/new (?:\w+\.)?(\w+Command)\(/g)].map(([, name]) => name as string);
+
+test("every command that is sent has its actions said, and none is said that is not sent", () => {
+  const sent = globSync("adapters/aws/**/*.ts").flatMap(sentIn);
+  const said = Object.values({ ...needs, ...sqlNeeds }).flatMap(({ calls }) => Object.keys(calls));
+  expect([...new Set(sent)].sort()).toEqual(said.sort());
+});
