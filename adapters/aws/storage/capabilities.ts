@@ -10,6 +10,9 @@ export const awsVolumes: Capabilities["volumes"] = {
   flatNamespace: true,
   casePreserving: true,
   conditional_uploads: offered(),
+  unsized_uploads: missing(
+    "S3 wants to know an object's length before its bytes; the command line keeps standard input on disk until it is known",
+  ),
   head_downloads: missing("a URL that S3 signs is good for one method"),
   // What services write is brought to the bucket once a file had no writes for a minute, and that takes its time:
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
