@@ -1,5 +1,7 @@
 /** ECS as the platform, against the fakes: what it says, what survives, who loses, and how many calls it takes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/labels.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
 import { plusMillis } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
@@ -132,6 +134,25 @@ test("what a template asks of the load balancer is what the load balancer gets",
   expect(target.policy.PredefinedMetricSpecification.ResourceLabel).toBe(
     `app/portside/50dc6c495c0c9188/${group?.TargetGroupArn.split(":").at(-1)}`,
   );
+});
+
+test("all that a deploy makes says whose it is, by which bills are found", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const wanted = [
+    [OWNER_LABEL, accountDigest(accountOf("acme"))],
+    [SERVICE_LABEL, "app"],
+  ];
+  const ours = (tags: readonly { key?: string; Key?: string; value?: string; Value?: string }[]) =>
+    tags.map(({ key, Key = key, value, Value = value }) => [Key, Value]).slice(0, wanted.length);
+  const [service] = run.ecs.services();
+  const made = [
+    service?.tags,
+    run.ecs.tagsOfTasks(service?.serviceName),
+    run.ecs.tagsOf(definitionOf("app")?.taskDefinitionArn),
+    run.balancer.groups()[0]?.Tags,
+    run.balancer.rules()[0]?.Tags,
+  ];
+  expect(made.map(ours)).toEqual(made.map(() => wanted));
 });
 
 test("a revision begins with as many instances as the one before it has", async () => {

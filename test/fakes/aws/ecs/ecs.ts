@@ -9,7 +9,7 @@ import { Faults } from "../../faults.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
 import { type BucketOf, type Ending, endingOf, engineRevisionOf, noImage, streamOf } from "./tasks.ts";
-import { checkDefinition, checkService } from "./validation.ts";
+import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
 export const CLUSTER = "portside";
 const ARN = `arn:aws:ecs:${REGION}:${ACCOUNT}`;
@@ -253,8 +253,12 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return { service: view };
   };
 
+  const definitionTags = new Map<string, readonly Message[]>();
+  const tagsOf = (arn: string): readonly Message[] => definitionTags.get(arn) ?? [];
+
   const methods = {
     RegisterTaskDefinition: ({ tags, ...input }: Message) => {
+      checkTags(tags);
       checkDefinition(input);
       const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
       const id = `${input.family}:${revision}`;
@@ -267,6 +271,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
         registeredAt: Date.now() / 1000,
       };
       definitions.set(id, made);
+      definitionTags.set(made.taskDefinitionArn, tags ?? []);
       return { taskDefinition: made, tags };
     },
     DescribeTaskDefinition: ({ taskDefinition }: Message) => ({ taskDefinition: definition(taskDefinition) }),
@@ -345,6 +350,14 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     services: (): readonly Message[] =>
       [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
     definitions: (): readonly Message[] => [...definitions.values()],
+    /** What bills know of a service's tasks, by Fargate's hours: "no tags are propagated" unless it says so (CreateService). */
+    tagsOfTasks: (name: string): readonly Message[] => {
+      const stored = services.get(name);
+      if (stored?.input.propagateTags === "SERVICE") return stored.input.tags ?? [];
+      return stored?.input.propagateTags === "TASK_DEFINITION" ? tagsOf(stored.definition.taskDefinitionArn) : [];
+    },
+    /** Of a definition, as ListTagsForResource gives them. */
+    tagsOf,
     /** The service whose targets are in a group. */
     serviceIn: (group: string): string | undefined =>
       [...services.values()].find((stored) => stored.group === group && stored.status === "ACTIVE")?.name,

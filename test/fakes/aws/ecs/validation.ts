@@ -1,5 +1,6 @@
 /** What ECS refuses of a task definition and of a service, from the comments of the model and the pages they name. */
 import { AwsError, type Message } from "../protocols.ts";
+import { tagProblem } from "../tags.ts";
 
 const client = (message: string): never => {
   throw new AwsError("ClientException", message);
@@ -38,6 +39,11 @@ const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Messa
       if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
 };
 
+export const checkTags = (tags: readonly Message[] = []): void => {
+  const problem = tagProblem(tags.map(({ key = "", value = "" }) => [key, value]));
+  if (problem !== undefined) parameter(problem);
+};
+
 export const checkDefinition = (input: Message): void => {
   if (!NAME.test(input.family ?? "")) client("Family contains invalid characters.");
   const containers: Message[] = input.containerDefinitions ?? [];
@@ -56,6 +62,7 @@ export const checkDefinition = (input: Message): void => {
 };
 
 export const checkService = (input: Message, definition: Message): void => {
+  checkTags(input.tags);
   if (!NAME.test(input.serviceName ?? "")) parameter("Invalid service name.");
   if (!/^[\x21-\x7e]{0,36}$/.test(input.clientToken ?? "")) parameter("clientToken is not valid.");
   if (input.networkConfiguration?.awsvpcConfiguration?.subnets?.length === 0) parameter("subnets can not be empty.");

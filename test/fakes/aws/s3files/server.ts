@@ -17,6 +17,7 @@ import {
   jsonReply,
   serveAws,
 } from "../server.ts";
+import { tagProblem } from "../tags.ts";
 import { awsConfig, REGION } from "../test-config.ts";
 
 type Status = "available" | "creating" | "deleting" | "error";
@@ -135,6 +136,8 @@ export const startFakeS3Files = async ({
     // "S3 Files requires S3 Versioning to be enabled on the linked S3 bucket"
     if (bucket.versioning !== "Enabled") throw invalid("Versioning is not enabled on the bucket.");
     if (!/^arn:aws:iam::\d{12}:role\//.test(roleArn)) throw invalid("roleArn");
+    const problem = tagProblem(tags.map(({ key, value }) => [key, value]));
+    if (problem !== undefined) throw invalid(problem);
     if (clientToken !== undefined && clientToken.length > 64) throw invalid("clientToken");
     // "ensure idempotent creation"
     const same = [...fileSystems.values()].find(({ token }) => token !== undefined && token === clientToken);
