@@ -108,6 +108,8 @@ export class AwsVolumes implements VolumeStore {
       const all = await this.#parts.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       const standing = standingFor(all.value, name);
+      // Whoever uses a volume meets it open; what is to be cleared away waits for a list.
+      if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
       const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
