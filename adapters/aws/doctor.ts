@@ -46,8 +46,13 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-const deployStack = ({ stack, region }: Asked): string =>
-  `aws cloudformation deploy --stack-name ${stack} --region ${region} --template-file aws-template.yaml --capabilities CAPABILITY_NAMED_IAM`;
+/** Parameters that are not named keep their values; a stack that is new has none. */
+const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
+  [
+    `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
+    "--template-file node_modules/portside/docs/aws-template.yaml",
+    ...(parameters.length === 0 ? [] : ["--parameter-overrides", ...parameters]),
+  ].join(" ");
 
 /** What the stack says, where it is asked; its absence is told by the parts that it would have named. */
 async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
@@ -58,7 +63,7 @@ async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Findi
     yield fine(what, `it has ${Object.keys(outputs).length} outputs`);
     return outputs;
   } catch (error) {
-    yield lacking(what, problemOf(error), deployStack(asked));
+    yield lacking(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
     return {};
   }
 }

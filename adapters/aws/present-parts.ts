@@ -120,7 +120,11 @@ const workgroup = (value: string): Look => ({
 
 const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource): Promise<Finding> => {
   const what = `${part} ${value}`;
-  const fix = `${make}; or name another one as '${part}' in the section 'aws' of portside.config.json`;
+  const elsewhere =
+    part === "athenaWorkgroup"
+      ? "with --aws-athena-workgroup"
+      : `as '${part}' in the section 'aws' of portside.config.json`;
+  const fix = `${make}; or name another one ${elsewhere}`;
   try {
     return (await ask(clients)) ? fine(what, "it is there") : lacking(what, "there is none", fix);
   } catch (error) {

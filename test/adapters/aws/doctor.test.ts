@@ -75,6 +75,7 @@ test("without the stack every part is missing, and a platform does not start", a
     "stack portside, which names the shared parts",
     ...parts.map((name) => `shared part ${name}`),
   ]);
+  expect(findings[0]?.fix).toMatch(/ --parameter-overrides Domain=YOUR\.DOMAIN$/);
   expect(refusalToStart(findings)).toContain("aws cloudformation deploy");
 });
 
@@ -139,7 +140,11 @@ test.each([...LOOKED_AT, "athenaWorkgroup"])("a part that was deleted is told wi
       what: `${part} ${value}`,
       verdict: "missing",
       words: expect.stringMatching(/^there is none/),
-      fix: expect.stringContaining(`name another one as '${part}' in the section 'aws' of portside.config.json`),
+      fix: expect.stringContaining(
+        part === "athenaWorkgroup"
+          ? "name another one with --aws-athena-workgroup"
+          : `name another one as '${part}' in the section 'aws' of portside.config.json`,
+      ),
     },
   ]);
   expect(refusalToStart(findings)).toContain(value);
