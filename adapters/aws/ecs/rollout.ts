@@ -19,6 +19,7 @@ import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
 import { pausesBetween } from "../../shared/pauses.ts";
 import { revisionIdOf } from "../../shared/revision-id.ts";
 import { failureOfUnavailable } from "../failures.ts";
+import { folderKey, type MountedFrom } from "../files/access-point.ts";
 import type { Patience } from "../state-bucket.ts";
 import { ensureRule, failureOfRule, isTaken } from "./front-rule.ts";
 import { hostOf, tagsOf, urlOf } from "./names.ts";
@@ -39,14 +40,11 @@ export interface TaskRoles {
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/**
- * The ARN of the file system through which a bucket is mounted, with the folder `subPath` in it; undefined: there is no
- * such bucket.
- */
+/** Where a bucket is mounted from, or the folder `subPath` in it; undefined: there is no such bucket. */
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },
-) => Promise<Result<string | undefined, Unavailable>>;
+) => Promise<Result<MountedFrom | undefined, Unavailable>>;
 
 export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps {
   readonly ids: Ids;
@@ -78,7 +76,8 @@ type Step<T> = Promise<Result<T, DeployFailure>>;
 
 interface Prepared {
   readonly taskRole: string;
-  readonly fileSystems: ReadonlyMap<string, string>;
+  /** By `folderKey`. */
+  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
 }
 
 export class Rollout {
@@ -146,7 +145,7 @@ export class Rollout {
     const options = { signal: this.#signal };
     const role = await identities.ensure(owner, options);
     if (role.isErr()) return err(failureOfUnavailable(role.error));
-    const fileSystems = new Map<string, string>();
+    const fileSystems = new Map<string, MountedFrom>();
     for (const { bucket, volume, subPath } of mounts) {
       const allowed = await identities.allow(bucket, role.value, options);
       if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
@@ -154,7 +153,7 @@ export class Rollout {
       if (mounted.isErr()) return err(failureOfUnavailable(mounted.error));
       if (!allowed.value || mounted.value === undefined)
         return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
-      fileSystems.set(bucket, mounted.value);
+      fileSystems.set(folderKey(bucket, subPath), mounted.value);
     }
     return ok({ taskRole: role.value, fileSystems });
   }

@@ -2,7 +2,11 @@
  * Volumes as folders: a file system of S3 Files for each bucket that a service mounts, made the first time, with a mount
  * target in each subnet, and open to the account's own role alone. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
  */
-import type { ListFileSystemsDescription, ListMountTargetsDescription } from "@aws-sdk/client-s3files";
+import type {
+  CreateAccessPointRequest,
+  ListFileSystemsDescription,
+  ListMountTargetsDescription,
+} from "@aws-sdk/client-s3files";
 import { millisOf } from "../../../core/domain/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -16,6 +20,7 @@ import { awsFault } from "../errors.ts";
 import { runtimeRoleArn } from "../roles.ts";
 import { OWNER_TAG } from "../storage/bucket-settings.ts";
 import { ownerOfBucket } from "../storage/names.ts";
+import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountedFrom } from "./access-point.ts";
 import { type Answer, FilesApi } from "./api.ts";
 
 /** A file system and its mount targets take minutes at first (no figure is documented). */
@@ -71,10 +76,14 @@ export class FileSystems {
   }
 
   /**
-   * The ARN of the file system of a volume's bucket, as it can be mounted from every subnet of the platform by services of the
-   * bucket's own account, whose role has to be there. Ends with the signal, or after ten minutes.
+   * Where a folder of a volume's bucket can be mounted from, in every subnet of the platform and by services of the bucket's
+   * own account, whose role has to be there. Ends with the signal, or after ten minutes.
    */
-  async mountable(bucket: string, options: CallOptions = {}): Promise<Result<string, Unavailable>> {
+  async mountable(
+    bucket: string,
+    subPath: string | undefined,
+    options: CallOptions = {},
+  ): Promise<Result<MountedFrom, Unavailable>> {
     const found = await this.#await(AVAILABLE_MS, options, () => this.#available(bucket, options));
     if (found.isErr()) return err(found.error);
     const { fileSystemId = "", fileSystemArn = "" } = found.value;
@@ -85,7 +94,12 @@ export class FileSystems {
     const allowed = await this.#await(GONE_MS, options, async () =>
       (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
     );
-    return allowed.map(() => fileSystemArn);
+    if (allowed.isErr()) return err(allowed.error);
+    if (!canBeAccessPoint(subPath)) return ok({ fileSystem: fileSystemArn, accessPoint: undefined });
+    const point = await this.#await(AVAILABLE_MS, options, () =>
+      this.#pointed(accessPointInput(fileSystemId, bucket, subPath), options),
+    );
+    return point.map((accessPoint) => ({ fileSystem: fileSystemArn, accessPoint }));
   }
 
   /**
@@ -160,6 +174,17 @@ export class FileSystems {
     return ok(found.value.length > 0 && found.value.every(isReady) ? true : undefined);
   }
 
+  /** The access point's ARN; undefined: not yet. */
+  async #pointed(input: CreateAccessPointRequest, options: CallOptions): Answer<string | undefined> {
+    const found = await this.#api.accessPoints(input.fileSystemId ?? "", options);
+    if (found.isErr()) return err(found.error);
+    const present = found.value.find(isAccessPointOf(input));
+    if (present === undefined) return (await this.#api.createAccessPoint(input, options)).map(() => undefined);
+    if (present.status === "error") return err(broken("access point", undefined));
+    const isReady = present.status === "available" || present.status === "updating";
+    return ok(isReady ? present.accessPointArn : undefined);
+  }
+
   /** Undefined: not yet. */
   async #removed(fileSystemId: string, options: CallOptions, { api, isRefused }: Removal): Answer<true | undefined> {
     const targets = await api.mountTargets(fileSystemId, options);
@@ -169,7 +194,15 @@ export class FileSystems {
       const deleted = await api.deleteMountTarget(mountTargetId, options);
       if (deleted.isErr()) return err(deleted.error);
     }
+    const points = await api.accessPoints(fileSystemId, options);
+    if (points.isErr()) return err(points.error);
+    for (const { accessPointId = "", status } of points.value) {
+      if (status === "deleting" || status === "deleted") continue;
+      const deleted = await api.deleteAccessPoint(accessPointId, options);
+      if (deleted.isErr()) return err(deleted.error);
+    }
     if (isRefused()) return ok(true);
+    if (points.value.some(({ status }) => status !== "deleted")) return ok(undefined);
     if (targets.value.some(({ status }) => status !== "deleted")) return ok(undefined);
     return (await api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "made" ? true : undefined));
   }

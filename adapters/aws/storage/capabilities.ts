@@ -3,7 +3,7 @@ import { type Capabilities, missing, offered } from "../../../core/domain/capabi
 
 export const awsVolumes: Capabilities["volumes"] = {
   mounts: offered(
-    "S3 Files: a service that does not run as root may not write what others own; a file that changed on both sides at once is the bucket's",
+    "S3 Files: a service reads and writes as root, whoever it runs as, but with a sub_path of more than four levels, 99 characters or odd ones as itself; a file that changed on both sides at once is the bucket's",
   ),
   store: offered(),
   read_only: offered(),

@@ -74,9 +74,12 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     onLine: ({ group, stream, line: { log, text, json } }) => {
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
-    bucketOf: (arn) => {
-      const found = [...files.fileSystems.values()].find((one) => one.arn === arn);
-      return found?.bucket.split(":").at(-1) ?? "no-bucket";
+    files: {
+      bucketOf: (arn) => {
+        const found = [...files.fileSystems.values()].find((one) => one.arn === arn);
+        return found?.bucket.split(":").at(-1) ?? "no-bucket";
+      },
+      rootOf: (arn) => [...files.accessPoints.values()].find((one) => one.arn === arn)?.path ?? "no-folder",
     },
   });
   const builds = await startFakeCodeBuild({

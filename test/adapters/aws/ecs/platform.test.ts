@@ -20,6 +20,7 @@ const mounting: Partial<ServiceTemplate> = {
   mounts: [
     { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
     { path: "/old", volume: "data", bucket: "vol-data", readOnly: true, subPath: "old/one" },
+    { path: "/deep", volume: "data", bucket: "vol-data", readOnly: false, subPath: "a/b/c/d/e" },
   ] as unknown as ServiceTemplate["mounts"],
 };
 
@@ -93,16 +94,25 @@ test("mounts are file systems of the account's buckets, and the service is told 
   const { volumes, containerDefinitions, taskRoleArn } = definitionOf("app");
   const arn = "arn:aws:s3files:eu-west-1:123456789012:file-system/vol-data";
   expect(volumes).toEqual([
-    { name: "portside-1", s3filesVolumeConfiguration: { fileSystemArn: arn } },
-    { name: "portside-2", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/old/one" } },
+    {
+      name: "portside-1",
+      s3filesVolumeConfiguration: { fileSystemArn: arn, accessPointArn: `${arn}/access-point/root` },
+    },
+    {
+      name: "portside-2",
+      s3filesVolumeConfiguration: { fileSystemArn: arn, accessPointArn: `${arn}/access-point/old/one` },
+    },
+    // Deeper than access points go.
+    { name: "portside-3", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/a/b/c/d/e" } },
   ]);
   expect(containerDefinitions[0].mountPoints).toEqual([
     { sourceVolume: "portside-1", containerPath: "/data", readOnly: false },
     { sourceVolume: "portside-2", containerPath: "/old", readOnly: true },
+    { sourceVolume: "portside-3", containerPath: "/deep", readOnly: false },
   ]);
   expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside\/[0-9a-f]{32}$/);
   const told = containerDefinitions[0].environment.find(({ name }: { name: string }) => name === "PORTSIDE_VOLUMES");
-  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data" });
+  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data", "/deep": "vol-data" });
 });
 
 test("a volume whose bucket is gone ends the rollout before anything is made", async () => {

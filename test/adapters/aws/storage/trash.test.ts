@@ -92,6 +92,8 @@ describe("a week later", () => {
     "s3files.ListFileSystems",
     "s3files.ListMountTargets",
     "s3files.DeleteMountTarget",
+    "s3files.ListAccessPoints",
+    "s3files.DeleteAccessPoint",
     "s3files.DeleteFileSystem",
   ])("a platform without the right to %s comes to the end of it as well, and says so once", async (method) => {
     const { clock, s3, files, owner, inTime, volumes, volume } = await setStage();

@@ -8,7 +8,7 @@ import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
-import { type BucketOf, type Ending, endingOf, engineRevisionOf, noImage, streamOf } from "./tasks.ts";
+import { type Ending, endingOf, engineRevisionOf, type Files, noImage, streamOf } from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
 export const CLUSTER = "portside";
@@ -50,7 +50,7 @@ export interface FakeEcsOptions {
   /** What the engine knows an image reference as; undefined: there is none. */
   readonly resolveImage: (reference: string) => string | undefined;
   readonly onLine?: (line: TaskLine) => void;
-  readonly bucketOf?: BucketOf;
+  readonly files?: Files;
 }
 
 /** "The circuit breaker ... minimum threshold 3": developerguide/deployment-circuit-breaker */
@@ -59,7 +59,7 @@ const BREAKER = 3;
 const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
-  const { balancer, resolveImage, onLine, bucketOf = (arn) => lastPart(arn) } = options;
+  const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
@@ -121,7 +121,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const since = words.length;
-    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, bucketOf));
+    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files));
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {
       const own = words.slice(since).filter(({ service }) => service === stored.name);

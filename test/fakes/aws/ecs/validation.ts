@@ -25,13 +25,20 @@ const sizes: Readonly<Record<string, readonly number[]>> = {
 
 const NAME = /^[A-Za-z0-9_-]{1,255}$/;
 
+const checkFiles = (files: Message): void => {
+  if (!/^arn:[^:]+:s3files:/.test(files.fileSystemArn ?? "")) client("A file system's full ARN is required.");
+  // S3FilesVolumeConfiguration: "the root directory parameter must either be omitted or set to /"
+  if (files.accessPointArn !== undefined && (files.rootDirectory ?? "/") !== "/")
+    client("An access point takes no root directory.");
+};
+
 /** "Transit encryption and task IAM role mandatory": developerguide/s3files-volumes */
 const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Message): void => {
   const names = new Set(volumes.map(({ name }: Message) => name));
   for (const { name, s3filesVolumeConfiguration: files } of volumes) {
     if (!NAME.test(name ?? "")) client("Volume name should not be empty.");
     if (files === undefined) continue;
-    if (!/^arn:[^:]+:s3files:/.test(files.fileSystemArn ?? "")) client("A file system's full ARN is required.");
+    checkFiles(files);
     if (!taskRoleArn) client("A task role is required for S3 Files volumes.");
   }
   for (const { mountPoints = [] } of containerDefinitions)
