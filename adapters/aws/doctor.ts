@@ -3,7 +3,8 @@ import { type Finding, fine, lacking, worrying } from "../../core/domain/finding
 import { nameOf } from "./amazon.ts";
 import type { ClientSource } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
-import { type Need, needs, sqlNeeds } from "./requirements.ts";
+import { presentParts } from "./present-parts.ts";
+import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinParts, outputsOf, partsNotNamed } from "./shared-parts.ts";
 
 type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup">;
@@ -45,8 +46,13 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-const deployStack = ({ stack, region }: Asked): string =>
-  `aws cloudformation deploy --stack-name ${stack} --region ${region} --template-file aws-template.yaml --capabilities CAPABILITY_NAMED_IAM`;
+/** Parameters that are not named keep their values; a stack that is new has none. */
+const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
+  [
+    `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
+    "--template-file node_modules/portside/docs/aws-template.yaml",
+    ...(parameters.length === 0 ? [] : ["--parameter-overrides", ...parameters]),
+  ].join(" ");
 
 /** What the stack says, where it is asked; its absence is told by the parts that it would have named. */
 async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
@@ -57,7 +63,7 @@ async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Findi
     yield fine(what, `it has ${Object.keys(outputs).length} outputs`);
     return outputs;
   } catch (error) {
-    yield lacking(what, problemOf(error), deployStack(asked));
+    yield lacking(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
     return {};
   }
 }
@@ -89,17 +95,18 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 async function* permissions(
   wanted: Readonly<Record<string, Need>>,
   caller: Caller,
-  policy: string | undefined,
+  outputs: Readonly<Record<string, string>>,
   clients: ClientSource,
 ): AsyncGenerator<Finding> {
   try {
-    for (const [service, { why, actions }] of Object.entries(wanted)) {
-      const denied = await deniedOf(actions, caller, clients);
+    for (const [service, need] of Object.entries(wanted)) {
+      const denied = await deniedOf(actionsOf(need), caller, clients);
+      const policy = outputs[need.policy];
       yield denied.length === 0
         ? fine(service, "its actions are allowed")
         : worrying(
             service,
-            `${why}; on any resource, ${denied.join(", ")} is not allowed`,
+            `${need.why}; on any resource, ${denied.join(", ")} is not allowed`,
             policy === undefined ? undefined : caller.attach(policy),
           );
     }
@@ -134,11 +141,13 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
   if (caller === undefined) return;
   const outputs = yield* stack(asked, clients);
   const joined = joinParts(asked, outputs);
+  // As the provider does: what the stack made for SQL is used where nothing else is named.
+  const athenaWorkgroup = asked.athenaWorkgroup ?? outputs["athenaWorkgroup"];
   if ("lacking" in joined)
     for (const name of joined.lacking)
       yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
-  const hasSql = (asked.athenaWorkgroup ?? outputs["athenaWorkgroup"]) !== undefined;
-  const wanted = !hasSql ? needs : { ...needs, ...sqlNeeds };
-  yield* permissions(wanted, caller, outputs["platformPolicyArn"], clients);
+  else yield* await presentParts({ region: asked.region, parts: joined.parts, athenaWorkgroup }, clients);
+  const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
+  yield* permissions(wanted, caller, outputs, clients);
   yield* quotas(clients);
 }

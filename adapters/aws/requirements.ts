@@ -1,121 +1,192 @@
-/** What the identity that Portside runs as has to be allowed, by service and with why. */
+/**
+ * What the identity that Portside runs as has to be allowed: the actions that each command of the clients takes, which
+ * are not always its own, by service and with why. `docs/aws-template.yaml` grants them. Source, where no other is named:
+ * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
+ */
+
+/** Outputs of the stack that name the policies; one policy has not enough room for all. */
+export const policyOutputs = ["platformPolicyArn", "platformStoragePolicyArn", "platformSqlPolicyArn"] as const;
 
 export interface Need {
   readonly why: string;
-  /** https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html */
-  readonly actions: readonly string[];
+  /** The policy that grants it. */
+  readonly policy: (typeof policyOutputs)[number];
+  /** Every command that the adapter sends, with the actions that it takes. */
+  readonly calls: Readonly<Record<string, readonly string[]>>;
 }
 
+/** The actions of a service's calls, each once. */
+export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Object.values(calls).flat())];
+
+/** What an alarm of a scaling policy takes: .../autoscaling/application/userguide/security_iam_permission_validation.html */
+const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
+
+/** Of S3 Files, as its managed policy AmazonS3FilesFullAccess has them. */
+const networkInterfaces = [
+  "ec2:DescribeSubnets",
+  "ec2:DescribeVpcs",
+  "ec2:DescribeAvailabilityZones",
+  "ec2:DescribeSecurityGroups",
+  "ec2:DescribeNetworkInterfaces",
+  "ec2:DescribeNetworkInterfaceAttribute",
+];
+
 export const needs: Readonly<Record<string, Need>> = {
+  // Tags that are given as a thing is made: .../AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
   ecs: {
     why: "services run there",
-    actions: [
-      "ecs:CreateService",
-      "ecs:DeleteService",
-      "ecs:DescribeServices",
-      "ecs:DescribeTasks",
-      "ecs:ListTasks",
-      "ecs:RegisterTaskDefinition",
-      "ecs:DeregisterTaskDefinition",
-      "ecs:DeleteTaskDefinitions",
-      "ecs:DescribeTaskDefinition",
-      "ecs:ListTaskDefinitions",
-      "ecs:TagResource",
-    ],
+    policy: "platformPolicyArn",
+    calls: {
+      CreateServiceCommand: ["ecs:CreateService", "ecs:TagResource"],
+      DeleteServiceCommand: ["ecs:DeleteService"],
+      DescribeServicesCommand: ["ecs:DescribeServices"],
+      DescribeTasksCommand: ["ecs:DescribeTasks"],
+      ListTasksCommand: ["ecs:ListTasks"],
+      RegisterTaskDefinitionCommand: ["ecs:RegisterTaskDefinition", "ecs:TagResource", "iam:PassRole"],
+      DeregisterTaskDefinitionCommand: ["ecs:DeregisterTaskDefinition"],
+      DeleteTaskDefinitionsCommand: ["ecs:DeleteTaskDefinitions"],
+      DescribeTaskDefinitionCommand: ["ecs:DescribeTaskDefinition"],
+      ListTaskDefinitionsCommand: ["ecs:ListTaskDefinitions"],
+    },
   },
   elasticloadbalancing: {
     why: "requests reach services through the load balancer",
-    actions: [
-      "elasticloadbalancing:CreateTargetGroup",
-      "elasticloadbalancing:DeleteTargetGroup",
-      "elasticloadbalancing:DescribeTargetGroups",
-      "elasticloadbalancing:ModifyTargetGroupAttributes",
-      "elasticloadbalancing:DescribeTargetHealth",
-      "elasticloadbalancing:CreateRule",
-      "elasticloadbalancing:ModifyRule",
-      "elasticloadbalancing:DeleteRule",
-      "elasticloadbalancing:DescribeRules",
-      "elasticloadbalancing:AddTags",
-    ],
+    policy: "platformPolicyArn",
+    calls: {
+      CreateTargetGroupCommand: ["elasticloadbalancing:CreateTargetGroup", "elasticloadbalancing:AddTags"],
+      DeleteTargetGroupCommand: ["elasticloadbalancing:DeleteTargetGroup"],
+      DescribeTargetGroupsCommand: ["elasticloadbalancing:DescribeTargetGroups"],
+      ModifyTargetGroupAttributesCommand: ["elasticloadbalancing:ModifyTargetGroupAttributes"],
+      DescribeTargetHealthCommand: ["elasticloadbalancing:DescribeTargetHealth"],
+      CreateRuleCommand: ["elasticloadbalancing:CreateRule", "elasticloadbalancing:AddTags"],
+      ModifyRuleCommand: ["elasticloadbalancing:ModifyRule"],
+      DeleteRuleCommand: ["elasticloadbalancing:DeleteRule"],
+      DescribeRulesCommand: ["elasticloadbalancing:DescribeRules"],
+    },
   },
+  // It asks what its caller may do at ECS and CloudWatch, and makes its own role where there is none yet.
   "application-autoscaling": {
     why: "instances are added and taken away",
-    actions: [
-      "application-autoscaling:RegisterScalableTarget",
-      "application-autoscaling:DeregisterScalableTarget",
-      "application-autoscaling:PutScalingPolicy",
-      // Of whoever asks for it: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/auto-scaling-IAM.html
-      "ecs:UpdateService",
-      "cloudwatch:DescribeAlarms",
-      "cloudwatch:PutMetricAlarm",
-      "cloudwatch:DeleteAlarms",
-    ],
+    policy: "platformPolicyArn",
+    calls: {
+      RegisterScalableTargetCommand: [
+        "application-autoscaling:RegisterScalableTarget",
+        "ecs:DescribeServices",
+        "ecs:UpdateService",
+        "iam:CreateServiceLinkedRole",
+      ],
+      DeregisterScalableTargetCommand: ["application-autoscaling:DeregisterScalableTarget", ...alarms],
+      PutScalingPolicyCommand: ["application-autoscaling:PutScalingPolicy", ...alarms],
+    },
   },
   codebuild: {
     why: "sources are built there",
-    actions: ["codebuild:StartBuild", "codebuild:StopBuild", "codebuild:BatchGetBuilds"],
+    policy: "platformPolicyArn",
+    calls: {
+      StartBuildCommand: ["codebuild:StartBuild"],
+      StopBuildCommand: ["codebuild:StopBuild"],
+      BatchGetBuildsCommand: ["codebuild:BatchGetBuilds"],
+      GetLogEventsCommand: ["logs:GetLogEvents"],
+    },
   },
-  ecr: { why: "images are kept there", actions: ["ecr:DescribeImages", "ecr:DescribeRepositories"] },
+  ecr: {
+    why: "images are kept there",
+    policy: "platformPolicyArn",
+    calls: {
+      DescribeImagesCommand: ["ecr:DescribeImages"],
+      DescribeRepositoriesCommand: ["ecr:DescribeRepositories"],
+    },
+  },
+  // https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html
   s3: {
     why: "volumes, sources, and what is known of deployments are kept there",
-    actions: [
-      "s3:CreateBucket",
-      // Of a bucket that is made with tags and an owner (CreateBucket), and of an object that is put with tags (PutObject).
-      "s3:TagResource",
-      "s3:PutBucketOwnershipControls",
-      "s3:PutObjectTagging",
-      "s3:DeleteBucket",
-      "s3:ListBucket",
-      "s3:ListBucketVersions",
-      "s3:GetObject",
-      "s3:PutObject",
-      "s3:DeleteObject",
-      "s3:DeleteObjectVersion",
-      "s3:AbortMultipartUpload",
-      "s3:PutBucketVersioning",
-      "s3:PutBucketPublicAccessBlock",
-      "s3:PutBucketPolicy",
-      "s3:DeleteBucketPolicy",
-      "s3:PutLifecycleConfiguration",
-    ],
+    policy: "platformStoragePolicyArn",
+    calls: {
+      CreateBucketCommand: ["s3:CreateBucket", "s3:PutBucketOwnershipControls", "s3:TagResource"],
+      DeleteBucketCommand: ["s3:DeleteBucket"],
+      HeadBucketCommand: ["s3:ListBucket"],
+      ListObjectsV2Command: ["s3:ListBucket"],
+      ListObjectVersionsCommand: ["s3:ListBucketVersions"],
+      HeadObjectCommand: ["s3:GetObject"],
+      GetObjectCommand: ["s3:GetObject"],
+      PutObjectCommand: ["s3:PutObject", "s3:PutObjectTagging"],
+      DeleteObjectCommand: ["s3:DeleteObject"],
+      DeleteObjectsCommand: ["s3:DeleteObject", "s3:DeleteObjectVersion"],
+      CreateMultipartUploadCommand: ["s3:PutObject"],
+      UploadPartCommand: ["s3:PutObject"],
+      CompleteMultipartUploadCommand: ["s3:PutObject"],
+      PutBucketVersioningCommand: ["s3:PutBucketVersioning"],
+      PutPublicAccessBlockCommand: ["s3:PutBucketPublicAccessBlock"],
+      PutBucketPolicyCommand: ["s3:PutBucketPolicy"],
+      DeleteBucketPolicyCommand: ["s3:DeleteBucketPolicy"],
+      PutBucketLifecycleConfigurationCommand: ["s3:PutLifecycleConfiguration"],
+    },
   },
   s3files: {
     why: "volumes are mounted through it",
-    actions: [
-      "s3files:CreateFileSystem",
-      "s3files:TagResource",
-      "s3files:DeleteFileSystem",
-      "s3files:ListFileSystems",
-      "s3files:CreateMountTarget",
-      "s3files:DeleteMountTarget",
-      "s3files:ListMountTargets",
-      "s3files:PutFileSystemPolicy",
-    ],
+    policy: "platformStoragePolicyArn",
+    calls: {
+      CreateFileSystemCommand: [
+        "s3files:CreateFileSystem",
+        "s3files:TagResource",
+        "iam:PassRole",
+        // It hears of what changes in the bucket.
+        "s3:GetBucketNotification",
+        "s3:PutBucketNotification",
+      ],
+      DeleteFileSystemCommand: ["s3files:DeleteFileSystem"],
+      ListFileSystemsCommand: ["s3files:ListFileSystems"],
+      CreateMountTargetCommand: ["s3files:CreateMountTarget", "ec2:CreateNetworkInterface", ...networkInterfaces],
+      DeleteMountTargetCommand: ["s3files:DeleteMountTarget", "ec2:DeleteNetworkInterface"],
+      ListMountTargetsCommand: ["s3files:ListMountTargets"],
+      CreateAccessPointCommand: ["s3files:CreateAccessPoint"],
+      DeleteAccessPointCommand: ["s3files:DeleteAccessPoint"],
+      ListAccessPointsCommand: ["s3files:ListAccessPoints"],
+      PutFileSystemPolicyCommand: ["s3files:PutFileSystemPolicy"],
+    },
   },
   scheduler: {
     why: "schedules fire there",
-    actions: [
-      "scheduler:CreateSchedule",
-      "scheduler:UpdateSchedule",
-      "scheduler:GetSchedule",
-      "scheduler:DeleteSchedule",
-    ],
+    policy: "platformPolicyArn",
+    calls: {
+      CreateScheduleCommand: ["scheduler:CreateSchedule", "iam:PassRole"],
+      UpdateScheduleCommand: ["scheduler:UpdateSchedule", "iam:PassRole"],
+      GetScheduleCommand: ["scheduler:GetSchedule"],
+      DeleteScheduleCommand: ["scheduler:DeleteSchedule"],
+    },
   },
   logs: {
     why: "logs are kept there",
-    actions: ["logs:FilterLogEvents", "logs:GetLogEvents", "logs:PutLogEvents", "logs:CreateLogStream"],
+    policy: "platformPolicyArn",
+    calls: {
+      FilterLogEventsCommand: ["logs:FilterLogEvents"],
+      PutLogEventsCommand: ["logs:PutLogEvents"],
+      CreateLogStreamCommand: ["logs:CreateLogStream"],
+    },
   },
   iam: {
     why: "every account has a role of its own, which its services run as",
-    actions: [
-      "iam:CreateRole",
-      "iam:TagRole",
-      "iam:PutRolePolicy",
-      "iam:GetRolePolicy",
-      "iam:PassRole",
-      // The first service of an AWS account makes a role of Application Auto Scaling's own (services-that-can-integrate-ecs).
-      "iam:CreateServiceLinkedRole",
-    ],
+    policy: "platformPolicyArn",
+    calls: {
+      CreateRoleCommand: ["iam:CreateRole", "iam:TagRole"],
+      PutRolePolicyCommand: ["iam:PutRolePolicy"],
+      GetRolePolicyCommand: ["iam:GetRolePolicy"],
+    },
+  },
+  doctor: {
+    why: "what is set up is looked at before it is used",
+    policy: "platformPolicyArn",
+    calls: {
+      // "No permissions are required to perform this operation" (API_GetCallerIdentity).
+      GetCallerIdentityCommand: [],
+      DescribeStacksCommand: ["cloudformation:DescribeStacks"],
+      SimulatePrincipalPolicyCommand: ["iam:SimulatePrincipalPolicy"],
+      GetAccountSummaryCommand: ["iam:GetAccountSummary"],
+      DescribeClustersCommand: ["ecs:DescribeClusters"],
+      DescribeListenersCommand: ["elasticloadbalancing:DescribeListeners"],
+      BatchGetProjectsCommand: ["codebuild:BatchGetProjects"],
+      GetRoleCommand: ["iam:GetRole"],
+    },
   },
 };
 
@@ -123,18 +194,26 @@ export const needs: Readonly<Record<string, Need>> = {
 export const sqlNeeds: Readonly<Record<string, Need>> = {
   athena: {
     why: "SQL is answered there",
-    actions: [
-      "athena:StartQueryExecution",
-      "athena:GetQueryExecution",
-      "athena:GetQueryResults",
-      "athena:StopQueryExecution",
-      // Athena looks for tables, reads them and writes answers as whoever asks: https://docs.aws.amazon.com/athena/latest/ug/access.html
-      "glue:GetDatabase",
-      "glue:GetTable",
-      "glue:GetPartitions",
-      "s3:GetBucketLocation",
-      "s3:ListMultipartUploadParts",
-      "s3:ListBucketMultipartUploads",
-    ],
+    policy: "platformSqlPolicyArn",
+    calls: {
+      // It reads tables and objects as whoever asks: .../athena/latest/ug/s3-permissions.html, .../ug/fine-grained-access-to-glue-resources.html
+      StartQueryExecutionCommand: [
+        "athena:StartQueryExecution",
+        "glue:GetDatabase",
+        "glue:GetTable",
+        "glue:GetPartitions",
+        "s3:GetBucketLocation",
+        "s3:ListBucket",
+        "s3:GetObject",
+        "s3:PutObject",
+        "s3:AbortMultipartUpload",
+        "s3:ListBucketMultipartUploads",
+        "s3:ListMultipartUploadParts",
+      ],
+      GetQueryExecutionCommand: ["athena:GetQueryExecution"],
+      GetQueryResultsCommand: ["athena:GetQueryResults", "s3:GetObject"],
+      StopQueryExecutionCommand: ["athena:StopQueryExecution"],
+      GetWorkGroupCommand: ["athena:GetWorkGroup"],
+    },
   },
 };

@@ -38,6 +38,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     conditional_uploads: missing(
       "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
     ),
+    unsized_uploads: offered(),
     head_downloads: offered(),
     // The time to live of gcsfuse's stat cache on Run: .../configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,

@@ -74,6 +74,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     flatNamespace: false,
     casePreserving: process.platform === "linux",
     conditional_uploads: offered(),
+    unsized_uploads: offered(),
     head_downloads: offered(),
     visible_seconds: 0,
   },

@@ -30,6 +30,7 @@ export const memoryCapabilities: Capabilities = {
     flatNamespace: true,
     casePreserving: true,
     conditional_uploads: offered(),
+    unsized_uploads: offered(),
     head_downloads: offered(),
     visible_seconds: 0,
   },

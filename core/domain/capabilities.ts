@@ -59,6 +59,9 @@ export const capabilitiesSchema = z
       conditional_uploads: feature.meta({
         description: "An upload's If-Match and If-None-Match are held to; else they may count for nothing.",
       }),
+      unsized_uploads: feature.meta({
+        description: "An upload may begin before its length is known; else its Content-Length is needed.",
+      }),
       head_downloads: feature.meta({
         description: "A download's URL is good for HEAD as well, which says what GET would.",
       }),

@@ -57,6 +57,18 @@ const writing = inGroup("put and get", [
     },
   },
   {
+    name: "an upload may begin before its length is known",
+    when: ({ volumes }) => volumes.store.supported && volumes.unsized_uploads.supported,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const pieces = ["one ", "two ", "three"].map((piece) => new TextEncoder().encode(piece));
+      const init = { method: "PUT", body: ReadableStream.from(pieces), duplex: "half" } as RequestInit;
+      const sent = await fetch(await uploadUrl(subject, volume, "unsized"), init);
+      expect([200, 201]).toContain(sent.status);
+      expect(await textOf(subject, volume, "unsized")).toBe("one two three");
+    },
+  },
+  {
     name: "an empty object is one",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());

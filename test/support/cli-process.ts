@@ -18,11 +18,12 @@ export const startCli = (
   env: NodeJS.ProcessEnv,
   cwd: string,
   node: string[] = [],
+  stdin: "ignore" | "pipe" = "ignore",
 ): CliProcess => {
   const child = spawn(process.execPath, [...node, join(repository, "hosts/cli/main.ts"), ...args], {
     cwd,
     env: { PATH: process.env["PATH"], HOME: cwd, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [stdin, "pipe", "pipe"],
   });
   const all = Promise.all([once(child, "close"), text(child.stdout as Readable), text(child.stderr as Readable)]);
   return { child, ended: all.then(([[code], stdout, stderr]) => ({ code: code as number | null, stdout, stderr })) };

@@ -1,10 +1,11 @@
-/** A volume behind the real HTTP API over memory, and the command line on it. */
+/** A volume behind the real HTTP API, over memory or over a storage that a test has, and the command line on it. */
 import type { MemoryProvider } from "../../adapters/memory/index.ts";
-import { serveMemory, type TestApi } from "./api.ts";
+import type { Ports } from "../../core/ports/provider.ts";
+import { serveApi, serveMemory, type TestApi } from "./api.ts";
 import { portside, type Ran, type RunOptions } from "./terminal.ts";
 
-export interface VolumeCli extends AsyncDisposable {
-  readonly api: TestApi & { readonly memory: MemoryProvider };
+export interface VolumeCli<Api extends TestApi = TestApi> extends AsyncDisposable {
+  readonly api: Api;
   readonly env: NodeJS.ProcessEnv;
   /** `portside volume …` */
   volume(args: readonly string[], options?: RunOptions): Promise<Ran>;
@@ -16,8 +17,7 @@ export interface VolumeCli extends AsyncDisposable {
 }
 
 /** Has a volume `data` from the beginning. */
-export const serveVolume = async (...config: Parameters<typeof serveMemory>): Promise<VolumeCli> => {
-  const api = await serveMemory(...config);
+const volumeOver = async <Api extends TestApi>(api: Api, close?: () => Promise<void>): Promise<VolumeCli<Api>> => {
   const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
   await api.call("POST", "/v1/volume/create", { json: { name: "data" } });
   return {
@@ -39,7 +39,16 @@ export const serveVolume = async (...config: Parameters<typeof serveMemory>): Pr
     },
     [Symbol.asyncDispose]: async () => {
       await api[Symbol.asyncDispose]();
-      await api.memory.close();
+      await close?.();
     },
   };
 };
+
+export const serveVolume = async (
+  ...config: Parameters<typeof serveMemory>
+): Promise<VolumeCli<TestApi & { readonly memory: MemoryProvider }>> => {
+  const api = await serveMemory(...config);
+  return volumeOver(api, () => api.memory.close());
+};
+
+export const serveVolumeOver = async (ports: Ports): Promise<VolumeCli> => volumeOver(await serveApi(ports));

@@ -15,6 +15,7 @@ import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { severityCases } from "../../shared/sql/severity.ts";
 import { PLATFORM_STREAM } from "../logs/entry.ts";
+import { ownerDigits } from "../owner-digits.ts";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
 
@@ -73,10 +74,13 @@ export const logsView = (table: string, group: string, owner: AccountId): string
         WHERE l.messagetype = 'DATA_MESSAGE' AND l.loggroup = '${group.replaceAll("'", "''")}'
           AND starts_with(l.logstream, '${accountDigest(owner)}/')))`);
 
-/** Of the tags `portside-owner` and `portside-service`, which have to be enabled as cost allocation tags. */
+/**
+ * Of the tags `portside-owner` and `portside-service`, which have to be active as cost allocation tags. Of a deployment: its
+ * service, tasks and target groups have both; buckets of volumes and their file systems have the owner's alone.
+ */
 const tag = (name: string): string => `element_at(resource_tags, 'user_${name}')`;
 
-/** A row a SKU and day. @param table as `quotedName` gives it */
+/** A row a SKU and day. File systems know the owner's digits by their bucket's name. @param table as `quotedName` gives it */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT with_timezone(used_on, 'UTC') AS usage_start_time,
     with_timezone(date_add('day', 1, used_on), 'UTC') AS usage_end_time,
@@ -87,5 +91,5 @@ export const billingView = (table: string, owner: AccountId): string =>
       line_item_usage_type AS used_sku, CAST(line_item_usage_amount AS DECIMAL(38, 9)) AS amount,
       pricing_unit AS used_unit, CAST(line_item_unblended_cost AS DECIMAL(38, 9)) AS charge,
       line_item_currency_code AS charged_in, ${tag("portside_service")} AS deployment
-      FROM ${table} WHERE ${tag("portside_owner")} = '${accountDigest(owner)}')
+      FROM ${table} WHERE ${tag("portside_owner")} IN ('${accountDigest(owner)}', '${ownerDigits(owner)}'))
     GROUP BY used_on, used, used_sku, used_unit, charged_in, deployment`);

@@ -6,6 +6,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { failureOfUnavailable } from "../failures.ts";
+import { folderKey, type MountedFrom } from "../files/access-point.ts";
 import type { NewRevision } from "./revision.ts";
 
 /** Who an account's services run as: one task role for each account, with rights on its own buckets and nothing else. */
@@ -16,14 +17,11 @@ export interface TaskRoles {
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/**
- * The ARN of the file system through which a bucket is mounted, with the folder `subPath` in it; undefined: there is no
- * such bucket.
- */
+/** Where a bucket is mounted from, or the folder `subPath` in it; undefined: there is no such bucket. */
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },
-) => Promise<Result<string | undefined, Unavailable>>;
+) => Promise<Result<MountedFrom | undefined, Unavailable>>;
 
 export interface PrepareDeps {
   readonly identities: TaskRoles;
@@ -39,7 +37,7 @@ export const prepare = async (
 ): Promise<Result<Prepared, DeployFailure>> => {
   const role = await identities.ensure(owner, options);
   if (role.isErr()) return err(failureOfUnavailable(role.error));
-  const fileSystems = new Map<string, string>();
+  const fileSystems = new Map<string, MountedFrom>();
   for (const { bucket, volume, subPath } of mounts) {
     const allowed = await identities.allow(bucket, role.value, options);
     if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
@@ -47,7 +45,7 @@ export const prepare = async (
     if (mounted.isErr()) return err(failureOfUnavailable(mounted.error));
     if (!allowed.value || mounted.value === undefined)
       return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
-    fileSystems.set(bucket, mounted.value);
+    fileSystems.set(folderKey(bucket, subPath), mounted.value);
   }
   return ok({ taskRole: role.value, fileSystems });
 };

@@ -13,6 +13,7 @@ import type { CreateTargetGroupCommandInput } from "@aws-sdk/client-elastic-load
 import type { BoundMount } from "../../../core/domain/mounts.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { AwsConfig } from "../config.ts";
+import { folderKey, type MountedFrom, pathOf } from "../files/access-point.ts";
 import { streamPrefixOf } from "../log-streams.ts";
 import { CONTAINER, familyOf, tagsOf, targetGroupNameOf } from "./names.ts";
 import { taskSizeOf } from "./sizes.ts";
@@ -27,22 +28,28 @@ export interface DefinitionNeeds {
   readonly revision: string;
   /** ARN of the account's task role. */
   readonly taskRole: string;
-  /** ARNs of file systems, by bucket. */
-  readonly fileSystems: ReadonlyMap<string, string>;
+  /** By `folderKey`. */
+  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
 }
 
 /** One volume for each folder of a bucket that is mounted: whether it may be written is the mount point's. */
-const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, string>) => {
+const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountedFrom>) => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
   const mountPoints = mounts.map(({ path, bucket, readOnly, subPath }) => {
-    const key = JSON.stringify([bucket, subPath]);
+    const key = folderKey(bucket, subPath);
     const name = names.get(key) ?? `${VOLUME_PREFIX}${volumes.length + 1}`;
     if (!names.has(key)) {
       names.set(key, name);
-      const fileSystemArn = fileSystems.get(bucket) ?? "";
-      const rootDirectory = subPath === undefined ? {} : { rootDirectory: `/${subPath}` };
-      volumes.push({ name, s3filesVolumeConfiguration: { fileSystemArn, ...rootDirectory } });
+      const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
+      // An access point has a root directory of its own, and takes no other.
+      const folder =
+        accessPointArn !== undefined
+          ? { accessPointArn }
+          : subPath === undefined
+            ? {}
+            : { rootDirectory: pathOf(subPath) };
+      volumes.push({ name, s3filesVolumeConfiguration: { fileSystemArn, ...folder } });
     }
     return { sourceVolume: name, containerPath: path, readOnly };
   });

@@ -9,6 +9,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/pauses.ts";
 import { type CallState, isCallState } from "../../shared/provider-call.ts";
 import { nameOf } from "../amazon.ts";
+import type { MountedFrom } from "../files/access-point.ts";
 import type { Patience } from "../state-bucket.ts";
 import { isLimit } from "./faults.ts";
 import { ensureRule, failureOfRule, type RuleDeps } from "./front-rule.ts";
@@ -30,7 +31,8 @@ export interface NewRevision {
   readonly revision: string;
   readonly write: string;
   readonly taskRole: string;
-  readonly fileSystems: ReadonlyMap<string, string>;
+  /** By `folderKey`. */
+  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
   readonly listenDeadline: number;
   /** What serves, which it is made over. */
   readonly former: RevisionTemplate | undefined;

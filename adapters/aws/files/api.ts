@@ -3,8 +3,10 @@
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_S3_Files.html
  */
 import type {
+  CreateAccessPointRequest,
   CreateFileSystemRequest,
   CreateMountTargetRequest,
+  ListAccessPointsDescription,
   ListFileSystemsDescription,
   ListMountTargetsDescription,
   S3FilesClient,
@@ -54,6 +56,25 @@ export class FilesApi {
     });
   }
 
+  accessPoints(fileSystemId: string, options: CallOptions): Answer<ListAccessPointsDescription[]> {
+    return this.#pages("ListAccessPoints", options, async (client, { ListAccessPointsCommand }, send, nextToken) => {
+      const page = await client.send(new ListAccessPointsCommand({ fileSystemId, nextToken }), send);
+      return { items: page.accessPoints ?? [], next: page.nextToken };
+    });
+  }
+
+  createAccessPoint(input: CreateAccessPointRequest, options: CallOptions): Answer<"made" | "there"> {
+    return this.#ends("CreateAccessPoint", options, "there", (client, { CreateAccessPointCommand }, send) =>
+      client.send(new CreateAccessPointCommand(input), send),
+    );
+  }
+
+  deleteAccessPoint(accessPointId: string, options: CallOptions): Answer<"made" | "there"> {
+    return this.#ends("DeleteAccessPoint", options, "there", (client, { DeleteAccessPointCommand }, send) =>
+      client.send(new DeleteAccessPointCommand({ accessPointId }), send),
+    );
+  }
+
   /** `there`: one of the bucket was there already. */
   createFileSystem(input: CreateFileSystemRequest, options: CallOptions): Answer<"made" | "there"> {
     return this.#ends("CreateFileSystem", options, "there", (client, { CreateFileSystemCommand }, send) =>
@@ -74,7 +95,7 @@ export class FilesApi {
     );
   }
 
-  /** Also with what it has not brought to the bucket yet. `there`: it has mount targets still. */
+  /** Also with what it has not brought to the bucket yet. `there`: it has mount targets or access points still. */
   deleteFileSystem(fileSystemId: string, options: CallOptions): Answer<"made" | "there"> {
     return this.#ends("DeleteFileSystem", options, "there", (client, { DeleteFileSystemCommand }, send) =>
       client.send(new DeleteFileSystemCommand({ fileSystemId, forceDelete: true }), send),

@@ -2,18 +2,25 @@
  * Volumes as folders: a file system of S3 Files for each bucket that a service mounts, made the first time, with a mount
  * target in each subnet, and open to the account's own role alone. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
  */
-import type { ListFileSystemsDescription, ListMountTargetsDescription } from "@aws-sdk/client-s3files";
+import type {
+  CreateAccessPointRequest,
+  ListFileSystemsDescription,
+  ListMountTargetsDescription,
+} from "@aws-sdk/client-s3files";
 import { millisOf } from "../../../core/domain/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import { type AwsAmbient, awsCalls } from "../amazon.ts";
+import type { FaultOf } from "../../shared/provider-call.ts";
+import { type AwsAmbient, awsCalls, nameOf } from "../amazon.ts";
 import { type ArnParts, arnParts, bucketArn } from "../arns.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
+import { awsFault } from "../errors.ts";
 import { runtimeRoleArn } from "../roles.ts";
 import { OWNER_TAG } from "../storage/bucket-settings.ts";
 import { ownerOfBucket } from "../storage/names.ts";
+import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountedFrom } from "./access-point.ts";
 import { type Answer, FilesApi } from "./api.ts";
 
 /** A file system and its mount targets take minutes at first (no figure is documented). */
@@ -41,27 +48,42 @@ const policyFor = (role: string): object => ({
   ],
 });
 
+interface Removal {
+  readonly api: FilesApi;
+  readonly isRefused: () => boolean;
+}
+
+/** The rights are missing; credentials that have ended are another thing, and the same call goes well later. */
+const isDenied = (error: unknown): boolean => nameOf(error)?.startsWith("AccessDenied") === true;
+
 const broken = (what: string, message: string | undefined): Unavailable =>
   unavailable(`Amazon S3 Files has a ${what} that failed: ${message ?? "it does not say why"}.`, 60);
 
 export class FileSystems {
   readonly #config: AwsConfig;
   readonly #ambient: AwsAmbient;
+  readonly #clients: ClientSource;
   readonly #api: FilesApi;
   readonly #arn: ArnParts;
+  #hasSaid = false;
 
   constructor({ config, clients, ambient }: FileSystemsDeps) {
     this.#config = config;
     this.#ambient = ambient;
+    this.#clients = clients;
     this.#api = new FilesApi({ client: () => clients("files"), call: awsCalls(ambient) });
     this.#arn = arnParts(config.shared.filesRoleArn);
   }
 
   /**
-   * The ARN of the file system of a volume's bucket, as it can be mounted from every subnet of the platform by services of the
-   * bucket's own account, whose role has to be there. Ends with the signal, or after ten minutes.
+   * Where a folder of a volume's bucket can be mounted from, in every subnet of the platform and by services of the bucket's
+   * own account, whose role has to be there. Ends with the signal, or after ten minutes.
    */
-  async mountable(bucket: string, options: CallOptions = {}): Promise<Result<string, Unavailable>> {
+  async mountable(
+    bucket: string,
+    subPath: string | undefined,
+    options: CallOptions = {},
+  ): Promise<Result<MountedFrom, Unavailable>> {
     const found = await this.#await(AVAILABLE_MS, options, () => this.#available(bucket, options));
     if (found.isErr()) return err(found.error);
     const { fileSystemId = "", fileSystemArn = "" } = found.value;
@@ -72,19 +94,46 @@ export class FileSystems {
     const allowed = await this.#await(GONE_MS, options, async () =>
       (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
     );
-    return allowed.map(() => fileSystemArn);
+    if (allowed.isErr()) return err(allowed.error);
+    if (!canBeAccessPoint(subPath)) return ok({ fileSystem: fileSystemArn, accessPoint: undefined });
+    const point = await this.#await(AVAILABLE_MS, options, () =>
+      this.#pointed(accessPointInput(fileSystemId, bucket, subPath), options),
+    );
+    return point.map((accessPoint) => ({ fileSystem: fileSystemArn, accessPoint }));
   }
 
-  /** Takes the bucket's file system away, with what it has not brought to the bucket. False: it is not gone yet. */
+  /**
+   * Takes the bucket's file system away, with what it has not brought to the bucket. False: it is not gone yet. A platform
+   * without rights at S3 Files mounts nothing, and leaves there what others made.
+   */
   async remove(bucket: string, options: CallOptions): Answer<boolean> {
-    const found = await this.#ofBucket(bucket, options);
+    const removal = this.#removal();
+    const found = await this.#ofBucket(bucket, options, removal.api);
     if (found.isErr()) return err(found.error);
     for (const { fileSystemId = "", status } of found.value) {
       if (status === "deleting") continue;
-      const gone = await this.#await(GONE_MS, options, () => this.#removed(fileSystemId, options));
+      const gone = await this.#await(GONE_MS, options, () => this.#removed(fileSystemId, options, removal));
       if (gone.isErr()) return err(gone.error);
     }
     return ok(true);
+  }
+
+  /** Calls for which what may not be touched is not there; said once, for it is the same at each volume. */
+  #removal(): Removal {
+    let isRefused = false;
+    const faultOf: FaultOf = (error) => {
+      if (!isDenied(error)) return awsFault(error);
+      isRefused = true;
+      if (!this.#hasSaid)
+        this.#ambient.logger.warn(
+          "Amazon S3 Files refuses to take file systems away: those of volumes that are gone stay there",
+          { error },
+        );
+      this.#hasSaid = true;
+      return { kind: "state", code: "not_found" };
+    };
+    const api = new FilesApi({ client: () => this.#clients("files"), call: awsCalls(this.#ambient, faultOf) });
+    return { api, isRefused: () => isRefused };
   }
 
   /** Undefined: not yet. */
@@ -125,21 +174,41 @@ export class FileSystems {
     return ok(found.value.length > 0 && found.value.every(isReady) ? true : undefined);
   }
 
+  /** The access point's ARN; undefined: not yet. */
+  async #pointed(input: CreateAccessPointRequest, options: CallOptions): Answer<string | undefined> {
+    const found = await this.#api.accessPoints(input.fileSystemId ?? "", options);
+    if (found.isErr()) return err(found.error);
+    const present = found.value.find(isAccessPointOf(input));
+    if (present === undefined) return (await this.#api.createAccessPoint(input, options)).map(() => undefined);
+    if (present.status === "error") return err(broken("access point", undefined));
+    const isReady = present.status === "available" || present.status === "updating";
+    return ok(isReady ? present.accessPointArn : undefined);
+  }
+
   /** Undefined: not yet. */
-  async #removed(fileSystemId: string, options: CallOptions): Answer<true | undefined> {
-    const targets = await this.#api.mountTargets(fileSystemId, options);
+  async #removed(fileSystemId: string, options: CallOptions, { api, isRefused }: Removal): Answer<true | undefined> {
+    const targets = await api.mountTargets(fileSystemId, options);
     if (targets.isErr()) return err(targets.error);
     for (const { mountTargetId = "", status } of targets.value) {
       if (status === "deleting" || status === "deleted") continue;
-      const deleted = await this.#api.deleteMountTarget(mountTargetId, options);
+      const deleted = await api.deleteMountTarget(mountTargetId, options);
       if (deleted.isErr()) return err(deleted.error);
     }
+    const points = await api.accessPoints(fileSystemId, options);
+    if (points.isErr()) return err(points.error);
+    for (const { accessPointId = "", status } of points.value) {
+      if (status === "deleting" || status === "deleted") continue;
+      const deleted = await api.deleteAccessPoint(accessPointId, options);
+      if (deleted.isErr()) return err(deleted.error);
+    }
+    if (isRefused()) return ok(true);
+    if (points.value.some(({ status }) => status !== "deleted")) return ok(undefined);
     if (targets.value.some(({ status }) => status !== "deleted")) return ok(undefined);
-    return (await this.#api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "made" ? true : undefined));
+    return (await api.deleteFileSystem(fileSystemId, options)).map((end) => (end === "made" ? true : undefined));
   }
 
-  async #ofBucket(bucket: string, options: CallOptions): Answer<ListFileSystemsDescription[]> {
-    const found = await this.#api.fileSystems(this.#bucketArn(bucket), options);
+  async #ofBucket(bucket: string, options: CallOptions, api = this.#api): Answer<ListFileSystemsDescription[]> {
+    const found = await api.fileSystems(this.#bucketArn(bucket), options);
     return found.map((all) => all.filter(({ status }) => status !== "deleted"));
   }
 

@@ -10,6 +10,7 @@ import type { Answer } from "./api.ts";
 import { finishDiscard } from "./discarding.ts";
 import type { Parts } from "./parts.ts";
 import type { VolumeRecord } from "./record.ts";
+import { openAgain } from "./restoring.ts";
 
 /** What is cut on its way is finished or cleared away after this. */
 const CUT_MS = 120_000;
@@ -22,7 +23,8 @@ const MERCY_MS = 600_000;
 
 /** Whether somebody has to go on with it: what was cut, and what was in the trash for its time. */
 export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean => {
-  const { state, at, deletedAt } = record;
+  const { state, at, deletedAt, reopen } = record;
+  if (state === "live" && reopen === true) return records.ageOf(at) >= CUT_MS;
   if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= CUT_MS;
   if (state !== "deleted" || deletedAt === undefined) return false;
   return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + MERCY_MS;
@@ -61,9 +63,33 @@ const clear = async (parts: Parts, account: string, record: VolumeRecord, option
   return (await records.drop(account, id, options)).map(() => true);
 };
 
+/**
+ * Opens what was brought back once more: whoever was closing it has ended by now, or will see that it lives. What was
+ * deleted anew meanwhile is closed anew.
+ */
+const reopened = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
+  const opened = await openAgain(parts, account, record, options);
+  if (opened.isErr()) return err(opened.error);
+  const ended = await parts.records.change(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === record.id);
+      if (found?.state !== "live") return { stop: found };
+      const { reopen: _done, ...rest } = found;
+      return { put: rest };
+    },
+    options,
+  );
+  if (ended.isErr() || "record" in ended.value) return ended;
+  const { stop: found } = ended.value;
+  const isTrash = found?.state === "deleting" || found?.state === "deleted";
+  return isTrash ? finishDiscard(parts, account, found, options) : ok(undefined);
+};
+
 /** Goes on with what is due, unless somebody has brought it back or finished it meanwhile. */
 export const goOn = async (parts: Parts, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
   if (due.state === "deleting") return finishDiscard(parts, account, due, options);
+  if (due.state === "live") return reopened(parts, account, due, options);
   const begun = await parts.records.change(
     account,
     (all) => {

@@ -34,6 +34,8 @@ const recordSchema = z.object({
   createdAt: timestamp,
   /** While it is in the trash. */
   deletedAt: timestamp.optional(),
+  /** Of one that was brought back: a call that was still closing it may have been cut behind that, so it is opened once more. */
+  reopen: z.literal(true).optional(),
 });
 
 const documentSchema = z.object({ version: z.literal(1), volumes: z.array(recordSchema) });
@@ -46,6 +48,7 @@ export interface VolumeRecord {
   readonly at: Instant;
   readonly createdAt: Timestamp;
   readonly deletedAt?: Timestamp;
+  readonly reopen?: true;
 }
 
 export const printRecords = (volumes: readonly VolumeRecord[]): string =>
@@ -61,12 +64,13 @@ export const parseRecords = (text: string): readonly VolumeRecord[] | undefined 
   }
   const read = documentSchema.safeParse(json);
   if (!read.success) return undefined;
-  return read.data.volumes.map(({ name, at, createdAt, deletedAt, ...rest }) => ({
+  return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, ...rest }) => ({
     ...rest,
     name: name as VolumeName,
     at: BigInt(at) as Instant,
     createdAt: createdAt as Timestamp,
     ...(deletedAt === undefined ? {} : { deletedAt: deletedAt as Timestamp }),
+    ...(reopen === undefined ? {} : { reopen }),
   }));
 };
 

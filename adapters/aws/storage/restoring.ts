@@ -52,7 +52,7 @@ export const bringBack = async (
       const found = all.find((one) => one.id === record.id);
       if (found?.state !== "restoring") return { stop: found };
       const { deletedAt: _over, ...rest } = found;
-      return { put: { ...rest, state: "live" } };
+      return { put: { ...rest, state: "live", reopen: true } };
     },
     options,
   );

@@ -9,6 +9,7 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { type AwsAmbient, awsCalls } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
+import type { MountedFrom } from "../files/access-point.ts";
 import { FileSystems } from "../files/file-systems.ts";
 import { decodedKey, noStateBucket, S3Api } from "./api.ts";
 import { discardVolume } from "./discarding.ts";
@@ -85,18 +86,18 @@ export class AwsVolumes implements VolumeStore {
   }
 
   /**
-   * The ARN of the file system of a volume's bucket, made where there is none: what a service mounts. With `subPath` there
-   * is a folder of that path in it, too. Undefined: there is no such bucket.
+   * Where a service mounts a volume's bucket from, made where there is none. With `subPath` it is the folder of that path,
+   * which is there then, too. Undefined: there is no such bucket.
    */
   async mountable(
     bucket: string,
     { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
-  ): Promise<Result<string | undefined, Unavailable>> {
+  ): Promise<Result<MountedFrom | undefined, Unavailable>> {
     const { api, files } = this.#parts;
     const there = await api.headBucket(bucket, options);
     if (there.isErr()) return err(there.error);
     if (!there.value) return ok(undefined);
-    const found = await files.mountable(bucket, options);
+    const found = await files.mountable(bucket, subPath, options);
     if (found.isErr() || subPath === undefined) return found;
     // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)
     const made = await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" }, options);
@@ -108,6 +109,8 @@ export class AwsVolumes implements VolumeStore {
       const all = await this.#parts.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       const standing = standingFor(all.value, name);
+      // Whoever uses a volume meets it open; what is to be cleared away waits for a list.
+      if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
       const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });

@@ -3,7 +3,7 @@
  * stay within the folder. What cannot be sent is found before anything is.
  */
 import { createReadStream, type Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { objectPathProblem } from "../../../core/domain/object-path.ts";
 import { CommandError } from "../io.ts";
@@ -12,15 +12,33 @@ import type { Source } from "./upload.ts";
 
 const PIECE = 1 << 18;
 
-/** A file as a source: the bytes that it has now, and not what is added meanwhile. */
-export const fileSource = (name: string, path: string, size: number): Source => ({
+const sizedSource = (
+  name: string,
+  size: number,
+  read: (bytes: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>,
+): Source & { readonly size: number } => ({
   name,
   size,
   open: ({ offset, length } = { offset: 0, length: size }) =>
-    length === 0
-      ? (async function* () {})()
-      : createReadStream(path, { start: offset, end: offset + length - 1, highWaterMark: PIECE }),
+    length === 0 ? (async function* () {})() : read({ start: offset, end: offset + length - 1 }),
 });
+
+/** A file as a source: the bytes that it has now, and not what is added meanwhile. */
+export const fileSource = (name: string, path: string, size: number): Source & { readonly size: number } =>
+  sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
+
+/** The same of a file that is open, and stays so. */
+export const openedSource = (name: string, handle: FileHandle, size: number): Source & { readonly size: number } =>
+  sizedSource(name, size, async function* ({ start, end }) {
+    for (let at = start; at <= end; ) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(PIECE, end + 1 - at)), {
+        position: at,
+      });
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  });
 
 export interface FolderFile {
   /** Relative to the folder, with `/` between. */

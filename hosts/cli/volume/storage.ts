@@ -1,5 +1,6 @@
 /** The storage behind signed URLs, as commands call it: refusals in words, broken connections told from the rest. */
-import { Refused, refusalOf, Unreachable } from "../client.ts";
+import { Refused, Unreachable } from "../client.ts";
+import { storageErrorIn, storageErrorWords, storageRefusalOf } from "./storage-error.ts";
 
 /** What is thrown for a connection that broke. */
 export const broken = (error: unknown): Unreachable => {
@@ -50,7 +51,7 @@ export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => 
 
 /** Throws what the storage refuses with, in its words. */
 export const expectStatus = async (response: Response, ...good: readonly number[]): Promise<void> => {
-  if (!good.includes(response.status)) throw await refusalOf(response);
+  if (!good.includes(response.status)) throw await storageRefusalOf(response);
 };
 
 /** Makes an object of parts, whose entity tags these are in order. The storage may fail although it has answered 200. */
@@ -61,6 +62,7 @@ export const complete = async (url: string, tags: readonly string[], signal: Abo
     throw signal.aborted ? error : broken(error);
   });
   await expectStatus(response, 200);
-  if ((await response.text()).includes("<Error>"))
-    throw new Unreachable("The storage could not make one object of the parts.");
+  const error = storageErrorIn(await response.text());
+  if (error !== undefined)
+    throw new Unreachable(`The storage could not make one object of the parts. ${storageErrorWords(error)}`);
 };

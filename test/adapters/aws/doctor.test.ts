@@ -3,32 +3,51 @@ import { expect, test } from "vitest";
 import { clientSource } from "../../../adapters/aws/clients.ts";
 import { awsSettingsOf, sharedPartsSchema } from "../../../adapters/aws/config.ts";
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
-import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
+import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
 
 const basis = { region: "eu-west-1", dataDir: "/nowhere" };
 const parts = Object.keys(sharedPartsSchema.shape);
-const POLICY = "arn:aws:iam::123456789012:policy/portside";
+const policyArn = (output: string) => `arn:aws:iam::123456789012:policy/${output}`;
 
 const whole = (): FakeAccount => {
   const account = fakeAccount();
   account.outputs = Object.fromEntries(parts.map((name) => [name, name === "scheme" ? "https" : `the-${name}`]));
-  account.outputs["platformPolicyArn"] = POLICY;
-  for (const { actions } of Object.values({ ...needs, ...sqlNeeds }))
-    for (const one of actions) account.allowed.add(one);
+  for (const output of policyOutputs) account.outputs[output] = policyArn(output);
   return account;
+};
+
+/** What nothing but SQL asks for. */
+const sqlOnly = (): string[] => {
+  const others = new Set(Object.values(needs).flatMap(actionsOf));
+  return Object.values(sqlNeeds)
+    .flatMap(actionsOf)
+    .filter((one) => !others.has(one));
 };
 
 const look = ({ clients }: FakeAccount, more: object = {}): Promise<Finding[]> =>
   Array.fromAsync(diagnoseAws(awsSettingsOf({ ...basis, ...more }), clientSource("eu-west-1", clients)));
+/** The parts that a call is made for. */
+const LOOKED_AT = [
+  "cluster",
+  "listenerArn",
+  "stateBucket",
+  "buildProject",
+  "repository",
+  "logGroup",
+  "executionRoleArn",
+  "filesRoleArn",
+  "schedulerRoleArn",
+];
+
 const missing = (findings: readonly Finding[]) => findings.filter(({ verdict }) => verdict !== "ok");
 
 test("an account that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(2 + Object.keys(needs).length + 1);
+  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 1);
 });
 
 test.each(parts)(
@@ -56,6 +75,7 @@ test("without the stack every part is missing, and a platform does not start", a
     "stack portside, which names the shared parts",
     ...parts.map((name) => `shared part ${name}`),
   ]);
+  expect(findings[0]?.fix).toMatch(/ --parameter-overrides Domain=YOUR\.DOMAIN$/);
   expect(refusalToStart(findings)).toContain("aws cloudformation deploy");
 });
 
@@ -72,16 +92,14 @@ test.each(Object.entries(needs))(
   "without the last action of %s it is a warning that names it",
   async (service, need) => {
     const account = whole();
-    const last = need.actions.at(-1) as string;
+    const last = actionsOf(need).at(-1) as string;
     account.allowed.delete(last);
-    expect(missing(await look(account))).toEqual([
-      {
-        what: service,
-        verdict: "warning",
-        words: `${need.why}; on any resource, ${last} is not allowed`,
-        fix: `aws iam attach-role-policy --role-name portside --policy-arn ${POLICY}`,
-      },
-    ]);
+    expect(missing(await look(account))).toContainEqual({
+      what: service,
+      verdict: "warning",
+      words: `${need.why}; on any resource, ${last} is not allowed`,
+      fix: `aws iam attach-role-policy --role-name portside --policy-arn ${policyArn(need.policy)}`,
+    });
   },
 );
 
@@ -95,17 +113,41 @@ test("a session's role is asked about, and a user as the user", async () => {
   account.allowed.clear();
   const [first] = missing(await look(account));
   expect(account.simulations.at(-1)?.PolicySourceArn).toBe(account.arn);
-  expect(first?.fix).toBe(`aws iam attach-user-policy --user-name ann --policy-arn ${POLICY}`);
+  expect(first?.fix).toBe(`aws iam attach-user-policy --user-name ann --policy-arn ${policyArn("platformPolicyArn")}`);
 });
 
-test("SQL needs more, where it is set up", async () => {
+test("SQL needs more, where the configuration or the stack sets it up", async () => {
   const account = whole();
-  for (const { actions } of Object.values(sqlNeeds)) for (const one of actions) account.allowed.delete(one);
+  for (const one of sqlOnly()) account.allowed.delete(one);
   expect(missing(await look(account))).toEqual([]);
-  const found = missing(await look(account, { athenaWorkgroup: "portside" }));
-  expect(found.map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
-  Object.assign(account.outputs ?? {}, { athenaWorkgroup: "portside" });
-  expect(missing(await look(account)).map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
+  const byHand = missing(await look(account, { athenaWorkgroup: "mine" }));
+  expect(byHand.map(({ what }) => what)).toEqual(Object.keys(sqlNeeds));
+  account.outputs = { ...account.outputs, athenaWorkgroup: "the-stacks" };
+  const byStack = missing(await look(account));
+  expect(byStack.map(({ what, fix }) => [what, fix])).toEqual([
+    ["athena", `aws iam attach-role-policy --role-name portside --policy-arn ${policyArn("platformSqlPolicyArn")}`],
+  ]);
+});
+
+test.each([...LOOKED_AT, "athenaWorkgroup"])("a part that was deleted is told with what to do: %s", async (part) => {
+  const account = whole();
+  account.outputs = { ...account.outputs, athenaWorkgroup: "the-athenaWorkgroup" };
+  const value = account.outputs[part] as string;
+  account.gone.add(value);
+  const findings = await look(account);
+  expect(missing(findings)).toEqual([
+    {
+      what: `${part} ${value}`,
+      verdict: "missing",
+      words: expect.stringMatching(/^there is none/),
+      fix: expect.stringContaining(
+        part === "athenaWorkgroup"
+          ? "name another one with --aws-athena-workgroup"
+          : `name another one as '${part}' in the section 'aws' of portside.config.json`,
+      ),
+    },
+  ]);
+  expect(refusalToStart(findings)).toContain(value);
 });
 
 test("without credentials nothing further is asked", async () => {
@@ -120,6 +162,7 @@ test("what may not be looked at is a warning, and keeps nothing from starting", 
   account.mayLook = false;
   const findings = missing(await look(account));
   expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
+    ...LOOKED_AT.map((part) => [`${part} the-${part}`, "warning"]),
     ["permissions", "warning"],
     ["quota of IAM roles", "warning"],
   ]);

@@ -6,6 +6,7 @@ import { awsSqlQueries, createAwsSql } from "../../../adapters/aws/athena/index.
 import { googleType, parseType } from "../../../adapters/aws/athena/types.ts";
 import { streamPrefixOf } from "../../../adapters/aws/log-streams.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
+import { ownerDigits } from "../../../adapters/aws/owner-digits.ts";
 import { accountDigest } from "../../../adapters/shared/account-digest.ts";
 import { toTrino } from "../../../adapters/shared/sql/trino/translate.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -236,6 +237,12 @@ describe("billing", () => {
       ["2026-01-30T00:00:00+00:00", "2026-01-31T00:00:00+00:00", "1", "0.1", "USD", "app", "AmazonECS"],
       ["2026-01-31T00:00:00+00:00", "2026-02-01T00:00:00+00:00", "5", "0.5", "USD", "app", "AmazonECS"],
     ]);
+  });
+  test("has what the file systems of the account's volumes cost, which no deployment has", async () => {
+    const files = { user_portside_owner: ownerDigits("acme" as AccountId) };
+    fake.charge({ ...cost("2026-02-01", "acme", 10), line_item_product_code: "AmazonS3Files", resource_tags: files });
+    const found = await rowsOf("SELECT cost, resource.name FROM billing WHERE service.description = 'AmazonS3Files'");
+    expect(found).toEqual([["1", null]]);
   });
   test("that is not set up is said, and logs still answer", async () => {
     const without = engine({ billingTable: undefined });

@@ -1,10 +1,11 @@
 /** The infrastructure template has what the provider reads, and the very function that the tests run. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { logTableColumns } from "../../../adapters/aws/athena/views.ts";
 import { sharedPartsSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
+import { actionsOf, needs as asked, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { functionSeconds, maxFireSeconds, SCHEDULE_GROUP } from "../../../adapters/aws/scheduler/job.ts";
 import { fireLimits } from "../../../core/domain/limits.ts";
 import { cronFunctionText } from "../../fakes/aws/scheduler/function.ts";
@@ -17,8 +18,38 @@ const template = readFileSync(path, "utf8");
 const part = (name: string, indent = "  "): string =>
   new RegExp(`^${indent}${name}:\\n((?:${indent} .*\\n|\\n|${indent}#.*\\n)*)`, "m").exec(template)?.[1] ?? "";
 
-/** Made by hand or by SQL's own part of the stack; the provider asks for none of these. */
-const forPeople = ["balancerName", "athenaWorkgroup", "logTable"];
+/** For people, the doctor, and SQL; the provider asks for none of these. */
+const forPeople = ["balancerName", ...policyOutputs, "athenaWorkgroup", "logTable"];
+
+/**
+ * Actions without a resource type, as the service reference has them: list_amazonelasticcontainerservice.html,
+ * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html and list_awsidentityandaccessmanagementiam.html
+ * below https://docs.aws.amazon.com/service-authorization/latest/reference/.
+ */
+const withoutResources = [
+  "ecs:DescribeTaskDefinition",
+  "ecs:ListTaskDefinitions",
+  "ecs:DeregisterTaskDefinition",
+  "elasticloadbalancing:DescribeTargetGroups",
+  "elasticloadbalancing:DescribeTargetHealth",
+  "elasticloadbalancing:DescribeRules",
+  "elasticloadbalancing:DescribeListeners",
+  "s3files:CreateFileSystem",
+  "ec2:DescribeSubnets",
+  "ec2:DescribeVpcs",
+  "ec2:DescribeAvailabilityZones",
+  "ec2:DescribeSecurityGroups",
+  "ec2:DescribeNetworkInterfaces",
+  "ec2:DescribeNetworkInterfaceAttribute",
+  "iam:GetAccountSummary",
+];
+
+/** What the template's functions come to in the region with the longest name. */
+const filled: Readonly<Record<string, string>> = {
+  "AWS::Partition": "aws",
+  "AWS::Region": "ap-southeast-1",
+  "AWS::AccountId": "123456789012",
+};
 
 test("its outputs are the shared parts, by their names", () => {
   const names = [...part("Outputs", "").matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name as string);
@@ -50,9 +81,78 @@ test("its table has the columns that statements are put over", () => {
   expect(columns).toEqual(logTableColumns);
 });
 
+interface Statement {
+  readonly actions: readonly string[];
+  /** With the template's functions still in them. */
+  readonly resources: readonly string[];
+  readonly condition: string;
+}
+
+/** The statements of a policy of the platform's, by the output that names it. */
+const statementsOf = (output: string): Statement[] => {
+  const resource = new RegExp(`${output}: \\{.*!Ref (\\w+) \\}`).exec(template)?.[1] ?? "";
+  const text = part(resource).replaceAll(/^ *#.*\n/gm, "");
+  return text
+    .split("- Effect: Allow\n")
+    .slice(1)
+    .map((one) => {
+      const [actions = "", rest = ""] = one.split("Resource:");
+      const [resources = "", condition = ""] = rest.split("Condition:");
+      return {
+        actions: [...actions.matchAll(/[a-z0-9-]+:[A-Z]\w+/g)].map(([action]) => action),
+        resources: [...resources.matchAll(/"\*"|!GetAtt [\w.]+|!Ref [\w:]+|!Sub "?[^\s",\]]+/g)].map(
+          ([named]) => named,
+        ),
+        condition: condition.trim(),
+      };
+    });
+};
+
+describe("the platform's own policies", () => {
+  test.each(policyOutputs)("%s grants what the calls of the adapter take, and no more", (output) => {
+    const granted = new Set(statementsOf(output).flatMap(({ actions }) => actions));
+    const wanted = Object.values({ ...asked, ...sqlNeeds }).filter(({ policy }) => policy === output);
+    const needed = new Set(wanted.flatMap(actionsOf));
+    expect([...granted].sort()).toEqual([...needed].sort());
+  });
+
+  test.each(policyOutputs)("%s names resources, wherever an action has them", (output) => {
+    const everywhere = statementsOf(output).filter(({ resources }) => resources.includes('"*"'));
+    for (const one of everywhere.flatMap(({ actions }) => actions)) expect(withoutResources).toContain(one);
+    for (const { resources } of statementsOf(output)) expect(resources).not.toEqual([]);
+  });
+
+  test("roles are made within the boundary, and handed to nothing but what they are for", () => {
+    const about = (action: string) =>
+      statementsOf("platformPolicyArn")
+        .concat(statementsOf("platformStoragePolicyArn"))
+        .filter(({ actions }) => actions.includes(action));
+    for (const action of ["iam:CreateRole", "iam:PutRolePolicy"])
+      for (const { condition } of about(action)) expect(condition).toContain("iam:PermissionsBoundary: !Ref Boundary");
+    expect(about("iam:PassRole")).toHaveLength(3);
+    for (const { condition } of about("iam:PassRole")) expect(condition).toContain("iam:PassedToService: ");
+  });
+
+  // "The total character count cannot exceed 6,144 (without white space)": .../IAM/latest/UserGuide/reference_iam-quotas.html
+  test.each(policyOutputs)("%s has room, also with long names", (output) => {
+    const statements = statementsOf(output).map(({ actions, resources, condition }) => ({
+      Effect: "Allow",
+      Action: actions,
+      Resource: resources.map((one) =>
+        one.startsWith("!Sub")
+          ? one.slice("!Sub ".length).replaceAll(/\$\{([^}]*)\}/g, (_, name: string) => filled[name] ?? "x".repeat(60))
+          : "x".repeat(one === '"*"' ? 1 : 120),
+      ),
+      ...(condition === "" ? {} : { Condition: `${condition}${"x".repeat(60)}` }),
+    }));
+    expect(JSON.stringify({ Version: "2012-10-17", Statement: statements }).length).toBeLessThanOrEqual(6144);
+  });
+});
+
 test("no role may do everything, and only what has no resource to name is for all of them", () => {
   expect(template).not.toMatch(/Action: "?\*/);
-  const everywhere = template.split("\n").filter((line) => /Resource: "\*"/.test(line));
+  const roles = template.slice(0, template.indexOf("  PlatformPolicy:"));
+  const everywhere = roles.split("\n").filter((line) => /Resource: "\*"/.test(line));
   for (const line of everywhere) expect(line).toContain("ecr:GetAuthorizationToken");
 });
 

@@ -3,6 +3,7 @@
  * actions are allowed, how many roles there are. Shapes are those of the service models in the client packages.
  */
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
+import { actionsOf, needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 
 export interface FakeAccount {
   /** Undefined: no credentials are found. */
@@ -10,13 +11,15 @@ export interface FakeAccount {
   /** Undefined: there is no such stack. */
   outputs: Record<string, string> | undefined;
   readonly allowed: Set<string>;
-  /** Whether the caller may simulate policies and read the account's summary. */
+  /** Values of shared parts that somebody has deleted; every other one is there. */
+  readonly gone: Set<string>;
+  /** Whether the caller may simulate policies, read the account's summary, and look at parts. */
   mayLook: boolean;
   roles: number;
   rolesQuota: number;
   /** The input of each simulation. */
   readonly simulations: { readonly PolicySourceArn?: string; readonly Marker?: string }[];
-  readonly clients: Pick<AwsClients, "sts" | "iam" | "stacks">;
+  readonly clients: Pick<AwsClients, "sts" | "iam" | "stacks" | keyof typeof parts>;
 }
 
 interface Command {
@@ -25,7 +28,8 @@ interface Command {
   readonly input: any;
 }
 
-const failure = (name: string, message: string): Error => Object.assign(new Error(message), { name });
+const failure = (name: string, message: string, httpStatusCode = 403): Error =>
+  Object.assign(new Error(message), { name, $metadata: { httpStatusCode } });
 
 const client = (answer: (name: string, input: Command["input"]) => unknown) => ({
   send: async (command: Command) => answer(command.constructor.name, command.input),
@@ -33,6 +37,41 @@ const client = (answer: (name: string, input: Command["input"]) => unknown) => (
 
 /** So many results of a simulation are one page. */
 const PAGE = 4;
+
+/** How each service says that there is none of the name: in its answer, or by its exception. */
+const parts = {
+  ecs: (isThere: (name: string) => boolean, { clusters }: Command["input"]) => ({
+    clusters: clusters.filter(isThere).map((clusterName: string) => ({ clusterName, status: "ACTIVE" })),
+  }),
+  balancer: (isThere: (name: string) => boolean, { ListenerArns: [ListenerArn] }: Command["input"]) => {
+    if (!isThere(ListenerArn)) throw failure("ListenerNotFoundException", "One or more listeners not found", 400);
+    return { Listeners: [{ ListenerArn }] };
+  },
+  builds: (isThere: (name: string) => boolean, { names }: Command["input"]) => ({
+    projects: names.filter(isThere).map((name: string) => ({ name })),
+  }),
+  registry: (isThere: (name: string) => boolean, { repositoryNames: [name] }: Command["input"]) => {
+    if (!isThere(name)) throw failure("RepositoryNotFoundException", `The repository '${name}' does not exist`, 400);
+    return { repositories: [{ repositoryName: name }] };
+  },
+  s3: (isThere: (name: string) => boolean, { Bucket }: Command["input"]) => {
+    // An answer to HEAD has no body, and so no name of its own.
+    if (!isThere(Bucket)) throw failure("NotFound", "UnknownError", 404);
+    return {};
+  },
+  logs: (isThere: (name: string) => boolean, { logGroupName }: Command["input"]) => {
+    if (!isThere(logGroupName))
+      throw failure("ResourceNotFoundException", "The specified log group does not exist.", 400);
+    return { events: [] };
+  },
+  athena: (isThere: (name: string) => boolean, { WorkGroup }: Command["input"]) => {
+    if (!isThere(WorkGroup)) throw failure("InvalidRequestException", `WorkGroup ${WorkGroup} is not found.`, 400);
+    return { WorkGroup: { Name: WorkGroup, State: "ENABLED" } };
+  },
+} as const;
+
+/** Every action that the platform asks for. */
+export const everyAction = (): readonly string[] => Object.values({ ...needs, ...sqlNeeds }).flatMap(actionsOf);
 
 export const fakeAccount = (): FakeAccount => {
   const simulations: FakeAccount["simulations"][number][] = [];
@@ -51,7 +90,20 @@ export const fakeAccount = (): FakeAccount => {
       ...(more ? { Marker: String(from + PAGE) } : {}),
     };
   };
+  const isThere = (name: string): boolean => !account.gone.has(name);
+  const looks = Object.entries(parts).map(([name, answer]) => [
+    name,
+    client((_name, input) => {
+      if (!account.mayLook) throw denied();
+      return answer(isThere, input);
+    }),
+  ]);
+  const getRole = ({ RoleName }: Command["input"]) => {
+    if (!isThere(RoleName)) throw failure("NoSuchEntityException", `The role ${RoleName} cannot be found.`, 404);
+    return { Role: { RoleName } };
+  };
   const clients = {
+    ...Object.fromEntries(looks),
     sts: client(() => {
       if (account.arn === undefined) throw failure("CredentialsProviderError", "Could not load credentials");
       return { Arn: account.arn, Account: "123456789012" };
@@ -64,13 +116,15 @@ export const fakeAccount = (): FakeAccount => {
     iam: client((name, input) => {
       if (!account.mayLook) throw denied();
       if (name === "SimulatePrincipalPolicyCommand") return simulate(input);
+      if (name === "GetRoleCommand") return getRole(input);
       return { SummaryMap: { Roles: account.roles, RolesQuota: account.rolesQuota } };
     }),
   } as unknown as FakeAccount["clients"];
   const account: FakeAccount = {
     arn: "arn:aws:sts::123456789012:assumed-role/portside/i-0123",
     outputs: {},
-    allowed: new Set(),
+    allowed: new Set(everyAction()),
+    gone: new Set(),
     mayLook: true,
     roles: 20,
     rolesQuota: 1000,

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfigInput, SharedParts } from "../../../adapters/aws/config.ts";
-import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { createSystemClock } from "../../../adapters/shared/system.ts";
 import { has } from "../../support/machine.ts";
 import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
@@ -24,8 +23,8 @@ import { startFakeEventBridge } from "./scheduler/server.ts";
 import { awsConfig } from "./test-config.ts";
 import { resolveLocally } from "./wildcard-dns.ts";
 
-/** What the doctor asks IAM for; everything else is about roles. */
-const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand"];
+/** What the doctor asks IAM for, the roles of the stack among it; everything else is about roles of accounts. */
+const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "GetRoleCommand"];
 
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 
@@ -72,9 +71,12 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     onLine: ({ group, stream, line: { log, text, json } }) => {
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
-    bucketOf: (arn) => {
-      const found = [...files.fileSystems.values()].find((one) => one.arn === arn);
-      return found?.bucket.split(":").at(-1) ?? "no-bucket";
+    files: {
+      bucketOf: (arn) => {
+        const found = [...files.fileSystems.values()].find((one) => one.arn === arn);
+        return found?.bucket.split(":").at(-1) ?? "no-bucket";
+      },
+      rootOf: (arn) => [...files.accessPoints.values()].find((one) => one.arn === arn)?.path ?? "no-folder",
     },
   });
   const builds = await startFakeCodeBuild({
@@ -86,9 +88,6 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const domain = "apps.portside.test";
   const endDns = resolveLocally(domain);
   const account = fakeAccount();
-  for (const { actions } of Object.values({ ...needs, ...sqlNeeds }))
-    for (const one of actions) account.allowed.add(one);
-
   const roles = iam.client.send.bind(iam.client) as Send;
   const looks = account.clients.iam.send as unknown as Send;
   const send: Send = (command, ...rest) => (LOOKS.includes(command.constructor.name) ? looks : roles)(command, ...rest);

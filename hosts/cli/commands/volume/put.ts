@@ -5,16 +5,33 @@ import { type Command, clientOptions, type Input } from "../../command.ts";
 import { type Io, print, printJson } from "../../io.ts";
 import { atOnce } from "../../volume/at-once.ts";
 import { Bar } from "../../volume/bar.ts";
+import { keepSource, wantsLengths } from "../../volume/known-length.ts";
 import { folderWords } from "../../volume/objects.ts";
 import { counted, sizeWords } from "../../volume/size.ts";
 import { type Sending, type Sendings, sendingsOf } from "../../volume/sources.ts";
-import { uploadObject } from "../../volume/upload.ts";
+import { type Place, type Source, uploadObject } from "../../volume/upload.ts";
 
 const totalOf = (sendings: readonly Sending[]): number | undefined => {
   const sizes = sendings.map(({ source }) => source.size);
   return sizes.some((size) => size === undefined)
     ? undefined
     : sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
+};
+
+/** What has no size is kept first where the platform wants one; the bar says so, and then begins anew. */
+const uploadAs = async (client: Client, place: Place, source: Source, signal: AbortSignal, bar: Bar) => {
+  const onSent = (moved: number) => bar.move(moved);
+  if (source.size !== undefined || !(await wantsLengths(client, signal)))
+    return uploadObject(client, place, source, signal, onSent);
+  bar.rename(`reading ${source.name}`);
+  await using kept = await keepSource(source, { signal, onKept: onSent });
+  const { size } = kept.source;
+  bar.end();
+  bar.rename(source.name);
+  bar.expect(size);
+  bar.move(-size);
+  // What was kept is gone once this returns.
+  return await uploadObject(client, place, kept.source, signal, onSent);
 };
 
 const sendAll = async (client: Client, input: Input, io: Io, volume: string, { sendings, prefix }: Sendings) => {
@@ -26,7 +43,7 @@ const sendAll = async (client: Client, input: Input, io: Io, volume: string, { s
   let done = 0;
   try {
     await atOnce(sendings, io.signal, async ({ path, source }, signal) => {
-      const size = await uploadObject(client, { volume, path }, source, signal, (moved) => bar.move(moved));
+      const size = await uploadAs(client, { volume, path }, source, signal, bar);
       bytes += size;
       bar.rename(nameAt(++done));
       if (!input.flag("json")) return;

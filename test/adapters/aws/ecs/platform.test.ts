@@ -1,5 +1,7 @@
 /** ECS as the platform, against the fakes: what it says, what survives, who loses, and how many calls it takes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/labels.ts";
 import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
 import { plusMillis } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
@@ -18,6 +20,7 @@ const mounting: Partial<ServiceTemplate> = {
   mounts: [
     { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
     { path: "/old", volume: "data", bucket: "vol-data", readOnly: true, subPath: "old/one" },
+    { path: "/deep", volume: "data", bucket: "vol-data", readOnly: false, subPath: "a/b/c/d/e" },
   ] as unknown as ServiceTemplate["mounts"],
 };
 
@@ -91,16 +94,25 @@ test("mounts are file systems of the account's buckets, and the service is told 
   const { volumes, containerDefinitions, taskRoleArn } = definitionOf("app");
   const arn = "arn:aws:s3files:eu-west-1:123456789012:file-system/vol-data";
   expect(volumes).toEqual([
-    { name: "portside-1", s3filesVolumeConfiguration: { fileSystemArn: arn } },
-    { name: "portside-2", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/old/one" } },
+    {
+      name: "portside-1",
+      s3filesVolumeConfiguration: { fileSystemArn: arn, accessPointArn: `${arn}/access-point/root` },
+    },
+    {
+      name: "portside-2",
+      s3filesVolumeConfiguration: { fileSystemArn: arn, accessPointArn: `${arn}/access-point/old/one` },
+    },
+    // Deeper than access points go.
+    { name: "portside-3", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/a/b/c/d/e" } },
   ]);
   expect(containerDefinitions[0].mountPoints).toEqual([
     { sourceVolume: "portside-1", containerPath: "/data", readOnly: false },
     { sourceVolume: "portside-2", containerPath: "/old", readOnly: true },
+    { sourceVolume: "portside-3", containerPath: "/deep", readOnly: false },
   ]);
   expect(taskRoleArn).toMatch(/^arn:aws:iam::123456789012:role\/portside\/[0-9a-f]{32}$/);
   const told = containerDefinitions[0].environment.find(({ name }: { name: string }) => name === "PORTSIDE_VOLUMES");
-  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data" });
+  expect(JSON.parse(told.value)).toEqual({ "/data": "vol-data", "/old": "vol-data", "/deep": "vol-data" });
 });
 
 test("an instance that starts later takes the image by its tag, for the first bytes of it may be cleared away", async () => {
@@ -148,6 +160,25 @@ test("what a template asks of the load balancer is what the load balancer gets",
   expect(target.policy.PredefinedMetricSpecification.ResourceLabel).toBe(
     `app/portside/50dc6c495c0c9188/${group?.TargetGroupArn.split(":").at(-1)}`,
   );
+});
+
+test("all that a deploy makes says whose it is, by which bills are found", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const wanted = [
+    [OWNER_LABEL, accountDigest(accountOf("acme"))],
+    [SERVICE_LABEL, "app"],
+  ];
+  const ours = (tags: readonly { key?: string; Key?: string; value?: string; Value?: string }[]) =>
+    tags.map(({ key, Key = key, value, Value = value }) => [Key, Value]).slice(0, wanted.length);
+  const [service] = run.ecs.services();
+  const made = [
+    service?.tags,
+    run.ecs.tagsOfTasks(service?.serviceName),
+    run.ecs.tagsOf(definitionOf("app")?.taskDefinitionArn),
+    run.balancer.groups()[0]?.Tags,
+    run.balancer.rules()[0]?.Tags,
+  ];
+  expect(made.map(ours)).toEqual(made.map(() => wanted));
 });
 
 test("a revision begins with as many instances as the one before it has", async () => {

@@ -5,6 +5,7 @@ import { familyOf, targetGroupNameOf } from "../../../../adapters/aws/ecs/names.
 import { type HeldRecord, parseRecord, renderRecord } from "../../../../adapters/aws/ecs/record.ts";
 import { renderDefinition, renderTargetGroup } from "../../../../adapters/aws/ecs/render.ts";
 import { fargateSizes } from "../../../../adapters/aws/ecs/sizes.ts";
+import { folderKey } from "../../../../adapters/aws/files/access-point.ts";
 import { streamPrefixOf } from "../../../../adapters/aws/log-streams.ts";
 import { revisionIdOf } from "../../../../adapters/shared/revision-id.ts";
 import { fitResources } from "../../../../core/domain/resources.ts";
@@ -33,7 +34,10 @@ const recordOf = (template: ServiceTemplate, former: readonly ServiceTemplate[] 
 
 const definitionOf = (template: ServiceTemplate) => {
   const fileSystems = new Map(
-    template.mounts.map(({ bucket }) => [bucket, `arn:aws:s3files:eu-west-1:1:file-system/${bucket}`]),
+    template.mounts.map(({ bucket, subPath }) => {
+      const fileSystem = `arn:aws:s3files:eu-west-1:1:file-system/${bucket}`;
+      return [folderKey(bucket, subPath), { fileSystem, accessPoint: undefined }];
+    }),
   );
   const revision = revisionIdOf(template.name, write);
   return renderDefinition(place, template, { revision, taskRole: "arn:aws:iam::1:role/a", fileSystems });

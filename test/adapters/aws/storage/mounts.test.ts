@@ -19,7 +19,7 @@ const { shared } = awsConfig;
 let owner: AccountId;
 let volumes: AwsVolumes;
 beforeEach(() => {
-  for (const known of [files.fileSystems, files.mountTargets, files.zones]) known.clear();
+  for (const known of [files.fileSystems, files.mountTargets, files.accessPoints, files.zones]) known.clear();
   files.unknownRoles.clear();
   files.faults.clear();
   Object.assign(files, { looks: 1, most: 1000 });
@@ -28,7 +28,9 @@ beforeEach(() => {
 });
 
 const made = async (name = data) => (await expectOk(volumes.create(owner, name))).volume;
-const mounted = async (bucket: string) => (await volumes.mountable(bucket))._unsafeUnwrap();
+const placeOf = async (bucket: string, subPath?: string) =>
+  (await volumes.mountable(bucket, subPath === undefined ? {} : { subPath }))._unsafeUnwrap();
+const mounted = async (bucket: string) => (await placeOf(bucket))?.fileSystem;
 const roleOf = (who: AccountId) => `arn:aws:iam::123456789012:role/portside-${ownerDigits(who)}`;
 
 describe("a file system", () => {
@@ -116,13 +118,46 @@ describe("a file system", () => {
       for (let nth = 1; nth <= calls; nth++) {
         files.fileSystems.clear();
         files.mountTargets.clear();
+        files.accessPoints.clear();
         files.faults.clear();
         files.faults.inject({ nth, kind });
         await mounted(id);
-        expect([files.fileSystems.size, files.mountTargets.size], `${kind} at call ${nth}`).toEqual([1, 2]);
+        const sizes = [files.fileSystems.size, files.mountTargets.size, files.accessPoints.size];
+        expect(sizes, `${kind} at call ${nth}`).toEqual([1, 2, 1]);
       }
     },
   );
+});
+
+describe("an access point", () => {
+  test("lets a service read and write as root, in one folder each, however many ask", async () => {
+    const { id } = await made();
+    const folders = [undefined, "a", "a/b/c/d", undefined, "a"];
+    const places = await Promise.all(folders.map((folder) => placeOf(id, folder)));
+    const points = [...files.accessPoints.values()];
+    expect(points.map(({ path }) => path).sort()).toEqual(["/", "/a", "/a/b/c/d"]);
+    for (const { posixUser } of points) expect(posixUser).toEqual({ uid: 0, gid: 0 });
+    const pathAt = (arn: string | undefined) => points.find((one) => one.arn === arn)?.path;
+    expect(places.map((place) => pathAt(place?.accessPoint))).toEqual(["/", "/a", "/a/b/c/d", "/", "/a"]);
+    expect(new Set(places.map((place) => place?.fileSystem)).size).toBe(1);
+  });
+
+  test("of another identity, which somebody else has made, is not used", async () => {
+    const { id } = await made();
+    await placeOf(id);
+    const [own] = files.accessPoints.values();
+    files.accessPoints.clear();
+    const theirs = { ...(own as NonNullable<typeof own>), id: "fsap-theirs", arn: "theirs", token: "theirs" };
+    files.accessPoints.set(theirs.id, { ...theirs, posixUser: { uid: 1000, gid: 1000 } });
+    expect((await placeOf(id))?.accessPoint).not.toBe("theirs");
+  });
+
+  test.each(["a/b/c/d/e", `${"x".repeat(100)}`, "a*b", ".hidden", "a/.b"])("there is none of '%s'", async (folder) => {
+    const { id } = await made();
+    expect(await placeOf(id, folder)).toMatchObject({ accessPoint: undefined });
+    expect(files.accessPoints.size).toBe(0);
+    expect([...bucketOf({ id }).objects.keys()]).toEqual([`${folder}/`]);
+  });
 });
 
 describe("a folder of a volume", () => {
@@ -165,7 +200,7 @@ describe("with its bucket", () => {
     await expectOk(later.list(owner));
     await later.idle();
     expect(fake.world.live.has(volume.id)).toBe(false);
-    expect(files.mountTargets.size).toBe(0);
+    expect([files.mountTargets.size, files.accessPoints.size]).toEqual([0, 0]);
     expect([...files.fileSystems.values()].every(({ status }) => status === "deleting")).toBe(true);
   });
 });

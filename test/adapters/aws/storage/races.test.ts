@@ -8,6 +8,23 @@ import { whileTicking } from "../../../support/memory-platform.ts";
 import { a, account, bucketOf, data, discard, fake, files, now, put, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
+/** A replica that is killed right after its call of the command, before which another one does something. */
+const dyingAfter = (command: string, meanwhile: () => Promise<void>) => {
+  const died = Promise.withResolvers<void>();
+  let isDead = false;
+  const send = async (one: object, ...rest: unknown[]): Promise<unknown> => {
+    if (isDead) return new Promise(() => undefined);
+    const isLast = one.constructor.name === command;
+    if (isLast) await meanwhile();
+    const answer = await (fake.client.send as (...args: unknown[]) => Promise<unknown>)(one, ...rest);
+    if (!isLast) return answer;
+    isDead = true;
+    died.resolve();
+    return new Promise(() => undefined);
+  };
+  return { client: Object.assign(Object.create(fake.client), { send }) as typeof fake.client, died: died.promise };
+};
+
 const ownBuckets = (owner: ReturnType<typeof account>) => recordsOf(owner).map(({ id }) => id);
 
 describe("calls that race, from several replicas", () => {
@@ -125,6 +142,50 @@ describe("what was cut", () => {
     }
     const marks = [...fake.world.bucket(STATE_BUCKET).objects.keys()].filter((key) => key.endsWith(volume.id));
     expect(marks).toEqual([]);
+  });
+
+  test.each(["PutBucketPolicyCommand", "PutBucketLifecycleConfigurationCommand", "DeleteObjectCommand"])(
+    "in a discard, which a restore has overtaken, leaves no live volume closed: killed after %s",
+    async (last) => {
+      const owner = account();
+      const volumes = volumesOver(fake);
+      const { volume } = await expectOk(volumes.create(owner, data));
+      await put(volumes, volume, "a", "kept");
+      await expectOk(volumes.hide(volume));
+      const dying = dyingAfter(last, async () => void (await expectOk(volumes.restore(owner, volume.id))));
+      void volumesOver(dying).discard(volume, now());
+      await dying.died;
+      expect((await expectOk(volumes.find(owner, data))).kind).toBe("held");
+      const other = volumesOver(fake, { clock: later(180_000), files: files.client });
+      expect((await expectOk(other.find(owner, data))).kind).toBe("held");
+      await other.idle();
+      expect(bucketOf(volume).policy).toBeUndefined();
+      expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
+      expect((await expectOk(other.find(account(), data))).kind).toBe("elsewhere");
+      await put(volumes, volume, "b", "again");
+      // Once is enough.
+      fake.faults.clear();
+      await expectOk(volumesOver(fake, { clock: later(600_000), files: files.client }).list(owner));
+      expect(fake.faults.count("s3.DeleteBucketPolicy")).toBe(0);
+    },
+  );
+
+  test("in a restore's last step, and deleted meanwhile, is closed", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    await discard(volumes, volume);
+    await expectOk(volumes.restore(owner, volume.id));
+    const other = volumesOver(fake, { clock: later(180_000), files: files.client });
+    // Another replica has deleted it when it is opened once more.
+    fake.meanwhile("s3.DeleteBucketPolicy", () => {
+      const [record] = recordsOf(owner);
+      const deletedAt = now();
+      writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "deleted", ...{ deletedAt } }]);
+    });
+    await expectOk(other.list(owner));
+    await other.idle();
+    expect(bucketOf(volume).policy).toBeDefined();
   });
 
   test("in a purge goes on at the next look", async () => {

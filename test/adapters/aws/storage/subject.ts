@@ -3,10 +3,11 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import type { S3FilesClient } from "@aws-sdk/client-s3files";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { AwsConfig } from "../../../../adapters/aws/config.ts";
+import { awsVolumes } from "../../../../adapters/aws/storage/capabilities.ts";
 import { type AwsVolumes, createAwsVolumes } from "../../../../adapters/aws/storage/volume-store.ts";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/system.ts";
-import { type Capabilities, missing } from "../../../../core/domain/capabilities.ts";
+import type { Capabilities } from "../../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
@@ -16,7 +17,8 @@ export const storageCapabilities: Capabilities = {
   ...memoryCapabilities,
   volumes: {
     ...memoryCapabilities.volumes,
-    head_downloads: missing("a URL that S3 signs is good for one method"),
+    unsized_uploads: awsVolumes.unsized_uploads,
+    head_downloads: awsVolumes.head_downloads,
   },
 };
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../../core/domain/instant.ts";
+import type { VolumeName } from "../../../../core/domain/names.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
@@ -9,6 +10,7 @@ import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
 import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { whileTicking } from "../../../support/memory-platform.ts";
+import { keepingLogger } from "../../../support/silent-logger.ts";
 import { account, bucketOf, data, discard, fake, inAMinute, put } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
@@ -83,6 +85,30 @@ describe("a week later", () => {
     expect((await inTime(expectError(volumes.restore(owner, volume.id)))).kind).toBe("not_found");
     // Two pages of versions, each deleted in one call.
     expect(s3.faults.count("s3.DeleteObjects")).toBe(2);
+    await Promise.all([s3.close(), files.close()]);
+  });
+
+  test.each([
+    "s3files.ListFileSystems",
+    "s3files.ListMountTargets",
+    "s3files.DeleteMountTarget",
+    "s3files.ListAccessPoints",
+    "s3files.DeleteAccessPoint",
+    "s3files.DeleteFileSystem",
+  ])("a platform without the right to %s comes to the end of it as well, and says so once", async (method) => {
+    const { clock, s3, files, owner, inTime, volumes, volume } = await setStage();
+    const { volume: second } = await inTime(expectOk(volumes.create(owner, "second" as VolumeName)));
+    for (const one of [volume, second]) (await inTime(volumes.mountable(one.id)))._unsafeUnwrap();
+    await inTime(expectOk(volumes.hide(second)));
+    await inTime(expectOk(volumes.discard(second, timestampOf(clock.now()))));
+    await clock.advance(8 * DAY_MS);
+    for (let nth = 1; nth <= 50; nth++) files.faults.inject({ method, nth, kind: "permission_denied" });
+    const { logger, said } = keepingLogger();
+    const other = volumesOver(s3, { clock, files: files.client, logger });
+    await inTime(expectOk(other.sweep()));
+    expect([s3.world.live.has(volume.id), s3.world.live.has(second.id)]).toEqual([false, false]);
+    expect(await inTime(expectOk(other.trash(owner)))).toEqual([]);
+    expect(said.filter((one) => one.includes("refuses"))).toHaveLength(1);
     await Promise.all([s3.close(), files.close()]);
   });
 

@@ -150,6 +150,10 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
 
   const methods = {
     StartQueryExecution: start,
+    GetWorkGroup: ({ WorkGroup }: Message) => {
+      if (WorkGroup !== workGroup) throw bad(`WorkGroup ${WorkGroup} is not found.`);
+      return { WorkGroup: { Name: workGroup, State: "ENABLED" } };
+    },
     GetQueryExecution: get,
     GetQueryResults: results,
     StopQueryExecution: stop,

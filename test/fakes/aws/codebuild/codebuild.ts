@@ -134,6 +134,10 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
 
   const methods = {
     StartBuild: start,
+    BatchGetProjects: ({ names }: Message) => ({
+      projects: names.filter((one: string) => one === project).map((name: string) => ({ name })),
+      projectsNotFound: names.filter((one: string) => one !== project),
+    }),
     BatchGetBuilds: ({ ids }: Message) => ({
       builds: ids.flatMap((id: string) => running.get(id)?.build ?? []),
       buildsNotFound: ids.filter((id: string) => !running.has(id)),

@@ -158,3 +158,25 @@ test("what Fargate does not sell, and what is not active, is refused", async () 
   const create = world.ecs.client.send(new CreateServiceCommand(serviceInput(definition, group)));
   expect(await nameOfError(create)).toBe("ClientException");
 });
+
+test.each([
+  [
+    "a key twice",
+    [
+      ["a", "1"],
+      ["a", "2"],
+    ],
+  ],
+  ["a key that is Amazon's", [["aws:x", "1"]]],
+  ["a character that no service takes", [["a", "x*"]]],
+  ["a value of 257 characters", [["a", "x".repeat(257)]]],
+  ["51 tags", Array.from({ length: 51 }, (_, n) => [`k${n}`, ""])],
+] as const)("%s is refused of a tag, at ECS and at the load balancer", async (_, tags) => {
+  const pairs = tags as readonly (readonly [string, string])[];
+  const atEcs = define(world.image(), { tags: pairs.map(([key, value]) => ({ key, value })) });
+  expect(await nameOfError(atEcs)).toBe("InvalidParameterException");
+  const Tags = pairs.map(([Key, Value]) => ({ Key, Value }));
+  const input = { Name: "g", Protocol: "HTTP" as const, Port: 80, VpcId: "vpc-1", Tags };
+  const atBalancer = world.balancer.client.send(new CreateTargetGroupCommand(input));
+  expect(await nameOfError(atBalancer)).toBe("ValidationError");
+});

@@ -8,8 +8,8 @@ import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
 import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
-import { type BucketOf, type Ending, endingOf, engineRevisionOf, noImage, streamOf } from "./tasks.ts";
-import { checkDefinition, checkService } from "./validation.ts";
+import { type Ending, endingOf, engineRevisionOf, type Files, noImage, streamOf } from "./tasks.ts";
+import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
 export const CLUSTER = "portside";
 const ARN = `arn:aws:ecs:${REGION}:${ACCOUNT}`;
@@ -50,7 +50,7 @@ export interface FakeEcsOptions {
   /** What the engine knows an image reference as; undefined: there is none. */
   readonly resolveImage: (reference: string) => string | undefined;
   readonly onLine?: (line: TaskLine) => void;
-  readonly bucketOf?: BucketOf;
+  readonly files?: Files;
 }
 
 /** "The circuit breaker ... minimum threshold 3": developerguide/deployment-circuit-breaker */
@@ -59,7 +59,7 @@ const BREAKER = 3;
 const lastPart = (name: string): string => name.split("/").at(-1) ?? "";
 
 export const startFakeEcs = async (options: FakeEcsOptions) => {
-  const { balancer, resolveImage, onLine, bucketOf = (arn) => lastPart(arn) } = options;
+  const { balancer, resolveImage, onLine, files = { bucketOf: lastPart, rootOf: () => "/" } } = options;
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
@@ -122,7 +122,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     for (const task of tasks) task.status = "RUNNING";
     setTargets(stored, "initial");
     const since = words.length;
-    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, bucketOf));
+    const listens = await engine.start(engineRevisionOf(stored.input, stored.definition, image, files));
     if (stored.status !== "ACTIVE") return false;
     if (!listens) {
       const own = words.slice(since).filter(({ service }) => service === stored.name);
@@ -256,8 +256,12 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return { service: view };
   };
 
+  const definitionTags = new Map<string, readonly Message[]>();
+  const tagsOf = (arn: string): readonly Message[] => definitionTags.get(arn) ?? [];
+
   const methods = {
     RegisterTaskDefinition: ({ tags, ...input }: Message) => {
+      checkTags(tags);
       checkDefinition(input);
       const revision = [...definitions.values()].filter(({ family }) => family === input.family).length + 1;
       const id = `${input.family}:${revision}`;
@@ -270,6 +274,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
         registeredAt: Date.now() / 1000,
       };
       definitions.set(id, made);
+      definitionTags.set(made.taskDefinitionArn, tags ?? []);
       return { taskDefinition: made, tags };
     },
     DescribeTaskDefinition: ({ taskDefinition }: Message) => ({ taskDefinition: definition(taskDefinition) }),
@@ -297,6 +302,15 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       for (const one of found) definitions.delete(lastPart(one.taskDefinitionArn));
       return { taskDefinitions: found, failures: [] };
     },
+    // What is not there is a failure of the answer (DescribeClustersResponse.failures).
+    DescribeClusters: ({ clusters }: Message) => ({
+      clusters: clusters
+        .filter((one: string) => one === CLUSTER)
+        .map(() => ({ clusterName: CLUSTER, status: "ACTIVE" })),
+      failures: clusters
+        .filter((one: string) => one !== CLUSTER)
+        .map((one: string) => ({ arn: `${ARN}:cluster/${one}`, reason: "MISSING" })),
+    }),
     CreateService: create,
     DescribeServices: ({ cluster: at, services: named }: Message) => {
       cluster(at);
@@ -344,6 +358,14 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     services: (): readonly Message[] =>
       [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
     definitions: (): readonly Message[] => [...definitions.values()],
+    /** What bills know of a service's tasks, by Fargate's hours: "no tags are propagated" unless it says so (CreateService). */
+    tagsOfTasks: (name: string): readonly Message[] => {
+      const stored = services.get(name);
+      if (stored?.input.propagateTags === "SERVICE") return stored.input.tags ?? [];
+      return stored?.input.propagateTags === "TASK_DEFINITION" ? tagsOf(stored.definition.taskDefinitionArn) : [];
+    },
+    /** Of a definition, as ListTagsForResource gives them. */
+    tagsOf,
     /** The service whose targets are in a group. */
     serviceIn: (group: string): string | undefined =>
       [...services.values()].find((stored) => stored.group === group && stored.status === "ACTIVE")?.name,

@@ -5,14 +5,18 @@ import type { Message } from "../protocols.ts";
 /** What the platform sets itself where services share a machine; in containers it is the definition's. */
 const ENGINE_OWN = ["PORT", "PORTSIDE_VOLUMES"];
 
-/** The bucket behind a file system's ARN. */
-export type BucketOf = (fileSystemArn: string) => string;
+/** The bucket behind a file system, and the root directory of an access point of it, by their ARNs. */
+export interface Files {
+  readonly bucketOf: (fileSystemArn: string) => string;
+  readonly rootOf: (accessPointArn: string) => string;
+}
 
-const mountsOf = ({ volumes = [] }: Message, container: Message, bucketOf: BucketOf): EngineRevision["mounts"] =>
+const mountsOf = ({ volumes = [] }: Message, container: Message, places: Files): EngineRevision["mounts"] =>
   (container.mountPoints ?? []).map(({ sourceVolume, containerPath, readOnly = false }: Message) => {
     const files = volumes.find(({ name }: Message) => name === sourceVolume)?.s3filesVolumeConfiguration ?? {};
-    const subPath = String(files.rootDirectory ?? "/").replace(/^\//, "");
-    const bucket = bucketOf(files.fileSystemArn);
+    const root = files.accessPointArn === undefined ? files.rootDirectory : places.rootOf(files.accessPointArn);
+    const subPath = String(root ?? "/").replace(/^\//, "");
+    const bucket = places.bucketOf(files.fileSystemArn);
     return { path: containerPath, bucket, readOnly, ...(subPath === "" ? {} : { subPath }) };
   });
 
@@ -20,7 +24,7 @@ export const engineRevisionOf = (
   service: Message,
   definition: Message,
   image: string,
-  bucketOf: BucketOf,
+  places: Files,
 ): EngineRevision => {
   const [{ containerName, containerPort }] = service.loadBalancers;
   const container = definition.containerDefinitions.find(({ name }: Message) => name === containerName);
@@ -39,7 +43,7 @@ export const engineRevisionOf = (
     maxInstances: 2,
     sessionAffinity: false,
     http2: false,
-    mounts: mountsOf(definition, container, bucketOf),
+    mounts: mountsOf(definition, container, places),
     // The scheduler overlooks failed checks for as long; then six checks fail before a target is unhealthy.
     listenMillis: (service.healthCheckGracePeriodSeconds ?? 0) * 1000 + 30_000,
   };

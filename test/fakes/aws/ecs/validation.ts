@@ -1,5 +1,6 @@
 /** What ECS refuses of a task definition and of a service, from the comments of the model and the pages they name. */
 import { AwsError, type Message } from "../protocols.ts";
+import { tagProblem } from "../tags.ts";
 
 const client = (message: string): never => {
   throw new AwsError("ClientException", message);
@@ -24,18 +25,30 @@ const sizes: Readonly<Record<string, readonly number[]>> = {
 
 const NAME = /^[A-Za-z0-9_-]{1,255}$/;
 
+const checkFiles = (files: Message): void => {
+  if (!/^arn:[^:]+:s3files:/.test(files.fileSystemArn ?? "")) client("A file system's full ARN is required.");
+  // S3FilesVolumeConfiguration: "the root directory parameter must either be omitted or set to /"
+  if (files.accessPointArn !== undefined && (files.rootDirectory ?? "/") !== "/")
+    client("An access point takes no root directory.");
+};
+
 /** "Transit encryption and task IAM role mandatory": developerguide/s3files-volumes */
 const checkVolumes = ({ volumes = [], taskRoleArn, containerDefinitions }: Message): void => {
   const names = new Set(volumes.map(({ name }: Message) => name));
   for (const { name, s3filesVolumeConfiguration: files } of volumes) {
     if (!NAME.test(name ?? "")) client("Volume name should not be empty.");
     if (files === undefined) continue;
-    if (!/^arn:[^:]+:s3files:/.test(files.fileSystemArn ?? "")) client("A file system's full ARN is required.");
+    checkFiles(files);
     if (!taskRoleArn) client("A task role is required for S3 Files volumes.");
   }
   for (const { mountPoints = [] } of containerDefinitions)
     for (const { sourceVolume } of mountPoints)
       if (!names.has(sourceVolume)) client(`Unknown volume '${sourceVolume}'.`);
+};
+
+export const checkTags = (tags: readonly Message[] = []): void => {
+  const problem = tagProblem(tags.map(({ key = "", value = "" }) => [key, value]));
+  if (problem !== undefined) parameter(problem);
 };
 
 export const checkDefinition = (input: Message): void => {
@@ -56,6 +69,7 @@ export const checkDefinition = (input: Message): void => {
 };
 
 export const checkService = (input: Message, definition: Message): void => {
+  checkTags(input.tags);
   if (!NAME.test(input.serviceName ?? "")) parameter("Invalid service name.");
   if (!/^[\x21-\x7e]{0,36}$/.test(input.clientToken ?? "")) parameter("clientToken is not valid.");
   if (input.networkConfiguration?.awsvpcConfiguration?.subnets?.length === 0) parameter("subnets can not be empty.");

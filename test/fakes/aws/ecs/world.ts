@@ -1,7 +1,9 @@
 /** The fakes that a rollout talks to, open, with the official clients of them. */
+
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedParts } from "../../../../adapters/aws/config.ts";
 import type { Mountable, TaskRoles } from "../../../../adapters/aws/ecs/prepare.ts";
+import { canBeAccessPoint } from "../../../../adapters/aws/files/access-point.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { LastLines } from "../../../../adapters/shared/last-lines.ts";
 import { ok } from "../../../../core/result.ts";
@@ -92,8 +94,11 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
           stream.startsWith(`${accountDigest(owner)}/${service}/${revision}/`) && line.log !== "requests",
       )
       .map(({ line: { text, json } }) => ({ system: false, text: text ?? JSON.stringify(json) }));
-  const mountable: Mountable = async (bucket) =>
-    ok(gone.has(bucket) ? undefined : `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${bucket}`);
+  const mountable: Mountable = async (bucket, { subPath } = {}) => {
+    const fileSystem = `arn:aws:s3files:${REGION}:${ACCOUNT}:file-system/${bucket}`;
+    const accessPoint = canBeAccessPoint(subPath) ? `${fileSystem}/access-point/${subPath ?? "root"}` : undefined;
+    return ok(gone.has(bucket) ? undefined : { fileSystem, accessPoint });
+  };
   const clients = {
     ecs: ecs.client,
     balancer: balancer.client,

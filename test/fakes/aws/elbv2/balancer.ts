@@ -7,7 +7,7 @@ import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balan
 import { Faults } from "../../faults.ts";
 import { ACCOUNT, AwsError, clientOptions, type Message, queryProtocol, REGION, serveAws } from "../protocols.ts";
 import { startListener } from "./listener.ts";
-import { checkGroup, checkRule } from "./validation.ts";
+import { checkGroup, checkRule, checkTags } from "./validation.ts";
 
 const ARN = `arn:aws:elasticloadbalancing:${REGION}:${ACCOUNT}`;
 export const LISTENER = `${ARN}:listener/app/portside/50dc6c495c0c9188/f2f7dc8efc522ab2`;
@@ -143,6 +143,7 @@ export const startFakeBalancer = async ({
     },
     CreateRule: ({ ListenerArn, Conditions, Priority, Actions, Tags = [] }: Message) => {
       if (ListenerArn !== LISTENER) throw notFound("Listener");
+      checkTags(Tags);
       const priority = Number(Priority);
       if (!(priority >= 1 && priority <= 50_000))
         throw new AwsError("ValidationError", "'priority' must be between 1 and 50000");
@@ -172,6 +173,10 @@ export const startFakeBalancer = async ({
     DeleteRule: ({ RuleArn }: Message) => {
       if (!rules.delete(RuleArn)) throw notFound("Rule");
       return {};
+    },
+    DescribeListeners: ({ ListenerArns = [LISTENER] }: Message) => {
+      if (ListenerArns.some((one: string) => one !== LISTENER)) throw notFound("Listener");
+      return { Listeners: [{ ListenerArn: LISTENER, Protocol: "HTTP" }] };
     },
     DescribeRules: ({ ListenerArn, Marker, PageSize = "400" }: Message) => {
       if (ListenerArn !== LISTENER) throw notFound("Listener");

@@ -1,5 +1,6 @@
 /** What Elastic Load Balancing refuses: the constraints of CreateTargetGroup, CreateRule and their types in the model. */
 import { AwsError, type Message } from "../protocols.ts";
+import { tagProblem } from "../tags.ts";
 
 const invalid = (message: string): never => {
   throw new AwsError("ValidationError", message);
@@ -21,7 +22,13 @@ const checkMatcher = (codes: string): void => {
       invalid(`Health check matcher HTTP code '${codes}' must be within '200-499'`);
 };
 
+export const checkTags = (tags: readonly Message[] = []): void => {
+  const problem = tagProblem(tags.map(({ Key = "", Value = "" }) => [Key, Value]));
+  if (problem !== undefined) invalid(problem);
+};
+
 export const checkGroup = (input: Message): void => {
+  checkTags(input.Tags);
   if (!NAME.test(input.Name ?? "")) invalid(`Target group name '${input.Name}' is not valid`);
   if (!["HTTP1", "HTTP2", "GRPC"].includes(input.ProtocolVersion ?? "HTTP1")) invalid("ProtocolVersion");
   if (input.VpcId === undefined) invalid("A VPC ID must be specified");

@@ -17,6 +17,7 @@ import {
   jsonReply,
   serveAws,
 } from "../server.ts";
+import { tagProblem } from "../tags.ts";
 import { awsConfig, REGION } from "../test-config.ts";
 
 type Status = "available" | "creating" | "deleting" | "error";
@@ -43,6 +44,17 @@ export interface MountTarget {
   looks: number;
 }
 
+export interface AccessPoint {
+  readonly id: string;
+  readonly arn: string;
+  readonly fileSystemId: string;
+  readonly path: string;
+  readonly posixUser: { readonly uid: number; readonly gid: number } | undefined;
+  readonly token: string | undefined;
+  status: Status;
+  looks: number;
+}
+
 export interface FakeS3FilesOptions {
   /** The buckets that there are. */
   readonly buckets: ReadonlyMap<string, Pick<FakeBucket, "versioning">>;
@@ -54,6 +66,7 @@ export interface FakeS3Files {
   readonly faults: Faults;
   readonly fileSystems: Map<string, FileSystem>;
   readonly mountTargets: Map<string, MountTarget>;
+  readonly accessPoints: Map<string, AccessPoint>;
   /** In how many looks something is available, or gone; a test may set another. */
   looks: number;
   /** Those that IAM does not know yet; a policy that names one is refused. */
@@ -66,6 +79,9 @@ export interface FakeS3Files {
 
 const ACCOUNT = "123456789012";
 const PAGE = 100;
+
+/** API_S3Files_RootDirectory.html */
+const ROOT_DIRECTORY = /^(\/|(\/(?!\.)+[^$#<>;`|&?{}^*/\n]+){1,4})$/;
 
 const failure = (status: number, code: string, message: string) =>
   new AwsError(status, code, message, { errorCode: code });
@@ -80,6 +96,7 @@ export const startFakeS3Files = async ({
 }: FakeS3FilesOptions): Promise<FakeS3Files> => {
   const fileSystems = new Map<string, FileSystem>();
   const mountTargets = new Map<string, MountTarget>();
+  const accessPoints = new Map<string, AccessPoint>();
   const unknownRoles = new Set<string>();
   const zones = new Map<string, string>();
 
@@ -135,6 +152,8 @@ export const startFakeS3Files = async ({
     // "S3 Files requires S3 Versioning to be enabled on the linked S3 bucket"
     if (bucket.versioning !== "Enabled") throw invalid("Versioning is not enabled on the bucket.");
     if (!/^arn:aws:iam::\d{12}:role\//.test(roleArn)) throw invalid("roleArn");
+    const problem = tagProblem(tags.map(({ key, value }) => [key, value]));
+    if (problem !== undefined) throw invalid(problem);
     if (clientToken !== undefined && clientToken.length > 64) throw invalid("clientToken");
     // "ensure idempotent creation"
     const same = [...fileSystems.values()].find(({ token }) => token !== undefined && token === clientToken);
@@ -163,6 +182,8 @@ export const startFakeS3Files = async ({
     // "you must delete all mount targets and access points associated with the file system first"
     if ([...mountTargets.values()].some(({ fileSystemId }) => fileSystemId === found.id))
       throw conflict("The file system has mount targets.");
+    if ([...accessPoints.values()].some(({ fileSystemId }) => fileSystemId === found.id))
+      throw conflict("The file system has access points.");
     Object.assign(found, { status: "deleting", looks: fake.looks });
     return { status: 204 };
   };
@@ -195,6 +216,57 @@ export const startFakeS3Files = async ({
     if (found === undefined) throw missing(`The mount target '${id}'`);
     Object.assign(found, { status: "deleting", looks: fake.looks });
     return { status: 204 };
+  };
+
+  const point = (one: AccessPoint) => ({
+    accessPointId: one.id,
+    accessPointArn: one.arn,
+    fileSystemId: one.fileSystemId,
+    status: one.status,
+    ownerId: ACCOUNT,
+    posixUser: one.posixUser,
+    rootDirectory: { path: one.path },
+  });
+
+  const createAccessPoint = (body: Record<string, unknown>): AwsReply => {
+    const { fileSystemId = "", clientToken, posixUser, rootDirectory = {} } = body as Record<string, never>;
+    const { path = "/", creationPermissions } = rootDirectory as { path?: string; creationPermissions?: object };
+    const found = fileSystem(fileSystemId);
+    if (found.status !== "available") throw conflict("The file system is not available.");
+    if (path.length > 100 || !ROOT_DIRECTORY.test(path)) throw invalid("rootDirectory.path");
+    // "When specifying CreationPermissions, you must provide values for all properties."
+    if (creationPermissions !== undefined && Object.keys(creationPermissions).length < 3) throw invalid("permissions");
+    // "If this token matches a previous request, Amazon Web Services ignores the request, but does not return an error."
+    const same = [...accessPoints.values()].find(({ token }) => token !== undefined && token === clientToken);
+    if (same !== undefined) return jsonReply(point(same));
+    const id = `fsap-${randomBytes(9).toString("hex").slice(0, 17)}`;
+    const made: AccessPoint = {
+      id,
+      arn: `${found.arn}/access-point/${id}`,
+      fileSystemId: found.id,
+      path,
+      posixUser,
+      token: clientToken,
+      status: "creating",
+      looks: fake.looks,
+    };
+    accessPoints.set(id, made);
+    return jsonReply(point(made));
+  };
+
+  const deleteAccessPoint = (id: string): AwsReply => {
+    const found = accessPoints.get(id);
+    if (found === undefined) throw missing(`The access point '${id}'`);
+    Object.assign(found, { status: "deleting", looks: fake.looks });
+    return { status: 204 };
+  };
+
+  const listAccessPoints = (query: URLSearchParams): AwsReply => {
+    for (const [id, one] of [...accessPoints]) pass(accessPoints, id, one);
+    const id = query.get("fileSystemId") ?? "";
+    fileSystem(id);
+    const found = [...accessPoints.values()].filter((one) => one.fileSystemId === id);
+    return paged(query, "accessPoints", found.map(point));
   };
 
   const putPolicy = (id: string, body: Record<string, unknown>): AwsReply => {
@@ -238,6 +310,9 @@ export const startFakeS3Files = async ({
       "PUT file-systems ID policy": ["PutFileSystemPolicy", () => putPolicy(id, json())],
       "PUT mount-targets": ["CreateMountTarget", () => createMountTarget(json())],
       "GET mount-targets": ["ListMountTargets", () => listMountTargets(query)],
+      "PUT access-points": ["CreateAccessPoint", () => createAccessPoint(json())],
+      "GET access-points": ["ListAccessPoints", () => listAccessPoints(query)],
+      "DELETE access-points ID": ["DeleteAccessPoint", () => deleteAccessPoint(id)],
       "DELETE mount-targets ID": ["DeleteMountTarget", () => deleteMountTarget(id)],
     };
     const found = calls[[verb, kind, id === "" ? [] : "ID", more ?? []].flat().join(" ")];
@@ -256,6 +331,7 @@ export const startFakeS3Files = async ({
     faults,
     fileSystems,
     mountTargets,
+    accessPoints,
     looks: 1,
     unknownRoles,
     zones,

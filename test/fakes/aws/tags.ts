@@ -1,0 +1,21 @@
+/**
+ * What the services refuse of tags: the restrictions in the comments of `tags` in the models of client-ecs, of `Tag` in
+ * client-elastic-load-balancing-v2's and client-s3files', and .../tag-editor/latest/userguide/tagging.html, which they share.
+ */
+const MOST = 50;
+
+/** "letters, numbers, and spaces representable in UTF-8, and the following characters: + - = . _ : / @" */
+const ALLOWED = /^[\p{L}\p{N}\p{Z}+\-=._:/@]*$/u;
+
+/** What is wrong with the tags, in words; undefined where nothing is. */
+export const tagProblem = (tags: readonly (readonly [key: string, value: string])[]): string | undefined => {
+  if (tags.length > MOST) return `${tags.length} tags are more than ${MOST}`;
+  if (new Set(tags.map(([key]) => key)).size < tags.length) return "a tag's key is there twice";
+  for (const [key, value] of tags) {
+    if (key.length < 1 || key.length > 128) return `the tag's key '${key}' must have 1 to 128 characters`;
+    if (value.length > 256) return `the value of the tag '${key}' has more than 256 characters`;
+    if (/^aws:/i.test(key) || /^aws:/i.test(value)) return `'aws:' is reserved, and the tag '${key}' begins so`;
+    if (!ALLOWED.test(key) || !ALLOWED.test(value)) return `the tag '${key}' has characters that are not allowed`;
+  }
+  return undefined;
+};
