@@ -1,5 +1,7 @@
 /** Logs in CloudWatch Logs: what is asked how often, what late and failing calls come to, what services' lines become. */
+
 import { afterEach, describe, expect, test } from "vitest";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfig } from "../../../adapters/aws/config.ts";
 import { streamPrefixOf } from "../../../adapters/aws/log-streams.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
@@ -13,13 +15,13 @@ import { parseLogFilter } from "../../../core/domain/log-filter/parse.ts";
 import { everything } from "../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { LogQuery } from "../../../core/ports/log-store.ts";
+import { givenClients } from "../../clouds/subject.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import { type FakeCloudWatch, type FakeCloudWatchOptions, startFakeCloudWatch } from "../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { keepingLogger } from "../../support/silent-logger.ts";
-import { givenClients } from "./subject.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const START = behind(0n as Instant);
@@ -45,7 +47,7 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
   const { logger, said } = keepingLogger();
   const ambient = { clock, ids: randomIds, logger };
   const make = (more: Partial<AwsConfig> = {}) =>
-    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients({ logs: fake.client }), ambient);
+    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), ambient);
   const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
     fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
   return { clock, fake, logs: make(), make, line, said };

@@ -1,6 +1,8 @@
 /** Schedules of EventBridge Scheduler say what was declared, whatever fails between, and fire as they say. */
+
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { expressionsOf } from "../../../adapters/aws/scheduler/expression.ts";
 import { parseSchedule, renderSchedules, scheduleNames } from "../../../adapters/aws/scheduler/job.ts";
@@ -14,6 +16,7 @@ import { type Instant, millisOf, parseInstant } from "../../../core/domain/insta
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { parseCron } from "../../../core/domain/schedule.ts";
 import { schedule as schedules } from "../../arbitraries/index.ts";
+import { givenClients } from "../../clouds/subject.ts";
 import { every } from "../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import { startFakeCloudWatch } from "../../fakes/aws/logs/server.ts";
@@ -24,7 +27,6 @@ import type { FaultKind } from "../../fakes/faults.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { type Listener, listen } from "../../support/listener.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { givenClients } from "./subject.ts";
 
 const NOW = parseInstant("2026-01-01T00:00:00Z") as Instant;
 const { shared } = awsConfig;
@@ -137,7 +139,7 @@ describe("calls", () => {
   afterEach(() => fake.faults.clear());
   afterAll(() => fake.close());
   const scheduler = () =>
-    createAwsScheduler(awsConfig, givenClients({ scheduler: fake.client }), {
+    createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), {
       clock: createLeapingClock(),
       ids: randomIds,
       logger: silentLogger,
@@ -208,7 +210,7 @@ describe("calls", () => {
   test("of a schedule that Amazon does not take are unavailable", async () => {
     const config = { ...awsConfig, shared: { ...shared, cronFunctionArn: "no ARN" } };
     const ambient = { clock: createLeapingClock(), ids: randomIds, logger: silentLogger };
-    const strange = createAwsScheduler(config, givenClients({ scheduler: fake.client }), ambient);
+    const strange = createAwsScheduler(config, givenClients<AwsClients>({ scheduler: fake.client }), ambient);
     expect(await expectError(strange.put(job()))).toMatchObject({ kind: "unavailable" });
   });
 });
@@ -230,7 +232,7 @@ describe("a fire", () => {
     const cloudWatch = await startFakeCloudWatch({ clock });
     const fake = await startFakeEventBridge({ clock, logs: cloudWatch.client });
     const ambient = { clock, ids: randomIds, logger: silentLogger };
-    const clients = givenClients({ scheduler: fake.client, logs: cloudWatch.client });
+    const clients = givenClients<AwsClients>({ scheduler: fake.client, logs: cloudWatch.client });
     listener.answer(statuses);
     const one = job({ url: listener.url, schedule: { cron, timezone: "UTC" } });
     await expectOk(createAwsScheduler(awsConfig, clients, ambient).put(one));

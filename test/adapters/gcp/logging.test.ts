@@ -14,6 +14,7 @@ import { parseLogFilter } from "../../../core/domain/log-filter/parse.ts";
 import { everything } from "../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { LogQuery } from "../../../core/ports/log-store.ts";
+import { ambientOf, givenClients, providerWith } from "../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject } from "../../contracts/index.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
@@ -21,7 +22,6 @@ import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../
 import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { ambientOf, givenClients, providerWith } from "./subject.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const START = behind(0n as Instant);
@@ -47,7 +47,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
   fakes.push(fake);
   const ambient = { clock, ids: randomIds, logger: silentLogger };
   const make = (more: Partial<GcpConfig> = {}) =>
-    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients({ logging: fake.client }), ambient);
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), ambient);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
       ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
@@ -287,8 +287,12 @@ describe("the suite rejects", () => {
       listLogEntries: (request: { filter: string; orderBy: string }, options: object) =>
         fake.client.listLogEntries(change(request), options),
     } as unknown as GcpClients["logging"];
-    const logs = createGcpLogs({ ...gcpConfig, logReadsPerMinute: 1_000_000 }, givenClients({ logging }), ambient);
-    const subject: ProviderSubject = providerWith({ logs });
+    const logs = createGcpLogs(
+      { ...gcpConfig, logReadsPerMinute: 1_000_000 },
+      givenClients<GcpClients>({ logging }),
+      ambient,
+    );
+    const subject: ProviderSubject = providerWith("gcp", { logs });
     let failed = 0;
     for (const one of logStoreCases) await one.run(subject).catch(() => failed++);
     return failed;

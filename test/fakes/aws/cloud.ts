@@ -131,6 +131,12 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     config,
     account,
     storage: s3.world,
+    /** Their names are digests, but each names the URL that it fires at. */
+    jobsOf: (service: string) =>
+      scheduler
+        .schedules()
+        .filter(({ Target }) => new URL(JSON.parse(Target.Input).url).hostname === `${service}.${domain}`)
+        .map(({ Name }) => String(Name)),
     faults: {
       ecs: ecs.faults,
       balancer: balancer.faults,
