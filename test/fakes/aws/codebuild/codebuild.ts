@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
-import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
 
@@ -16,11 +16,7 @@ export interface FakeCodeBuildDeps {
   readonly push: (reference: string, engineImage: string) => void;
   /** A line of a build's log, as CodeBuild hands it to CloudWatch Logs. */
   readonly onLine: (group: string, stream: string, line: string) => void;
-  readonly build: (
-    archive: Uint8Array,
-    say: (line: string) => void,
-    signal: AbortSignal,
-  ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+  readonly build: EngineBuild;
 }
 
 interface Running {
@@ -31,10 +27,6 @@ interface Running {
 
 /** A phase that did not go well, or `undefined`. */
 type Outcome = { readonly buildStatus: string; readonly phases?: readonly Message[] };
-
-/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
-const wordsOf = ({ reason, message }: DeployFailure): string[] =>
-  reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
 
 const failedIn = (phaseType: string, status = 1): Outcome => {
   const message = `Error while executing command: docker. Reason: exit status ${status}`;
@@ -63,7 +55,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     }
     const built = await deps.build(archive, say, signal);
     if ("failure" in built) {
-      for (const line of wordsOf(built.failure)) say(line);
+      for (const line of lifecycleWords(built.failure)) say(line);
       return failedIn("BUILD");
     }
     push(variables.IMAGE, built.image);
