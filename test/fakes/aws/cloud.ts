@@ -153,7 +153,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     close: async () => {
       endDns();
       await scheduler.close();
-      for (const one of [ecs, balancer, scaling, registry, builds]) one?.close();
+      for (const one of [ecs, balancer, scaling, registry, builds]) await one?.close();
       await made?.close();
       await Promise.all([logs.close(), athena.close(), s3.close(), files.close(), iam.close()]);
     },

@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
 import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
-import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
 
 export interface FakeCodeBuildDeps {
   readonly project?: string;
@@ -130,10 +131,10 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     state,
     /** All that were started, oldest first. */
     builds: (): readonly Message[] => [...running.values()].map(({ build }) => build),
-    close: () => {
+    close: async () => {
       for (const { abort } of running.values()) abort.abort();
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };
