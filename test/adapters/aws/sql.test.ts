@@ -14,6 +14,7 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { isSqlFailure, type SqlLimits } from "../../../core/ports/sql-engine.ts";
+import { COUNT, statementTests } from "../../clouds/sql.ts";
 import { ambientOf, givenClients } from "../../clouds/subject.ts";
 import { every } from "../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
@@ -32,8 +33,6 @@ const [START, LOOK, RESULTS, STOP] = [
   "GetQueryResults",
   "StopQueryExecution",
 ];
-const COUNT = "SELECT COUNT(*) AS n FROM logs";
-
 let logging: FakeCloudWatch;
 let fake: FakeAthena;
 const engines: AwsSql[] = [];
@@ -82,16 +81,7 @@ const failedWith = (statement: string, limits: Partial<SqlLimits> = {}, on = sql
   expectError(on.run(acme, statement, { ...plenty, ...limits }));
 
 describe("a statement", () => {
-  test.each([
-    COUNT,
-    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
-    "(SELECT COUNT(*) AS n FROM logs)",
-    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
-    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-  ])("sees its account's rows, however it is written: %s", async (statement) =>
-    expect(await rowsOf(statement)).toEqual([[2]]),
-  );
+  statementTests((statement) => rowsOf(statement));
 
   test("keeps its order, also where columns have records", async () => {
     const texts = "SELECT text_payload AS t, resource FROM logs ORDER BY t DESC";

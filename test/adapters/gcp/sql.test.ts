@@ -11,6 +11,7 @@ import { everything } from "../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { isSqlFailure, type SqlLimits } from "../../../core/ports/sql-engine.ts";
+import { COUNT, statementTests } from "../../clouds/sql.ts";
 import { ambientOf, givenClients } from "../../clouds/subject.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
@@ -71,19 +72,8 @@ const rowsOf = async (statement: string, on = sql): Promise<(readonly SqlValue[]
 const failureOf = (statement: string, limits: Partial<SqlLimits> = {}, on = sql) =>
   expectError(on.run(acme, statement, { ...plenty, ...limits }));
 
-const COUNT = "SELECT COUNT(*) AS n FROM logs";
-
 describe("a statement", () => {
-  test.each([
-    COUNT,
-    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
-    "(SELECT COUNT(*) AS n FROM logs)",
-    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
-    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-  ])("sees its account's rows, however it is written: %s", async (statement) =>
-    expect(await rowsOf(statement)).toEqual([[2]]),
-  );
+  statementTests((statement) => rowsOf(statement));
 
   test("keeps its order", async () => {
     expect(await rowsOf("WITH a AS (SELECT text_payload AS t FROM logs) SELECT t FROM a ORDER BY t DESC")).toEqual([
