@@ -15,6 +15,35 @@ raceTests(() => run, ecsRollouts);
 /** Of everything at Amazon, only what serves is left. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
+test("a write of the record that meets another one is made again, and takes nothing of the other's away", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const expected = await run.expectedOf("app");
+  const app = { name: nameOf("app"), owner: accountOf("acme") };
+  const client = await run.clients("s3");
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  let met = 0;
+  let isNoting = false;
+  const meeting = async (...args: unknown[]) => {
+    const { constructor: command, input } = args[0] as { constructor: { name: string }; input: { Key?: string } };
+    if (command.name === "PutObjectCommand" && input.Key === "services/app.json" && met < 2 && !isNoting) {
+      met += 1;
+      isNoting = true;
+      const outcome = { deployId: `d${met}`, status: "DONE", reason: null, finishedAt: null } as const;
+      (await run.replica().noteDeploy(app, outcome))._unsafeUnwrap();
+      isNoting = false;
+    }
+    return send(...args);
+  };
+  Object.assign(client, { send: meeting });
+  const end = await run.endOf(run.template("app", "acme", { timeout: 44 }), expected);
+  expect(end?.kind).toBe("ready");
+  expect(met).toBe(2);
+  expect(await run.serviceOf("app")).toMatchObject({
+    lastDeploy: { deployId: "d2" },
+    serving: [{ template: { timeout: 44 } }],
+  });
+});
+
 /** A replica stops for ever at one of its calls, before the call or after it. */
 const dyingAt = (client: { send: (...args: never[]) => unknown }, command: string, when: "before" | "after") => {
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
