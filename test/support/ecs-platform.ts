@@ -1,14 +1,12 @@
-/** ECS as the platform over fakes whose services are pretended, and the steps that its tests take. */
+/** ECS as the platform over fakes whose services are pretended, for the suites of rollouts and its own. */
+import { expect } from "vitest";
 import { createEcsPlatform } from "../../adapters/aws/ecs/platform.ts";
 import { randomIds } from "../../adapters/shared/system.ts";
-import type { Expected } from "../../core/domain/deploy-plan.ts";
-import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
-import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { Clock } from "../../core/ports/system.ts";
-import { collect, templateFor } from "../contracts/support.ts";
+import { oneMount, type RolloutCloud, rolloutSteps } from "../clouds/rollouts/steps.ts";
 import { type EcsWorldOptions, openEcsWorld } from "../fakes/aws/ecs/world.ts";
 import { createPretendedEngine } from "../fakes/engine/engine.ts";
-import { accountOf, nameOf } from "./brands.ts";
 import { createLeapingClock } from "./leaping-clock.ts";
 import { keepingLogger } from "./silent-logger.ts";
 
@@ -30,37 +28,17 @@ export const openPretendedEcs = async (
     world.registry.push(reference, engineImage);
     return reference;
   };
-  const platform = replica();
-  const rollOut = async (
-    template: ServiceTemplate,
-    expected: Expected,
-    more: Partial<RolloutRequest> & { signal?: AbortSignal; by?: ServicePlatform } = {},
-  ): Promise<RolloutEvent[]> => {
-    const { signal, by = platform, ...rest } = more;
-    const request = { template, expected, listenDeadline: 60_000, ...rest };
-    return collect(by.rollout(request, signal === undefined ? {} : { signal }));
-  };
-  const serviceOf = async (name: string): Promise<Service> => {
-    const state = (await platform.find(nameOf(name)))._unsafeUnwrap();
-    if (state.kind !== "held") throw new Error(`'${name}' is ${state.kind}`);
-    return state.service;
-  };
   return {
     ...world,
+    ...rolloutSteps({ replica, image }),
+    replica,
     said,
     clock,
-    platform,
-    replica,
-    image,
-    rollOut,
-    serviceOf,
-    template: (name: string, owner = "acme", more: Partial<ServiceTemplate> = {}): ServiceTemplate => ({
-      ...templateFor(accountOf(owner), nameOf(name), image()),
-      ...more,
-    }),
-    expectedOf: async (name: string) => {
-      const { etag, owner } = await serviceOf(name);
-      return { etag, owner };
+    faultsOf: {
+      state: world.state.faults,
+      ecs: world.ecs.faults,
+      balancer: world.balancer.faults,
+      scaling: world.scaling.faults,
     },
     /** The revision that the load balancer sends requests to. */
     routed: (name: string): string | undefined => {
@@ -71,3 +49,18 @@ export const openPretendedEcs = async (
 };
 
 export type PretendedEcs = Awaited<ReturnType<typeof openPretendedEcs>>;
+
+export const ecsRollouts: RolloutCloud<PretendedEcs> = {
+  open: (clock) => openPretendedEcs({ rules: 10_000 }, clock),
+  freed: "reserved",
+  mounting: { mounts: oneMount },
+  onlyServing: (run, names) => {
+    const serving = names.map((name) => run.routed(name));
+    const services = run.ecs.services().map(({ serviceName }) => serviceName);
+    expect(services.sort()).toEqual([...serving].sort());
+    expect(run.balancer.groups()).toHaveLength(names.length);
+    expect(run.balancer.rules()).toHaveLength(names.length);
+    expect(run.ecs.definitions()).toHaveLength(names.length);
+    expect(run.scaling.targets.size).toBe(names.length);
+  },
+};

@@ -1,19 +1,22 @@
-/** Cloud Run as the platform over a fake whose services are pretended, and the steps that its tests take. */
+/** Cloud Run as the platform over a fake whose services are pretended, for the suites of rollouts and its own. */
+import { expect } from "vitest";
 import { createRunPlatform } from "../../adapters/gcp/run/platform.ts";
 import { randomIds } from "../../adapters/shared/system.ts";
-import type { Expected } from "../../core/domain/deploy-plan.ts";
-import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
-import type { RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
+import type { ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { Clock } from "../../core/ports/system.ts";
-import { collect, templateFor } from "../contracts/support.ts";
+import { oneMount, type RolloutCloud, rolloutSteps } from "../clouds/rollouts/steps.ts";
 import { createPretendedEngine } from "../fakes/engine/engine.ts";
 import { config, openRunWorld, type WorldOptions } from "../fakes/gcp/run/world.ts";
 import { PROJECT, REGION } from "../fakes/gcp/test-project.ts";
-import { accountOf, nameOf } from "./brands.ts";
 import { createLeapingClock } from "./leaping-clock.ts";
 import { keepingLogger } from "./silent-logger.ts";
 
-export const openPretendedRun = async (options: Partial<WorldOptions> = {}, clock: Clock = createLeapingClock()) => {
+type PretendedEngine = Awaited<ReturnType<typeof createPretendedEngine>>;
+
+export const openPretendedRun = async (
+  options: Partial<WorldOptions<PretendedEngine>> = {},
+  clock: Clock = createLeapingClock(),
+) => {
   const world = await openRunWorld({ engine: createPretendedEngine, ...options });
   const { logger, said } = keepingLogger();
   const replica = (): ServicePlatform => {
@@ -27,39 +30,32 @@ export const openPretendedRun = async (options: Partial<WorldOptions> = {}, cloc
     world.registry.push(reference, engineImage);
     return reference;
   };
-  const platform = replica();
-  const rollOut = async (
-    template: ServiceTemplate,
-    expected: Expected,
-    more: Partial<RolloutRequest> & { signal?: AbortSignal; by?: ServicePlatform } = {},
-  ): Promise<RolloutEvent[]> => {
-    const { signal, by = platform, ...rest } = more;
-    const request = { template, expected, listenDeadline: 60_000, ...rest };
-    return collect(by.rollout(request, signal === undefined ? {} : { signal }));
-  };
-  const serviceOf = async (name: string): Promise<Service> => {
-    const state = (await platform.find(nameOf(name)))._unsafeUnwrap();
-    if (state.kind !== "held") throw new Error(`'${name}' is ${state.kind}`);
-    return state.service;
-  };
   return {
     ...world,
+    ...rolloutSteps({ replica, image }),
     said,
     clock,
-    platform,
-    replica,
-    image,
-    rollOut,
-    serviceOf,
-    template: (name: string, owner = "acme", more: Partial<ServiceTemplate> = {}): ServiceTemplate => ({
-      ...templateFor(accountOf(owner), nameOf(name), image()),
-      ...more,
-    }),
-    expectedOf: async (name: string) => {
-      const { etag, owner } = await serviceOf(name);
-      return { etag, owner };
-    },
+    faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },
+    /** The revision that gets requests. */
+    routed: (name: string): string | undefined => world.made.serving.get(name),
   };
 };
 
 export type PretendedRun = Awaited<ReturnType<typeof openPretendedRun>>;
+
+export const runRollouts: RolloutCloud<PretendedRun> = {
+  open: async (clock) => {
+    const run = await openPretendedRun({}, clock);
+    run.storage.world.insertBucket({ name: "vol-data" });
+    // An account has an identity, and there may be more accounts than a project has by default.
+    run.iam.most = 10_000;
+    return run;
+  },
+  freed: "free",
+  // What is written of a volume is in memory first, so there is a warning below this.
+  mounting: { mounts: oneMount, memory: 2 ** 30 },
+  onlyServing: (run, names) => {
+    expect([...run.made.serving.keys()].sort()).toEqual([...names].sort());
+    expect(run.run.names().sort()).toEqual([...names].sort());
+  },
+};

@@ -2,7 +2,8 @@
 import { expect, test, vi } from "vitest";
 import { type AwsClients, clientSource } from "../../../adapters/aws/clients.ts";
 import { awsFault } from "../../../adapters/aws/errors.ts";
-import { jsonProtocol, serveAws } from "../../fakes/aws/protocols.ts";
+import { jsonProtocol } from "../../fakes/aws/protocols.ts";
+import { serveAws } from "../../fakes/aws/server.ts";
 import { Faults } from "../../fakes/faults.ts";
 
 const error = (fields: object) => Object.assign(new Error("as a client throws it"), fields);

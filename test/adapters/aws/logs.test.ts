@@ -1,36 +1,25 @@
 /** Logs in CloudWatch Logs: what is asked how often, what late and failing calls come to, what services' lines become. */
+
 import { afterEach, describe, expect, test } from "vitest";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfig } from "../../../adapters/aws/config.ts";
 import { streamPrefixOf } from "../../../adapters/aws/log-streams.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
-import { compileRe2 } from "../../../adapters/shared/re2.ts";
 import { randomIds } from "../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
-import { type Instant, millisOf, plusMillis } from "../../../core/domain/instant.ts";
-import { behind, type LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../../core/domain/log-entry.ts";
-import { parseLogFilter } from "../../../core/domain/log-filter/parse.ts";
-import { everything } from "../../../core/domain/log-filter/tree.ts";
+import { millisOf, plusMillis } from "../../../core/domain/instant.ts";
+import type { LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
-import type { LogQuery } from "../../../core/ports/log-store.ts";
+import { ask, logReadTests, note, START, scope, texts } from "../../clouds/logs.ts";
+import { givenClients } from "../../clouds/subject.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import { type FakeCloudWatch, type FakeCloudWatchOptions, startFakeCloudWatch } from "../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { keepingLogger } from "../../support/silent-logger.ts";
-import { givenClients } from "./subject.ts";
 
-const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
-const START = behind(0n as Instant);
 const [FILTER, PUT, MAKE] = ["FilterLogEvents", "PutLogEvents", "CreateLogStream"];
-
-const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
-  filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),
-  limit: 100,
-  patience: 20_000,
-  ...change,
-});
 
 let fakes: FakeCloudWatch[] = [];
 afterEach(async () => {
@@ -45,14 +34,13 @@ const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Parti
   const { logger, said } = keepingLogger();
   const ambient = { clock, ids: randomIds, logger };
   const make = (more: Partial<AwsConfig> = {}) =>
-    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients({ logs: fake.client }), ambient);
+    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), ambient);
   const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
     fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
   return { clock, fake, logs: make(), make, line, said };
 };
 
-const texts = (entries: readonly LogEntry[]) => entries.map(({ text, json }) => text ?? JSON.stringify(json));
-const note = (text: string) => ({ ...scope, severity: "INFO" as const, logName: "platform" as const, text });
+logReadTests(FILTER as string, start);
 
 describe("calls", () => {
   test("a page is one, whatever its filter says of what is said; one that is narrowed by time is two", async () => {
@@ -90,36 +78,9 @@ describe("calls", () => {
     await expectOk(logs.append(many));
     expect(fake.faults.log).toEqual([PUT, MAKE, PUT, PUT]);
   });
-
-  test("people who follow one log ask once, and what is written here is seen at once", async () => {
-    const { clock, fake, logs, line } = await start();
-    line("a");
-    const poll = () => expectOk(logs.after(scope, START, ask("", { until: clock.now() })));
-    const found = await Promise.all([poll(), poll(), poll()]);
-    expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
-    expect(fake.faults.count(FILTER as string)).toBe(1);
-    // Of one moment, their ids would say which is first.
-    clock.pass(1);
-    await expectOk(logs.append([note("b")]));
-    clock.pass(1);
-    expect(texts((await poll()).entries)).toEqual(["a", "b"]);
-  });
 });
 
 describe("the quota", () => {
-  test("used up is unavailable, with the time after which it is not", async () => {
-    const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
-    await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-    await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-    expect(await expectError(logs.newest(scope, ask("", { patience: 0 })))).toMatchObject({
-      kind: "unavailable",
-      retryAfterSeconds: 60,
-    });
-    expect(fake.faults.count(FILTER as string)).toBe(2);
-    clock.pass(60_000);
-    await expectOk(logs.newest(scope, ask()));
-  });
-
   test("of Amazon's own is waited for", async () => {
     const { logs, line } = await start({ readsPerSecond: 2 });
     line("a");

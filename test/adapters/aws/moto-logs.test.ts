@@ -11,14 +11,15 @@ import type {
   FilterLogEventsCommandInput,
 } from "@aws-sdk/client-cloudwatch-logs";
 import { afterAll, beforeAll, describe, test } from "vitest";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { createAwsScheduler } from "../../../adapters/aws/scheduler/scheduler.ts";
+import { ambientOf, givenClients, providerWith } from "../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject, schedulerCases } from "../../contracts/index.ts";
 import { startMoto } from "../../fakes/aws/moto.ts";
 import { clientOptions } from "../../fakes/aws/protocols.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { has, needs } from "../../support/machine.ts";
-import { ambientOf, givenClients, providerWith } from "./subject.ts";
 
 let moto: Awaited<ReturnType<typeof startMoto>> | undefined;
 let subject: ProviderSubject | undefined;
@@ -56,8 +57,8 @@ beforeAll(async () => {
   const [logs, scheduler] = [new sdk.CloudWatchLogsClient(settings), new SchedulerClient(settings)];
   await logs.send(new sdk.CreateLogGroupCommand({ logGroupName: awsConfig.shared.logGroup }));
   await scheduler.send(new CreateScheduleGroupCommand({ Name: "portside" }));
-  const clients = givenClients({ logs: withListings(logs, sdk), scheduler });
-  subject = providerWith({
+  const clients = givenClients<AwsClients>({ logs: withListings(logs, sdk), scheduler });
+  subject = providerWith("aws", {
     logs: createAwsLogs(awsConfig, clients, ambientOf()),
     scheduler: createAwsScheduler(awsConfig, clients, ambientOf()),
   });

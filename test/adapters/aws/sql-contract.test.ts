@@ -1,18 +1,20 @@
 /** Athena keeps every promise of `SqlEngine`, and each function of the list answers as its example says. */
+
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAwsSql } from "../../../adapters/aws/athena/index.ts";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { sqlFunctions } from "../../../core/domain/sql/functions.ts";
 import { isSqlFailure } from "../../../core/ports/sql-engine.ts";
+import { ambientOf, givenClients, providerWith } from "../../clouds/subject.ts";
 import { contractTests, sqlEngineCases } from "../../contracts/index.ts";
 import { expectOk } from "../../contracts/support.ts";
 import { startFakeAthena } from "../../fakes/aws/athena/server.ts";
 import { startFakeCloudWatch } from "../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
 import { exampleStatement } from "../../support/sql.ts";
-import { ambientOf, givenClients, providerWith } from "./subject.ts";
 
 const start = async () => {
   const ambient = ambientOf();
@@ -20,12 +22,12 @@ const start = async () => {
   const fake = await startFakeAthena({ events: cloudWatch.events });
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;
   const config = { ...awsConfig, athenaWorkgroup, logTable, billingTable };
-  const clients = givenClients({ logs: cloudWatch.client, athena: fake.client });
+  const clients = givenClients<AwsClients>({ logs: cloudWatch.client, athena: fake.client });
   const sql = createAwsSql(config, clients, ambient);
   const logs = createAwsLogs(config, clients, ambient);
   return {
     sql,
-    subject: providerWith({ sql, logs }),
+    subject: providerWith("aws", { sql, logs }),
     close: async () => {
       await sql.close();
       await fake.close();

@@ -1,9 +1,11 @@
 /** SQL on Athena: whose rows a statement sees, what is sent for it, and what becomes of calls that fail or take too long. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AwsSql } from "../../../adapters/aws/athena/engine.ts";
 import { failureOf } from "../../../adapters/aws/athena/failures.ts";
 import { awsSqlQueries, createAwsSql } from "../../../adapters/aws/athena/index.ts";
 import { googleType, parseType } from "../../../adapters/aws/athena/types.ts";
+import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { streamPrefixOf } from "../../../adapters/aws/log-streams.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { ownerDigits } from "../../../adapters/aws/owner-digits.ts";
@@ -13,6 +15,8 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { isSqlFailure, type SqlLimits } from "../../../core/ports/sql-engine.ts";
+import { COUNT, statementTests } from "../../clouds/sql.ts";
+import { ambientOf, givenClients } from "../../clouds/subject.ts";
 import { every } from "../../contracts/log-steps.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import { type FakeAthena, startFakeAthena } from "../../fakes/aws/athena/server.ts";
@@ -21,7 +25,6 @@ import { awsConfig } from "../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { eventually } from "../../support/eventually.ts";
 import { hostileStatements } from "../../support/hostile-sql.ts";
-import { ambientOf, givenClients } from "./subject.ts";
 
 const acme = { owner: "acme" as AccountId };
 const plenty: SqlLimits = { deadline: 60_000, rows: 1000, bytes: 1024 * 1024 };
@@ -31,15 +34,13 @@ const [START, LOOK, RESULTS, STOP] = [
   "GetQueryResults",
   "StopQueryExecution",
 ];
-const COUNT = "SELECT COUNT(*) AS n FROM logs";
-
 let logging: FakeCloudWatch;
 let fake: FakeAthena;
 const engines: AwsSql[] = [];
 const engine = (change: object = {}): AwsSql => {
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;
   const config = { ...awsConfig, athenaWorkgroup, logTable, billingTable, ...change };
-  const made = createAwsSql(config, givenClients({ athena: fake.client }), ambientOf());
+  const made = createAwsSql(config, givenClients<AwsClients>({ athena: fake.client }), ambientOf());
   engines.push(made);
   return made;
 };
@@ -81,16 +82,7 @@ const failedWith = (statement: string, limits: Partial<SqlLimits> = {}, on = sql
   expectError(on.run(acme, statement, { ...plenty, ...limits }));
 
 describe("a statement", () => {
-  test.each([
-    COUNT,
-    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
-    "(SELECT COUNT(*) AS n FROM logs)",
-    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
-    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-  ])("sees its account's rows, however it is written: %s", async (statement) =>
-    expect(await rowsOf(statement)).toEqual([[2]]),
-  );
+  statementTests((statement) => rowsOf(statement));
 
   test("keeps its order, also where columns have records", async () => {
     const texts = "SELECT text_payload AS t, resource FROM logs ORDER BY t DESC";
@@ -123,7 +115,7 @@ describe("a statement", () => {
       ...['{"severity":"alert","level":10}', '{"level":"usage"}', '{"level":"none"}', '{"level":"default"}', "{no"],
     ];
     for (const text of lines) say(owner, text);
-    const logs = createAwsLogs(awsConfig, givenClients({ logs: logging.client }), ambientOf());
+    const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: logging.client }), ambientOf());
     const { entries } = await expectOk(logs.newest({ owner, service: "app" as DeploymentName }, every()));
     const told = await rowsOf("SELECT severity FROM logs ORDER BY insert_id", sql, { owner });
     const count = (all: readonly unknown[]) => JSON.stringify(all.map(String).toSorted());

@@ -1,22 +1,8 @@
-/** The main job on Google Cloud's fakes, by the cases of every provider. */
-import { createGcpProvider } from "../../../adapters/gcp/index.ts";
-import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+/** The main job on the fakes of Google Cloud, by the cases of every provider. */
+
+import { openCloud } from "../../clouds/cloud.ts";
+import { gcp } from "../../clouds/gcp.ts";
 import { e2eCases } from "../../e2e/cases.ts";
 import { e2eTests } from "../../e2e/harness.ts";
-import { startFakeCloud } from "../../fakes/gcp/cloud.ts";
-import { folderWith } from "../../support/folders.ts";
 
-e2eTests("gcp", e2eCases, async () => {
-  const folder = folderWith();
-  const cloud = await startFakeCloud();
-  const { ports } = createMemoryProvider();
-  const { provider, close } = await createGcpProvider(cloud.config(folder.path), ports);
-  return {
-    ports: { ...ports, provider },
-    close: async () => {
-      await close();
-      await cloud.close();
-      folder[Symbol.dispose]();
-    },
-  };
-});
+e2eTests("gcp", e2eCases, () => openCloud(gcp));

@@ -1,8 +1,8 @@
 /** The fake BigQuery, asked by the official client, does what the documentation says. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ambientOf } from "../../clouds/subject.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../fakes/gcp/bigquery/server.ts";
 import { type FakeLogging, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
-import { ambientOf } from "./subject.ts";
 
 let logging: FakeLogging;
 let fake: FakeBigQuery;

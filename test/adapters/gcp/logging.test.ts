@@ -4,16 +4,12 @@ import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../adapters/gcp/config.ts";
 import { createGcpLogs } from "../../../adapters/gcp/logging/store.ts";
 import { accountDigest } from "../../../adapters/shared/account-digest.ts";
-import { compileRe2 } from "../../../adapters/shared/re2.ts";
 import { randomIds } from "../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../core/domain/account.ts";
-import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
-import { behind, type LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../../core/domain/log-entry.ts";
-import { parseLogFilter } from "../../../core/domain/log-filter/parse.ts";
-import { everything } from "../../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
-import type { LogQuery } from "../../../core/ports/log-store.ts";
+import { plusMillis } from "../../../core/domain/instant.ts";
+import type { LogPosition } from "../../../core/domain/log-cursor.ts";
+import { ask, logReadTests, note, START, scope, texts } from "../../clouds/logs.ts";
+import { ambientOf, givenClients, providerWith } from "../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject } from "../../contracts/index.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
@@ -21,19 +17,9 @@ import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../
 import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { ambientOf, givenClients, providerWith } from "./subject.ts";
 
-const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
-const START = behind(0n as Instant);
 const LIST = "LoggingServiceV2.ListLogEntries";
 const WRITE = "LoggingServiceV2.WriteLogEntries";
-
-const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
-  filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),
-  limit: 100,
-  patience: 20_000,
-  ...change,
-});
 
 let fakes: FakeLogging[] = [];
 afterEach(async () => {
@@ -47,7 +33,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
   fakes.push(fake);
   const ambient = { clock, ids: randomIds, logger: silentLogger };
   const make = (more: Partial<GcpConfig> = {}) =>
-    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients({ logging: fake.client }), ambient);
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), ambient);
   const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
     fake.ingest({
       ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
@@ -56,8 +42,7 @@ const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<
   return { clock, fake, logs: make(), make, line };
 };
 
-const texts = (entries: readonly LogEntry[]) => entries.map(({ text, json }) => text ?? JSON.stringify(json));
-const note = (text: string) => ({ ...scope, severity: "INFO" as const, logName: "platform" as const, text });
+logReadTests(LIST, start);
 
 describe("calls", () => {
   test("a page without a filter is one, a quiet poll with one is one, and one that finds is two", async () => {
@@ -83,51 +68,9 @@ describe("calls", () => {
     expect(texts((await expectOk(logs.after(scope, START, ask('textPayload:" x"')))).entries)).toHaveLength(2);
     expect(fake.faults.count(LIST)).toBe(2);
   });
-
-  test("people who follow one log ask once, and what is written here is seen at once", async () => {
-    const { clock, fake, logs, line } = await start();
-    line("a");
-    const poll = () => expectOk(logs.after(scope, START, ask("", { until: clock.now() })));
-    const found = await Promise.all([poll(), poll(), poll()]);
-    expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
-    expect(fake.faults.count(LIST)).toBe(1);
-    // Of one moment, their ids would say which is first.
-    clock.pass(1);
-    await expectOk(logs.append([note("b")]));
-    clock.pass(1);
-    expect(texts((await poll()).entries)).toEqual(["a", "b"]);
-    clock.pass(2000);
-    await poll();
-    expect(fake.faults.count(LIST)).toBe(3);
-  });
-
-  test("whoever leaves a shared search is answered, and the others still are", async () => {
-    const { clock, logs, line } = await start();
-    line("a");
-    const gone = new AbortController();
-    const query = ask("", { until: clock.now() });
-    const left = logs.after(scope, START, query, { signal: gone.signal });
-    const stays = logs.after(scope, START, query);
-    gone.abort();
-    expect(await expectError(left)).toMatchObject({ kind: "unavailable" });
-    expect(texts((await expectOk(stays)).entries)).toEqual(["a"]);
-  });
 });
 
 describe("the quota", () => {
-  test("used up is unavailable, with the time after which it is not", async () => {
-    const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
-    await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-    await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-    expect(await expectError(logs.newest(scope, ask("", { patience: 0 })))).toMatchObject({
-      kind: "unavailable",
-      retryAfterSeconds: 60,
-    });
-    expect(fake.faults.count(LIST)).toBe(2);
-    clock.pass(60_000);
-    await expectOk(logs.newest(scope, ask()));
-  });
-
   test("of Google's own is never passed, however many ask", async () => {
     const { clock, fake, logs, line } = await start({ readsPerMinute: 60 });
     line("a timeout");
@@ -289,8 +232,12 @@ describe("the suite rejects", () => {
       listLogEntries: (request: { filter: string; orderBy: string }, options: object) =>
         fake.client.listLogEntries(change(request), options),
     } as unknown as GcpClients["logging"];
-    const logs = createGcpLogs({ ...gcpConfig, logReadsPerMinute: 1_000_000 }, givenClients({ logging }), ambient);
-    const subject: ProviderSubject = providerWith({ logs });
+    const logs = createGcpLogs(
+      { ...gcpConfig, logReadsPerMinute: 1_000_000 },
+      givenClients<GcpClients>({ logging }),
+      ambient,
+    );
+    const subject: ProviderSubject = providerWith("gcp", { logs });
     let failed = 0;
     for (const one of logStoreCases) await one.run(subject).catch(() => failed++);
     return failed;

@@ -1,6 +1,8 @@
 /** Cloud Scheduler's jobs say what was declared, whatever fails between, and fire as they say. */
+
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import { cloudCron } from "../../../adapters/gcp/scheduler/cron-text.ts";
 import { parseJob, renderJob } from "../../../adapters/gcp/scheduler/job.ts";
 import { createGcpScheduler } from "../../../adapters/gcp/scheduler/scheduler.ts";
@@ -9,6 +11,7 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { parseCron } from "../../../core/domain/schedule.ts";
+import { givenClients } from "../../clouds/subject.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";
@@ -16,7 +19,6 @@ import { gcpConfig } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { type Listener, listen } from "../../support/listener.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
-import { givenClients } from "./subject.ts";
 
 const job = (change: Partial<CronJob> = {}): CronJob => ({
   name: "app" as DeploymentName,
@@ -75,7 +77,7 @@ describe("calls", () => {
   afterEach(() => fake.faults.clear());
   afterAll(() => fake.close());
   const scheduler = () =>
-    createGcpScheduler(gcpConfig, givenClients({ scheduler: fake.client }), {
+    createGcpScheduler(gcpConfig, givenClients<GcpClients>({ scheduler: fake.client }), {
       clock: createLeapingClock(),
       logger: silentLogger,
     });
@@ -143,7 +145,7 @@ describe("a fire", () => {
   const fired = async (statuses: readonly number[], minutes: number) => {
     const clock = createManualClock("2026-01-31T08:58:30Z");
     const fake = await startFakeScheduler({ clock });
-    const scheduler = createGcpScheduler(gcpConfig, givenClients({ scheduler: fake.client }), {
+    const scheduler = createGcpScheduler(gcpConfig, givenClients<GcpClients>({ scheduler: fake.client }), {
       clock,
       logger: silentLogger,
     });

@@ -11,13 +11,14 @@ import { everything } from "../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 import { isSqlFailure, type SqlLimits } from "../../../core/ports/sql-engine.ts";
+import { COUNT, statementTests } from "../../clouds/sql.ts";
+import { ambientOf, givenClients } from "../../clouds/subject.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../fakes/gcp/bigquery/server.ts";
 import { type FakeLogging, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
 import { gcpConfig, PROJECT } from "../../fakes/gcp/test-project.ts";
 import { eventually } from "../../support/eventually.ts";
-import { ambientOf, givenClients } from "./subject.ts";
 
 const acme = { owner: "acme" as AccountId };
 const plenty: SqlLimits = { deadline: 20_000, rows: 1000, bytes: 1024 * 1024 };
@@ -33,7 +34,7 @@ let fake: FakeBigQuery;
 const engines: GcpSql[] = [];
 const engine = (change: object = {}): GcpSql => {
   const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable, ...change };
-  const made = createGcpSql(config, givenClients({ bigquery: fake.client }), ambientOf());
+  const made = createGcpSql(config, givenClients<GcpClients>({ bigquery: fake.client }), ambientOf());
   engines.push(made);
   return made;
 };
@@ -71,19 +72,8 @@ const rowsOf = async (statement: string, on = sql): Promise<(readonly SqlValue[]
 const failureOf = (statement: string, limits: Partial<SqlLimits> = {}, on = sql) =>
   expectError(on.run(acme, statement, { ...plenty, ...limits }));
 
-const COUNT = "SELECT COUNT(*) AS n FROM logs";
-
 describe("a statement", () => {
-  test.each([
-    COUNT,
-    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
-    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
-    "(SELECT COUNT(*) AS n FROM logs)",
-    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
-    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
-  ])("sees its account's rows, however it is written: %s", async (statement) =>
-    expect(await rowsOf(statement)).toEqual([[2]]),
-  );
+  statementTests((statement) => rowsOf(statement));
 
   test("keeps its order", async () => {
     expect(await rowsOf("WITH a AS (SELECT text_payload AS t FROM logs) SELECT t FROM a ORDER BY t DESC")).toEqual([
@@ -104,7 +94,7 @@ describe("a statement", () => {
           ...{ service: "app", revision: "app-00001", instance: "i-1", stream, line },
           labels: { "portside-owner": accountDigest(owner) },
         });
-    const logs = createGcpLogs(gcpConfig, givenClients({ logging: logging.client }), ambientOf());
+    const logs = createGcpLogs(gcpConfig, givenClients<GcpClients>({ logging: logging.client }), ambientOf());
     const service = "app" as DeploymentName;
     const { entries } = await expectOk(
       logs.newest({ owner, service }, { filter: everything, limit: 100, patience: 20_000 }),
@@ -141,7 +131,7 @@ describe("a statement", () => {
       });
     const bigquery = { projectId: PROJECT, request } as unknown as GcpClients["bigquery"];
     const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };
-    const made = createGcpSql(config, givenClients({ bigquery }), ambientOf());
+    const made = createGcpSql(config, givenClients<GcpClients>({ bigquery }), ambientOf());
     engines.push(made);
     return made;
   };

@@ -1,53 +1,28 @@
-/** A platform does not start on a project that cannot work, and says everything that is missing. */
+/** A platform does not start on a project that cannot work: what every cloud says, and what Cloud Storage alone can be. */
 import { expect, test } from "vitest";
-import { createGcpProvider } from "../../../adapters/gcp/index.ts";
-import { createSystemClock, randomIds } from "../../../adapters/shared/system.ts";
-import { startFakeCloud } from "../../fakes/gcp/cloud.ts";
-import { folderWith } from "../../support/folders.ts";
-import { keepingLogger } from "../../support/silent-logger.ts";
+import { gcp } from "../../clouds/gcp.ts";
+import { openFakes, startTests } from "../../clouds/start.ts";
 
-const opened = async () => {
-  const folder = folderWith();
-  const cloud = await startFakeCloud();
-  const { logger, said } = keepingLogger();
-  const start = () =>
-    createGcpProvider(cloud.config(folder.path), { clock: createSystemClock(), ids: randomIds, logger });
-  const close = async () => {
-    await cloud.close();
-    folder[Symbol.dispose]();
-  };
-  return { cloud, start, said, close };
-};
-
-test("with an API, a permission and the builder missing, all three are told with their commands", async () => {
-  const { cloud, start, close } = await opened();
-  cloud.project.apis.delete("run.googleapis.com");
-  cloud.project.permissions.delete("cloudscheduler.jobs.create");
-  cloud.project.resources.clear();
-  const message = await start().then(
-    () => "it started",
-    (error: Error) => error.message,
-  );
-  expect(message).toContain("The platform cannot work as it is set up:");
-  expect(message).toContain("gcloud services enable run.googleapis.com");
-  expect(message).toContain("--role roles/cloudscheduler.admin");
-  expect(message).toContain("gcloud iam service-accounts create portside-build");
-  await close();
-});
-
-test("what may not be looked at is a warning in the log, and it starts", async () => {
-  const { cloud, start, said, close } = await opened();
-  cloud.project.forbidden.add("serviceusage.googleapis.com");
-  const { close: stop } = await start();
-  expect(said.join("\n")).toContain("APIs");
-  await stop();
-  await close();
+startTests(gcp, {
+  lacking: {
+    take: ({ project }) => {
+      project.apis.delete("run.googleapis.com");
+      project.permissions.delete("cloudscheduler.jobs.create");
+      project.resources.clear();
+    },
+    words: [
+      "gcloud services enable run.googleapis.com",
+      "--role roles/cloudscheduler.admin",
+      "gcloud iam service-accounts create portside-build",
+    ],
+  },
+  hidden: { hide: ({ project }) => project.forbidden.add("serviceusage.googleapis.com"), word: "APIs" },
 });
 
 test("a project whose deleted objects are gone too soon is refused", async () => {
-  const { cloud, start, close } = await opened();
-  cloud.storage.insertBucket({
-    name: `${cloud.storage.project}-portside-volumes`,
+  const { fakes, start, close } = await openFakes(gcp);
+  fakes.storage.insertBucket({
+    name: `${fakes.storage.project}-portside-volumes`,
     softDeletePolicy: { retentionDurationSeconds: "0" },
   });
   await expect(start()).rejects.toThrow("keeps what is deleted for 0 days, not 7");
@@ -55,10 +30,10 @@ test("a project whose deleted objects are gone too soon is refused", async () =>
 });
 
 test("a bucket of somebody else's in the place of the platform's own is refused", async () => {
-  const { cloud, start, close } = await opened();
-  const name = `${cloud.storage.project}-portside-volumes`;
-  cloud.storage.insertBucket({ name });
-  cloud.storage.foreign.add(name);
+  const { fakes, start, close } = await openFakes(gcp);
+  const name = `${fakes.storage.project}-portside-volumes`;
+  fakes.storage.insertBucket({ name });
+  fakes.storage.foreign.add(name);
   await expect(start()).rejects.toThrow(`The bucket '${name}' is not this project's`);
   await close();
 });

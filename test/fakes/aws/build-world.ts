@@ -4,7 +4,7 @@ import { startBuildLogs } from "./codebuild/build-logs.ts";
 import { type FakeCodeBuildDeps, startFakeCodeBuild } from "./codebuild/codebuild.ts";
 import type { EcsWorldOptions } from "./ecs/world.ts";
 import { openEcsWorld } from "./ecs/world.ts";
-import { REGION } from "./protocols.ts";
+import { REGION } from "./test-config.ts";
 
 type Building = { readonly build?: FakeCodeBuildDeps["build"] };
 type MadeEngine = Awaited<ReturnType<EcsWorldOptions["engine"]>> & Building;
@@ -27,7 +27,7 @@ export const openBuildWorld = async <E extends MadeEngine>(options: EcsWorldOpti
     given,
     clients: clientSource(REGION, given),
     close: async () => {
-      for (const one of [builds, logs]) one.close();
+      for (const one of [builds, logs]) await one.close();
       await world.close();
     },
   };

@@ -127,6 +127,12 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     config,
     account,
     storage: s3.world,
+    /** Their names are digests, but each names the URL that it fires at. */
+    jobsOf: (service: string) =>
+      scheduler
+        .schedules()
+        .filter(({ Target }) => new URL(JSON.parse(Target.Input).url).hostname === `${service}.${domain}`)
+        .map(({ Name }) => String(Name)),
     faults: {
       ecs: ecs.faults,
       balancer: balancer.faults,
@@ -143,7 +149,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     close: async () => {
       endDns();
       await scheduler.close();
-      for (const one of [ecs, balancer, scaling, registry, builds]) one?.close();
+      for (const one of [ecs, balancer, scaling, registry, builds]) await one?.close();
       await made?.close();
       await Promise.all([logs.close(), athena.close(), s3.close(), files.close(), iam.close()]);
     },

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { startOnFreePort } from "../../support/free-port.ts";
 import { motoServer } from "../../support/machine.ts";
-import { REGION } from "./protocols.ts";
+import { REGION } from "./test-config.ts";
 
 /** Where it listens. */
 export const startMoto = async () => {

@@ -1,19 +1,20 @@
-/** A loopback server for the protocols of Amazon's services: whole requests in, counted and failed as told, replies out. */
+/** The loopback server of all of Amazon's fakes: whole requests in, counted and failed as told, replies out. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { FaultKind, Faults } from "../faults.ts";
 
-/** What a method throws: an error with its status and the name of its exception in the service's model. */
+/** What a method throws: the name of an exception in the service's model, and its HTTP status. */
 export class AwsError extends Error {
-  readonly status: number;
   readonly code: string;
+  readonly status: number;
+  /** What the exception has beside its message. */
   readonly fields: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, code: string, message: string, fields: Readonly<Record<string, unknown>> = {}) {
+  constructor(code: string, message: string, status = 400, fields: Readonly<Record<string, unknown>> = {}) {
     super(message);
-    this.status = status;
     this.code = code;
+    this.status = status;
     this.fields = fields;
   }
 }
@@ -42,8 +43,8 @@ export interface AwsMethod {
 /** How calls fail that are told to; those whose reply is lost have none. */
 export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, AwsError>>;
 
-export interface AwsApi {
-  readonly faults: Faults;
+/** A service in one of the protocols. */
+export interface AwsService {
   /** Undefined: there is no such call. */
   readonly route: (request: AwsRequest) => AwsMethod | undefined;
   /** How the protocol says errors. */
@@ -52,29 +53,9 @@ export interface AwsApi {
 }
 
 export interface AwsServer {
-  readonly url: string;
+  readonly endpoint: string;
   close(): Promise<void>;
 }
-
-/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html; services may have words of their own. */
-export const injected: InjectedErrors = {
-  unavailable: new AwsError(503, "ServiceUnavailable", "The service is unavailable (injected)."),
-  permission_denied: new AwsError(403, "AccessDeniedException", "You may not do this (injected)."),
-  resource_exhausted: new AwsError(429, "ThrottlingException", "Rate exceeded (injected)."),
-};
-
-/** AWS JSON 1.0 and 1.1, and REST-JSON: https://smithy.io/2.0/aws/protocols/aws-restjson1-protocol.html#operation-error-serialization */
-export const jsonFailed = ({ status, code, message, fields }: AwsError): AwsReply => ({
-  status,
-  headers: { "content-type": "application/json", "x-amzn-errortype": code },
-  body: JSON.stringify({ __type: code, message, ...fields }),
-});
-
-export const jsonReply = (value: unknown, status = 200): AwsReply => ({
-  status,
-  headers: { "content-type": "application/json" },
-  ...(value === undefined ? {} : { body: JSON.stringify(value) }),
-});
 
 const requestOf = async (message: IncomingMessage): Promise<AwsRequest> => {
   const [path = "/", search = ""] = (message.url ?? "/").split(/\?(.*)/s);
@@ -88,20 +69,20 @@ const requestOf = async (message: IncomingMessage): Promise<AwsRequest> => {
   };
 };
 
-export const serveAws = async ({ faults, route, failed, injected: errors }: AwsApi): Promise<AwsServer> => {
+export const serveAws = async (faults: Faults, { route, failed, injected }: AwsService): Promise<AwsServer> => {
   /** Undefined: the reply is lost. */
   const answer = async (request: AwsRequest): Promise<AwsReply | undefined> => {
     try {
       const found = route(request);
-      if (found === undefined) throw new AwsError(501, "NotImplemented", `no call at ${request.verb} ${request.path}`);
+      if (found === undefined) throw new AwsError("NotImplemented", `no call at ${request.verb} ${request.path}`, 501);
       const fault = faults.enter(found.method);
-      if (fault !== undefined && fault !== "reply_lost") throw errors[fault];
+      if (fault !== undefined && fault !== "reply_lost") throw injected[fault];
       const reply = await found.act();
       return fault === "reply_lost" ? undefined : reply;
     } catch (error) {
       if (error instanceof AwsError) return failed(error, request);
       // A mistake of the fake's has to show, and not be repeated.
-      return failed(new AwsError(400, "FakeFailed", `The fake met a bug: ${(error as Error).stack}`), request);
+      return failed(new AwsError("FakeFailed", `The fake met a bug: ${(error as Error).stack}`), request);
     }
   };
 
@@ -110,7 +91,11 @@ export const serveAws = async ({ faults, route, failed, injected: errors }: AwsA
     const reply = await answer(request);
     if (reply === undefined) return void response.destroy();
     const body = reply.body ?? "";
-    response.writeHead(reply.status, { "content-length": Buffer.byteLength(body), ...reply.headers });
+    response.writeHead(reply.status, {
+      "content-length": Buffer.byteLength(body),
+      "x-amzn-requestid": "fake",
+      ...reply.headers,
+    });
     response.end(request.verb === "HEAD" ? undefined : body);
   };
 
@@ -120,7 +105,7 @@ export const serveAws = async ({ faults, route, failed, injected: errors }: AwsA
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: async () => {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));

@@ -35,7 +35,7 @@ interface Presented {
 const LONGEST_S = 604_800;
 const SKEW_MS = 15 * 60_000;
 
-const refused = (status: number, code: string, message: string) => new AwsError(status, code, message);
+const refused = (status: number, code: string, message: string) => new AwsError(code, message, status);
 
 const momentOf = (date: string): number => {
   const [, y, m, d, h, min, s] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(date) ?? [];

@@ -12,6 +12,7 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import type { DeploymentName, VolumeName } from "../../../core/domain/names.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { EngineBuild } from "./builds.ts";
 import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
 
 const OWNER = "fake-run" as AccountId;
@@ -26,11 +27,7 @@ export interface LocalEngineOptions {
 export interface LocalEngine {
   readonly engine: RunEngine;
   /** Builds a source; what went wrong, or the image as `EngineRevision` has it. */
-  build(
-    archive: Uint8Array,
-    say: (line: string) => void,
-    signal: AbortSignal,
-  ): Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+  readonly build: EngineBuild;
   close(): Promise<void>;
 }
 

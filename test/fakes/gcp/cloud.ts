@@ -129,8 +129,11 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     config,
     project: ready,
     storage: Object.assign(world, { project: PROJECT }),
-    /** The names of scheduled jobs. */
-    jobs: () => scheduler.jobs().map(({ name }) => String(name)),
+    jobsOf: (service: string) =>
+      scheduler
+        .jobs()
+        .map(({ name }) => String(name))
+        .filter((name) => name.endsWith(`-${service}`)),
     faults: {
       run: run.faults,
       build: build.faults,

@@ -2,11 +2,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/labels.ts";
-import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
-import { plusMillis } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
-import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
+import { ecsRollouts, openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
 
 let run: PretendedEcs;
 beforeEach(async () => {
@@ -14,7 +13,24 @@ beforeEach(async () => {
 });
 afterEach(() => run.close());
 
-const endOf = async (events: ReturnType<PretendedEcs["rollOut"]>) => (await events).at(-1);
+rolloutEndTests(() => run, ecsRollouts, {
+  unheard: "did_not_listen",
+  // ECS may have tried again by then.
+  logTail: expect.arrayContaining(["leaving"]),
+  takeBucket: ({ gone }) => gone.add("vol-data"),
+  whenTrafficMoves: async ({ clients, rollOut, template, expectedOf }, then) => {
+    await rollOut(template("app"), "absent");
+    const client = await clients("balancer");
+    const send = client.send.bind(client) as (...args: unknown[]) => unknown;
+    const telling = (...args: unknown[]) => {
+      if ((args[0] as object).constructor.name === "ModifyRuleCommand") then();
+      return send(...args);
+    };
+    Object.assign(client, { send: telling });
+    return expectedOf("app");
+  },
+  nothingLeft: (world) => ecsRollouts.onlyServing(world, []),
+});
 
 const mounting: Partial<ServiceTemplate> = {
   mounts: [
@@ -30,7 +46,7 @@ test("a record that is none of Portside's takes the name and is not touched", as
   for (const text of ["{", "{}", JSON.stringify({ version: "portside/v1", kind: "held" })]) {
     run.state.edit("services/theirs.json", text);
     expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap()).toEqual({ kind: "reserved", owner: "" });
-    expect(await endOf(run.rollOut(run.template("theirs"), "absent"))).toMatchObject({
+    expect(await run.endOf(run.template("theirs"), "absent")).toMatchObject({
       kind: "failed",
       failure: { reason: "name_taken" },
     });
@@ -52,13 +68,13 @@ test("a rule of somebody else's for the host takes the name and is not touched",
     Conditions: [{ Field: "host-header", Values: ["app.apps.portside.test"] }],
     Actions: [{ Type: "forward", TargetGroupArn: group }],
   });
-  expect(await endOf(run.rollOut(run.template("app"), "absent"))).toMatchObject({ failure: { reason: "name_taken" } });
+  expect(await run.endOf(run.template("app"), "absent")).toMatchObject({ failure: { reason: "name_taken" } });
   expect(run.balancer.groupFor("app.apps.portside.test")).toBe(group);
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
 });
 
 test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
-  const end = await endOf(run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent"));
+  const end = await run.endOf(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
   const revision = end?.kind === "ready" ? end.revision : "";
   const definition = definitionOf("app");
   definition.ephemeralStorage = { sizeInGiB: 50 };
@@ -127,16 +143,8 @@ test("a first mount that takes its time takes none of the rollout's", async () =
     return run.needs.mountable(bucket, options);
   };
   const by = run.replica({ mountable: slow });
-  const end = await endOf(run.rollOut(run.template("app", "acme", mounting), "absent", { by }));
+  const end = (await run.rollOut(run.template("app", "acme", mounting), "absent", { by })).at(-1);
   expect(end).toMatchObject({ kind: "ready" });
-});
-
-test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
-  run.gone.add("vol-data");
-  expect(await endOf(run.rollOut(run.template("app", "acme", mounting), "absent"))).toMatchObject({
-    failure: { reason: "volume_unavailable" },
-  });
-  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
 });
 
 test("what a template asks of the load balancer is what the load balancer gets", async () => {
@@ -182,94 +190,28 @@ test("all that a deploy makes says whose it is, by which bills are found", async
 });
 
 test("a revision begins with as many instances as the one before it has", async () => {
-  const end = await endOf(run.rollOut(run.template("app", "acme", { maxInstances: 5 }), "absent"));
+  const end = await run.endOf(run.template("app", "acme", { maxInstances: 5 }), "absent");
   run.ecs.scale(end?.kind === "ready" ? end.revision : "", 9);
   await run.rollOut(run.template("app", "acme", { maxInstances: 5 }), await run.expectedOf("app"));
   expect(run.ecs.services().map(({ desiredCount }) => desiredCount)).toEqual([5]);
 });
 
-test("the container that exited is told from one that was silent, with its last lines", async () => {
-  const crash = { image: run.image("exits:7") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", crash), "absent"))).toMatchObject({
-    // ECS may have tried again by then.
-    failure: { reason: "crashed", exitCode: 7, logTail: expect.arrayContaining(["leaving"]) },
-  });
-  const ended = { image: run.image("exits:0") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", ended), await run.expectedOf("app")))).toMatchObject({
-    failure: { reason: "exited", exitCode: 0 },
-  });
-  const silent = { image: run.image("silent") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", silent), await run.expectedOf("app")))).toMatchObject({
-    failure: { reason: "did_not_listen" },
-  });
-  // Nothing is left of what never served.
-  for (const left of [run.ecs.services(), run.balancer.groups(), run.balancer.rules(), run.ecs.definitions()])
-    expect(left).toEqual([]);
-});
-
 test("a load balancer without room for another rule says so", async () => {
   await run.close();
   run = await openPretendedEcs({ rules: 2 });
-  expect((await endOf(run.rollOut(run.template("one"), "absent")))?.kind).toBe("ready");
-  expect(await endOf(run.rollOut(run.template("two"), "absent"))).toMatchObject({
+  expect((await run.endOf(run.template("one"), "absent"))?.kind).toBe("ready");
+  expect(await run.endOf(run.template("two"), "absent")).toMatchObject({
     failure: { reason: "quota_exceeded" },
   });
   expect(await run.serviceOf("two")).toMatchObject({ serving: [], rollingOut: null });
-  expect(
-    (await endOf(run.rollOut(run.template("one", "acme", { timeout: 9 }), await run.expectedOf("one"))))?.kind,
-  ).toBe("ready");
-});
-
-test("nothing reaches a first revision before it may serve", async () => {
-  let early: string | undefined = "not asked";
-  const mayServe = async () => {
-    early = run.routed("app");
-    return undefined;
-  };
-  await run.rollOut(run.template("app"), "absent", { mayServe });
-  expect(early).toBeUndefined();
-  expect(run.routed("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
+  expect((await run.endOf(run.template("one", "acme", { timeout: 9 }), await run.expectedOf("one")))?.kind).toBe(
+    "ready",
+  );
 });
 
 test("a new service that shows late is waited for", async () => {
   run.ecs.settings.looksUntilVisible = 3;
-  expect((await endOf(run.rollOut(run.template("app"), "absent")))?.kind).toBe("ready");
-});
-
-test("a rollout whose control plane is gone is over after its time", async () => {
-  const ready = await endOf(run.rollOut(run.template("app"), "absent"));
-  const expected = await run.expectedOf("app");
-  // It never comes back from the question.
-  const gone = Promise.withResolvers<never>();
-  const asked = Promise.withResolvers<void>();
-  const mayServe = () => {
-    asked.resolve();
-    return gone.promise;
-  };
-  void run.rollOut(run.template("app", "acme", { timeout: 31 }), expected, { mayServe });
-  await asked.promise;
-  expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
-  await run.clock.sleep(10 * 60_000);
-  const after = await run.serviceOf("app");
-  expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
-  const again = run.rollOut(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
-  expect((await endOf(again))?.kind).toBe("ready");
-  // What it made and did not come to use is taken away with the revision before.
-  expect(run.ecs.services()).toHaveLength(1);
-  expect(run.balancer.rules()).toHaveLength(1);
-});
-
-test("a note that says a deploy runs is over when no deploy can run that long", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
-  (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
-  expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
-  await run.clock.sleep(3 * 60 * 60_000);
-  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({
-    deployId: "d1",
-    status: "ERROR",
-    reason: "interrupted",
-  });
+  expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
 });
 
 test("a freed name stays with its account for seven days, and its record says so to the bucket's lifecycle", async () => {
@@ -279,7 +221,7 @@ test("a freed name stays with its account for seven days, and its record says so
   expect(run.state.objects.get("services/app.json")?.tags).toBe("portside-state=freed");
   await run.clock.sleep(7 * 86_400_000 + 1000);
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap()).toEqual({ kind: "free" });
-  expect((await endOf(run.rollOut(run.template("app", "globex"), "absent")))?.kind).toBe("ready");
+  expect((await run.endOf(run.template("app", "globex"), "absent"))?.kind).toBe("ready");
   expect(run.state.objects.get("services/app.json")?.tags).toBe("");
 });
 
@@ -323,47 +265,6 @@ test("a kept list that somebody spoiled is read anew", async () => {
   expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toHaveLength(1);
 });
 
-test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const hanging = run.template("app", "acme", { image: run.image("hangs") });
-  const end = await endOf(run.rollOut(hanging, await run.expectedOf("app")));
-  expect(end).toMatchObject({ kind: "failed", failure: { reason: "did_not_listen" } });
-  expect(await run.serviceOf("app")).toMatchObject({
-    rollingOut: null,
-    serving: [{ template: { image: run.image() } }],
-  });
-  // The next one does not wait for it.
-  expect((await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"))))?.kind).toBe("ready");
-});
-
-test("an abort while it starts ends it soon; once traffic moves it ends with ready all the same", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const abort = new AbortController();
-  const hanging = run.template("app", "acme", { image: run.image("hangs") });
-  const begun = run.clock.now();
-  const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
-  const events = [];
-  for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
-    events.push(event);
-    abort.abort();
-  }
-  expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
-  expect(run.clock.now()).toBeLessThan(plusMillis(begun, 10_000));
-  expect((await run.serviceOf("app")).rollingOut).toBeNull();
-
-  const late = new AbortController();
-  const client = await run.clients("balancer");
-  const send = client.send.bind(client) as (...args: unknown[]) => unknown;
-  const aborting = (...args: unknown[]) => {
-    if ((args[0] as object).constructor.name === "ModifyRuleCommand") late.abort();
-    return send(...args);
-  };
-  Object.assign(client, { send: aborting });
-  const end = await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"), { signal: late.signal }));
-  expect(late.signal.aborted).toBe(true);
-  expect(end?.kind).toBe("ready");
-});
-
 test("a quota of Fargate that ECS tells of in an event ends the rollout", async () => {
   const hanging = run.template("app", "acme", { image: run.image("hangs") });
   const client = await run.clients("ecs");
@@ -375,5 +276,5 @@ test("a quota of Fargate that ECS tells of in an event ends the rollout", async 
     return send(...args);
   };
   Object.assign(client, { send: saying });
-  expect(await endOf(run.rollOut(hanging, "absent"))).toMatchObject({ failure: { reason: "quota_exceeded" } });
+  expect(await run.endOf(hanging, "absent")).toMatchObject({ failure: { reason: "quota_exceeded" } });
 });

@@ -1,9 +1,8 @@
-/** Replicas of the control plane over one account at Amazon: one wins, the other changes nothing; a note never decides. */
+/** Replicas of the control plane over one account at Amazon: what they are on every cloud, and those that die while they move traffic. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createSystemClock } from "../../../../adapters/shared/system.ts";
-import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
+import { raceTests } from "../../../clouds/rollouts/races.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
-import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
+import { ecsRollouts, openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
 
 let run: PretendedEcs;
 beforeEach(async () => {
@@ -11,129 +10,38 @@ beforeEach(async () => {
 });
 afterEach(() => run.close());
 
-const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });
+raceTests(() => run, ecsRollouts);
 
 /** Of everything at Amazon, only what serves is left. */
-const onlyWhatServes = (...names: readonly string[]): void => {
-  const serving = names.map((name) => run.routed(name));
-  expect(
-    run.ecs
-      .services()
-      .map(({ serviceName }) => serviceName)
-      .sort(),
-  ).toEqual([...serving].sort());
-  expect(run.balancer.groups()).toHaveLength(names.length);
-  expect(run.balancer.rules()).toHaveLength(names.length);
-  expect(run.ecs.definitions()).toHaveLength(names.length);
-  expect(run.scaling.targets.size).toBe(names.length);
-};
+const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
-test("of replicas that create one name at once, one wins; of another account the loser hears name_taken", async () => {
-  const names = [0, 1, 2, 3, 4].map((round) => `app-${round}`);
-  for (const name of names) {
-    const owners = ["acme", "acme", "globex"];
-    const ends = await Promise.all(
-      owners.map(async (owner, index) => {
-        const template = run.template(name, owner, { timeout: 10 + index });
-        return (await run.rollOut(template, "absent", { by: run.replica() })).at(-1);
-      }),
-    );
-    const won = ends.findIndex((end) => end?.kind === "ready");
-    expect(ends.filter((end) => end?.kind === "ready")).toHaveLength(1);
-    const service = await run.serviceOf(name);
-    expect(service).toMatchObject({ owner: owners[won], serving: [{ template: { timeout: 10 + won } }] });
-    expect(run.routed(name)).toBe(service.serving[0]?.id);
-    for (const [index, end] of ends.entries()) {
-      const reason = owners[index] === owners[won] ? "superseded" : "name_taken";
-      if (index !== won) expect(end).toMatchObject({ kind: "failed", failure: { reason } });
-    }
-  }
-  onlyWhatServes(...names);
-});
-
-test("of replicas that update from one version, one wins and the others are superseded", async () => {
+test("a write of the record that meets another one is made again, and takes nothing of the other's away", async () => {
   await run.rollOut(run.template("app"), "absent");
-  for (let round = 0; round < 5; round++) {
-    const expected = await run.expectedOf("app");
-    const ends = await Promise.all(
-      [1, 2, 3].map(async (index) => {
-        const template = run.template("app", "acme", { timeout: round * 10 + index });
-        return (await run.rollOut(template, expected, { by: run.replica() })).at(-1);
-      }),
-    );
-    const reasons = ends.map((end) => (end?.kind === "failed" ? end.failure.reason : end?.kind)).sort();
-    expect(reasons).toEqual(["ready", "superseded", "superseded"]);
-    const won = ends.findIndex((end) => end?.kind === "ready");
-    const service = await run.serviceOf("app");
-    expect(service.serving[0]?.template.timeout).toBe(round * 10 + won + 1);
-    expect(run.routed("app")).toBe(service.serving[0]?.id);
-  }
-  onlyWhatServes("app");
-});
-
-test("deployments that are made at once get rules of their own", async () => {
-  const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
-  const ends = await Promise.all(
-    names.map(async (name) => (await run.rollOut(run.template(name), "absent", { by: run.replica() })).at(-1)?.kind),
-  );
-  expect(new Set(ends)).toEqual(new Set(["ready"]));
-  onlyWhatServes(...names);
-});
-
-test("notes that come in between make no deploy lose, and none is lost", async () => {
-  await run.close();
-  // Real time: a virtual deadline would be over after a few looks, because every note is a write to be waited for.
-  run = await openPretendedEcs({}, createSystemClock());
-  await run.rollOut(run.template("app"), "absent");
+  const expected = await run.expectedOf("app");
   const app = { name: nameOf("app"), owner: accountOf("acme") };
-  let stop = false;
-  let notes = 0;
-  const note = async () => {
-    while (!stop) {
-      (await run.replica().noteDeploy(app, noted(`d${++notes}`)))._unsafeUnwrap();
-      await run.clock.sleep(5);
+  const client = await run.clients("s3");
+  const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  let met = 0;
+  let isNoting = false;
+  const meeting = async (...args: unknown[]) => {
+    const { constructor: command, input } = args[0] as { constructor: { name: string }; input: { Key?: string } };
+    if (command.name === "PutObjectCommand" && input.Key === "services/app.json" && met < 2 && !isNoting) {
+      met += 1;
+      isNoting = true;
+      const outcome = { deployId: `d${met}`, status: "DONE", reason: null, finishedAt: null } as const;
+      (await run.replica().noteDeploy(app, outcome))._unsafeUnwrap();
+      isNoting = false;
     }
+    return send(...args);
   };
-  const noting = note();
-  const end = (await run.rollOut(run.template("app", "acme", { timeout: 99 }), await run.expectedOf("app"))).at(-1);
-  stop = true;
-  await noting;
+  Object.assign(client, { send: meeting });
+  const end = await run.endOf(run.template("app", "acme", { timeout: 44 }), expected);
   expect(end?.kind).toBe("ready");
-  expect(notes).toBeGreaterThan(2);
-  const service = await run.serviceOf("app");
-  expect(service.serving[0]?.template.timeout).toBe(99);
-  expect(service.lastDeploy?.deployId).toBe(`d${notes}`);
-});
-
-test("a newer deploy that begins meanwhile wins, and the older one leaves it alone", async () => {
-  const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
-  const newer = async () => {
-    const template = run.template("app", "acme", { timeout: 77 });
-    const end = await run.rollOut(template, await run.expectedOf("app"), { by: run.replica() });
-    expect(end.at(-1)?.kind).toBe("ready");
-    return undefined;
-  };
-  const older = run.template("app", "acme", { timeout: 66 });
-  const end = (await run.rollOut(older, await run.expectedOf("app"), { mayServe: newer })).at(-1);
-  expect(end).toMatchObject({ kind: "failed", failure: { reason: "superseded" } });
-  const service = await run.serviceOf("app");
-  expect(service).toMatchObject({ rollingOut: null, serving: [{ template: { timeout: 77 } }] });
-  expect(service.serving[0]?.id).not.toBe(first?.kind === "ready" ? first.revision : "");
-  expect(run.routed("app")).toBe(service.serving[0]?.id);
-  onlyWhatServes("app");
-});
-
-test("a delete that comes in between ends the deploy with deleted, and nothing comes back", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const deleting = async () => {
-    (await run.replica().remove(nameOf("app"), await run.expectedOf("app")))._unsafeUnwrap();
-    return undefined;
-  };
-  const template = run.template("app", "acme", { timeout: 66 });
-  const end = (await run.rollOut(template, await run.expectedOf("app"), { mayServe: deleting })).at(-1);
-  expect(end).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
-  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
-  onlyWhatServes();
+  expect(met).toBe(2);
+  expect(await run.serviceOf("app")).toMatchObject({
+    lastDeploy: { deployId: "d2" },
+    serving: [{ template: { timeout: 44 } }],
+  });
 });
 
 /** A replica stops for ever at one of its calls, before the call or after it. */

@@ -3,10 +3,11 @@ import { describe, expect, test } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
+import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
-import { a, account, bucketOf, data, discard, fake, files, inAMinute, now, recordsOf, writeRecords } from "./steps.ts";
+import { bucketOf, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("a volume's bucket", () => {

@@ -5,8 +5,9 @@ import { partsOf, putMax } from "../../../../adapters/aws/storage/uploads.ts";
 import { instantOfMillis, millisOf } from "../../../../core/domain/instant.ts";
 import { GiB, MiB } from "../../../../core/domain/limits.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
-import { a, account, bucketOf, data, fake, inAMinute, put } from "./steps.ts";
+import { bucketOf, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 const at = (millis: number) => instantOfMillis(Date.now() + millis);

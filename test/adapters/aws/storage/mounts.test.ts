@@ -8,10 +8,11 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { account, data, discard, put } from "../../../clouds/volumes/steps.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
-import { account, bucketOf, data, discard, fake, files, put } from "./steps.ts";
+import { bucketOf, fake, files } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 const { shared } = awsConfig;

@@ -2,10 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
+import { volumeRaceTests } from "../../../clouds/volumes/races.ts";
+import { account, data, discard, now, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
-import { whileTicking } from "../../../support/memory-platform.ts";
-import { a, account, bucketOf, data, discard, fake, files, now, put, recordsOf, writeRecords } from "./steps.ts";
+import { bucketOf, cloud, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 /** A replica that is killed right after its call of the command, before which another one does something. */
@@ -25,50 +26,11 @@ const dyingAfter = (command: string, meanwhile: () => Promise<void>) => {
   return { client: Object.assign(Object.create(fake.client), { send }) as typeof fake.client, died: died.promise };
 };
 
+volumeRaceTests(cloud);
+
 const ownBuckets = (owner: ReturnType<typeof account>) => recordsOf(owner).map(({ id }) => id);
 
 describe("calls that race, from several replicas", () => {
-  test("make one volume between them, and one has made it", async () => {
-    const owner = account();
-    const before = fake.world.live.size;
-    const made = await Promise.all(Array.from({ length: 8 }, () => expectOk(volumesOver(fake).create(owner, data))));
-    expect(made.filter(({ created }) => created)).toHaveLength(1);
-    expect(new Set(made.map(({ volume }) => volume.id)).size).toBe(1);
-    expect(await expectOk(volumesOver(fake).list(owner))).toHaveLength(1);
-    expect(fake.world.live.size).toBe(before + 1);
-  });
-
-  test("make many volumes of one account at once", async () => {
-    const owner = account();
-    const names = Array.from({ length: 10 }, (_, index) => `v${index}` as VolumeName);
-    await Promise.all(names.map((name) => expectOk(volumesOver(fake).create(owner, name))));
-    expect((await expectOk(volumesOver(fake).list(owner))).map(({ name }) => name)).toEqual(names);
-  });
-
-  test("hide a volume once", async () => {
-    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
-    const ends = await Promise.all(Array.from({ length: 5 }, () => volumesOver(fake).hide(volume)));
-    expect(ends.filter((end) => end.isOk())).toHaveLength(1);
-  });
-
-  test("a restore and a new volume of the name leave one", async () => {
-    for (let times = 0; times < 6; times++) {
-      const owner = account();
-      const volumes = volumesOver(fake);
-      const { volume } = await expectOk(volumes.create(owner, data));
-      await put(volumes, volume, "a", "kept");
-      await discard(volumes, volume);
-      const pause = () => new Promise((resolve) => setTimeout(resolve, times * 3));
-      const [back, made] = await Promise.all([
-        volumesOver(fake).restore(owner, volume.id),
-        pause().then(() => volumesOver(fake).create(owner, data)),
-      ]);
-      expect(await expectOk(volumes.list(owner))).toHaveLength(1);
-      expect(made._unsafeUnwrap().created).toBe(back.isErr());
-      if (back.isOk()) expect([...bucketOf(volume).objects.keys()]).toEqual(["a"]);
-    }
-  });
-
   test("a discard that is overtaken by a restore leaves the volume open", async () => {
     for (const method of ["s3.PutBucketPolicy", "s3.PutBucketLifecycle", "s3.DeleteObject"]) {
       const owner = account();
@@ -105,14 +67,6 @@ describe("calls that race, from several replicas", () => {
     await expectOk(volumesOver(fake).create(owner, "third" as VolumeName));
     expect(recordsOf(owner).map(({ at }) => at === "1")).toEqual([true, false, false]);
     expect(await expectOk(volumesOver(fake).list(owner))).toHaveLength(3);
-  });
-
-  test("a removal whose answer was lost has happened", async () => {
-    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
-    fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("x") });
-    fake.faults.inject({ method: "s3.DeleteObject", nth: 1, kind: "reply_lost" });
-    await expectOk(volumesOver(fake).remove(volume, a));
-    expect((await expectError(volumesOver(fake).remove(volume, a))).kind).toBe("not_found");
   });
 });
 
@@ -200,22 +154,5 @@ describe("what was cut", () => {
     const other = volumesOver(fake, { clock: later(180_000), files: files.client });
     await expectOk(other.sweep());
     expect([fake.world.live.has(volume.id), recordsOf(owner)]).toEqual([false, []]);
-  });
-});
-
-describe("hiding", () => {
-  test("is forgotten after a minute, by whoever looks", async () => {
-    const clock = createManualClock();
-    const volumes = volumesOver(fake, { clock });
-    const owner = account();
-    const look = async () => (await whileTicking(clock, expectOk(volumes.find(owner, data)), 1)).kind;
-    const { volume } = await whileTicking(clock, expectOk(volumes.create(owner, data)), 1);
-    await whileTicking(clock, expectOk(volumes.hide(volume)), 1);
-    await clock.advance(50_000);
-    expect(await look()).toBe("hidden");
-    await clock.advance(20_000);
-    expect(await look()).toBe("held");
-    const late = volumes.discard(volume, now());
-    expect((await whileTicking(clock, expectError(late), 1)).kind).toBe("conflict");
   });
 });

@@ -4,6 +4,8 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../../core/domain/instant.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { volumeReturnTests } from "../../../clouds/volumes/races.ts";
+import { account, data, discard, inAMinute, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
@@ -11,34 +13,13 @@ import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { whileTicking } from "../../../support/memory-platform.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
-import { account, bucketOf, data, discard, fake, inAMinute, put } from "./steps.ts";
+import { cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 const DAY_MS = 86_400_000;
 
 describe("deletion and restore", () => {
-  test("what was deleted or replaced before is not brought back", async () => {
-    const owner = account();
-    const volumes = volumesOver(fake);
-    const { volume } = await expectOk(volumes.create(owner, data));
-    for (const [path, text] of [
-      ["gone", "x"],
-      ["changed", "old"],
-      ["changed", "new"],
-      ["kept", "kept"],
-    ] as const)
-      await put(volumes, volume, path, text);
-    await expectOk(volumes.remove(volume, "gone" as ObjectPath));
-    for (let times = 0; times < 2; times++) {
-      await discard(volumes, volume);
-      await expectOk(volumes.restore(owner, volume.id));
-      const objects = [...bucketOf(volume).objects].map(([path, { bytes }]) => [path, bytes.toString()]).sort();
-      expect(objects).toEqual([
-        ["changed", "new"],
-        ["kept", "kept"],
-      ]);
-    }
-  });
+  volumeReturnTests(cloud);
 
   test("a URL of a deleted volume is good again when the volume is", async () => {
     const owner = account();

@@ -1,10 +1,9 @@
 /** Cloud Run as the platform, against the fake: what it says, what survives, who loses, and how many calls it takes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { DeployOutcome } from "../../../../core/domain/deploy-events.ts";
-import { plusMillis } from "../../../../core/domain/instant.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
-import { openPretendedRun, type PretendedRun } from "../../../support/run-platform.ts";
+import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/run-platform.ts";
 
 let run: PretendedRun;
 beforeEach(async () => {
@@ -12,7 +11,24 @@ beforeEach(async () => {
 });
 afterEach(() => run.close());
 
-const endOf = async (events: ReturnType<PretendedRun["rollOut"]>) => (await events).at(-1);
+rolloutEndTests(() => run, runRollouts, {
+  unheard: "rollout_timeout",
+  logTail: ["leaving"],
+  takeBucket: ({ storage }) => storage.world.live.delete("vol-data"),
+  whenTrafficMoves: async ({ clients }, then) => {
+    const client = await clients("services");
+    const setPolicy = client.setIamPolicy.bind(client) as (...args: unknown[]) => unknown;
+    // A first deploy is opened to everybody when its traffic has moved.
+    const telling = (...args: unknown[]) => {
+      then();
+      return setPolicy(...args);
+    };
+    Object.assign(client, { setIamPolicy: telling });
+    return "absent";
+  },
+  // The service stays, with nothing that serves.
+  nothingLeft: ({ made }) => expect([...made.serving]).toEqual([]),
+});
 
 const mounting = (memory: number): Partial<ServiceTemplate> => ({
   memory,
@@ -28,7 +44,7 @@ test("a service of somebody else's takes the name and is not touched", async () 
   const service = { template: { containers: [{ image: run.image() }] } };
   await client.createService({ parent, serviceId: "theirs", service });
   expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap().kind).toBe("reserved");
-  expect(await endOf(run.rollOut(run.template("theirs"), "absent"))).toMatchObject({
+  expect(await run.endOf(run.template("theirs"), "absent")).toMatchObject({
     kind: "failed",
     failure: { reason: "name_taken" },
   });
@@ -86,13 +102,6 @@ test("plenty of memory, or a volume that is only read, needs no warning", async 
   expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
 });
 
-test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
-  expect(await endOf(run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent"))).toMatchObject({
-    failure: { reason: "volume_unavailable" },
-  });
-  expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("free");
-});
-
 test("every account's services run as an identity of the account's own", async () => {
   await run.rollOut(run.template("one", "acme"), "absent");
   await run.rollOut(run.template("two", "acme"), "absent");
@@ -106,76 +115,16 @@ test("every account's services run as an identity of the account's own", async (
 
 test("a new identity that shows late is waited for", async () => {
   run.iam.looksUntilVisible = 3;
-  expect((await endOf(run.rollOut(run.template("app"), "absent")))?.kind).toBe("ready");
-});
-
-test("the container that exited is told from one that was silent, with its last lines", async () => {
-  const crash = { image: run.image("exits:7") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", crash), "absent"))).toMatchObject({
-    failure: { reason: "crashed", exitCode: 7, logTail: ["leaving"] },
-  });
-  const ended = { image: run.image("exits:0") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", ended), await run.expectedOf("app")))).toMatchObject({
-    failure: { reason: "exited", exitCode: 0 },
-  });
-  const silent = { image: run.image("silent") };
-  expect(await endOf(run.rollOut(run.template("app", "acme", silent), await run.expectedOf("app")))).toMatchObject({
-    failure: { reason: "did_not_listen" },
-  });
+  expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
 });
 
 test("where the organisation forbids public services the rollout says so and nothing serves", async () => {
   await run.close();
   run = await openPretendedRun({ policies: ["iam.allowedPolicyMemberDomains"] });
-  const end = await endOf(run.rollOut(run.template("app"), "absent"));
+  const end = await run.endOf(run.template("app"), "absent");
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");
   expect(await run.serviceOf("app")).toMatchObject({ serving: [], rollingOut: null });
-});
-
-test("nothing reaches a first revision before it may serve", async () => {
-  let early: string | undefined = "not asked";
-  const { serving } = run.made as unknown as { serving: ReadonlyMap<string, string> };
-  const mayServe = async () => {
-    early = serving.get("app");
-    return undefined;
-  };
-  await run.rollOut(run.template("app"), "absent", { mayServe });
-  expect(early).toBeUndefined();
-  expect(serving.get("app")).toBe((await run.serviceOf("app")).serving[0]?.id);
-});
-
-test("a rollout whose control plane is gone is over after its time", async () => {
-  const ready = await endOf(run.rollOut(run.template("app"), "absent"));
-  const expected = await run.expectedOf("app");
-  // It never comes back from the question.
-  const gone = Promise.withResolvers<never>();
-  const asked = Promise.withResolvers<void>();
-  const mayServe = () => {
-    asked.resolve();
-    return gone.promise;
-  };
-  void run.rollOut(run.template("app", "acme", { timeout: 31 }), expected, { mayServe });
-  await asked.promise;
-  expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
-  await run.clock.sleep(10 * 60_000);
-  const after = await run.serviceOf("app");
-  expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
-  const again = run.rollOut(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
-  expect((await endOf(again))?.kind).toBe("ready");
-});
-
-test("a note that says a deploy runs is over when no deploy can run that long", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
-  (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
-  expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
-  await run.clock.sleep(3 * 60 * 60_000);
-  expect((await run.serviceOf("app")).lastDeploy).toMatchObject({
-    deployId: "d1",
-    status: "ERROR",
-    reason: "interrupted",
-  });
 });
 
 test("a list is one page call for a hundred services, whoever owns them", async () => {
@@ -188,43 +137,4 @@ test("a list is one page call for a hundred services, whoever owns them", async 
   const listed = (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
   expect(listed.map(({ name }) => name)).toEqual(["a-app", "b-app"]);
   expect(run.run.faults.log).toEqual(Array.from({ length: 3 }, () => "Services.ListServices"));
-});
-
-test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const hanging = run.template("app", "acme", { image: run.image("hangs") });
-  const end = await endOf(run.rollOut(hanging, await run.expectedOf("app")));
-  expect(end).toMatchObject({ kind: "failed", failure: { reason: "rollout_timeout" } });
-  const after = await run.serviceOf("app");
-  expect(after).toMatchObject({ rollingOut: null, serving: [{ template: { image: run.image() } }] });
-  // The next one does not wait for it.
-  expect((await endOf(run.rollOut(run.template("app"), await run.expectedOf("app"))))?.kind).toBe("ready");
-});
-
-test("an abort while it starts ends it soon; once traffic has moved it ends with ready all the same", async () => {
-  await run.rollOut(run.template("app"), "absent");
-  const abort = new AbortController();
-  const hanging = run.template("app", "acme", { image: run.image("hangs") });
-  const begun = run.clock.now();
-  const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
-  const events = [];
-  for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
-    events.push(event);
-    abort.abort();
-  }
-  expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
-  expect(run.clock.now()).toBeLessThan(plusMillis(begun, 10_000));
-  expect((await run.serviceOf("app")).rollingOut).toBeNull();
-
-  const late = new AbortController();
-  const client = await run.clients("services");
-  const setPolicy = client.setIamPolicy.bind(client) as (...args: unknown[]) => unknown;
-  // A first deploy is opened to everybody when its traffic has moved.
-  const aborting = (...args: unknown[]) => {
-    late.abort();
-    return setPolicy(...args);
-  };
-  Object.assign(client, { setIamPolicy: aborting });
-  expect((await endOf(run.rollOut(run.template("new"), "absent", { signal: late.signal })))?.kind).toBe("ready");
-  expect(late.signal.aborted).toBe(true);
 });

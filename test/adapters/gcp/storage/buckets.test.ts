@@ -3,9 +3,10 @@ import type { Storage } from "@google-cloud/storage";
 import { describe, expect, test, vi } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
+import { a, account, data, inAMinute, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { createLeapingClock } from "../../../support/leaping-clock.ts";
-import { a, account, bucketOf, data, fake, inAMinute, now } from "./steps.ts";
+import { bucketOf, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("a volume's bucket", () => {

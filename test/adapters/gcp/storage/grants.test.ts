@@ -4,9 +4,10 @@ import { Impersonated, PassThroughClient } from "google-auth-library";
 import { describe, expect, test } from "vitest";
 import { instantOfMillis, millisOf } from "../../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { a, account, data, inAMinute, put } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
-import { a, account, data, fake, inAMinute, put } from "./steps.ts";
+import { fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("grants", () => {

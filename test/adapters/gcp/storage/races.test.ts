@@ -3,46 +3,15 @@ import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
+import { volumeRaceTests } from "../../../clouds/volumes/races.ts";
+import { account, data, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
-import { whileTicking } from "../../../support/memory-platform.ts";
-import { a, account, bucketOf, data, fake, now, put } from "./steps.ts";
+import { bucketOf, cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
+volumeRaceTests(cloud);
+
 describe("calls that race, from several replicas", () => {
-  test("make one volume between them, and one has made it", async () => {
-    const owner = account();
-    const made = await Promise.all(Array.from({ length: 8 }, () => expectOk(volumesOver(fake).create(owner, data))));
-    expect(made.filter(({ created }) => created)).toHaveLength(1);
-    expect(new Set(made.map(({ volume }) => volume.id)).size).toBe(1);
-    expect(await expectOk(volumesOver(fake).list(owner))).toHaveLength(1);
-  });
-
-  test("hide a volume once", async () => {
-    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
-    const ends = await Promise.all(Array.from({ length: 5 }, () => volumesOver(fake).hide(volume)));
-    expect(ends.filter((end) => end.isOk())).toHaveLength(1);
-  });
-
-  test("a restore and a new volume of the name leave one", async () => {
-    for (let times = 0; times < 6; times++) {
-      const owner = account();
-      const volumes = volumesOver(fake);
-      const { volume } = await expectOk(volumes.create(owner, data));
-      await put(volumes, volume, "a", "kept");
-      await expectOk(volumes.hide(volume));
-      await expectOk(volumes.discard(volume, now()));
-      const pause = () => new Promise((resolve) => setTimeout(resolve, times * 3));
-      const [back, made] = await Promise.all([
-        volumesOver(fake).restore(owner, volume.id),
-        pause().then(() => volumesOver(fake).create(owner, data)),
-      ]);
-      const live = await expectOk(volumes.list(owner));
-      expect(live).toHaveLength(1);
-      expect(made._unsafeUnwrap().created).toBe(back.isErr());
-      if (back.isOk()) expect([...bucketOf(volume).objects.keys()]).toEqual(["a"]);
-    }
-  });
-
   test("a discard that is overtaken by a restore takes nothing with it", async () => {
     const owner = account();
     const volumes = volumesOver(fake);
@@ -120,14 +89,6 @@ describe("what others do meanwhile", () => {
     await expectOk(volumes.restore(owner, volume.id));
     expect(bucketOf(volume).objects.get("a")?.bytes.toString()).toBe("new");
   });
-
-  test("a removal whose answer was lost has happened", async () => {
-    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
-    fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("x") });
-    fake.faults.inject({ method: "storage.objects.delete", nth: 1, kind: "reply_lost" });
-    await expectOk(volumesOver(fake).remove(volume, a));
-    expect((await expectError(volumesOver(fake).remove(volume, a))).kind).toBe("not_found");
-  });
 });
 
 describe("what was cut", () => {
@@ -174,22 +135,5 @@ describe("what was cut", () => {
       }
     }
     expect(await expectOk(volumes.trash(owner))).toEqual([]);
-  });
-});
-
-describe("hiding", () => {
-  test("is forgotten after a minute, by whoever looks", async () => {
-    const clock = createManualClock();
-    const volumes = volumesOver(fake, { clock });
-    const owner = account();
-    const look = async () => (await whileTicking(clock, expectOk(volumes.find(owner, data)), 1)).kind;
-    const { volume } = await whileTicking(clock, expectOk(volumes.create(owner, data)), 1);
-    await whileTicking(clock, expectOk(volumes.hide(volume)), 1);
-    await clock.advance(50_000);
-    expect(await look()).toBe("hidden");
-    await clock.advance(20_000);
-    expect(await look()).toBe("held");
-    const late = volumes.discard(volume, now());
-    expect((await whileTicking(clock, expectError(late), 1)).kind).toBe("conflict");
   });
 });

@@ -1,34 +1,25 @@
 /** One fake Cloud Storage for the tests of a file, and steps that they take on it. */
-import { afterAll, expect } from "vitest";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import { instantOfMillis, timestampOf } from "../../../../core/domain/instant.ts";
-import type { VolumeName } from "../../../../core/domain/names.ts";
-import type { ObjectPath } from "../../../../core/domain/object-path.ts";
-import type { StoredVolume, VolumeStore } from "../../../../core/ports/volume-store.ts";
-import { expectOk } from "../../../contracts/support.ts";
+
+import { afterAll } from "vitest";
+import type { StoredVolume } from "../../../../core/ports/volume-store.ts";
+import type { VolumeCloud } from "../../../clouds/volumes/races.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
+import { volumesOver } from "./subject.ts";
 
 export const fake = await startFakeStorage();
 afterAll(() => fake.close());
-
-let count = 0;
-/** An account that no test had before. */
-export const account = (): AccountId => `somebody-${++count}@example.com` as AccountId;
-
-export const data = "data" as VolumeName;
-export const a = "a" as ObjectPath;
-export const now = () => timestampOf(instantOfMillis(Date.now()));
-export const inAMinute = () => instantOfMillis(Date.now() + 60_000);
-
-/** Puts an object by a signed URL. */
-export const put = async (volumes: VolumeStore, volume: StoredVolume, path: string, text: string): Promise<void> => {
-  const { url } = await expectOk(volumes.grantUpload(volume, path as ObjectPath, inAMinute()));
-  expect((await fetch(url, { method: "PUT", body: text })).status).toBe(200);
-};
 
 /** The volume's bucket, as the fake has it. */
 export const bucketOf = ({ id }: StoredVolume) => {
   const bucket = fake.world.live.get(id);
   if (bucket === undefined) throw new Error(`there is no bucket '${id}'`);
   return bucket;
+};
+
+export const cloud: VolumeCloud = {
+  faults: fake.faults,
+  removal: "storage.objects.delete",
+  volumes: (options) => volumesOver(fake, options),
+  objectsOf: (volume) => bucketOf(volume).objects,
+  buckets: () => fake.world.live.size,
 };

@@ -2,38 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../../core/domain/instant.ts";
-import type { ObjectPath } from "../../../../core/domain/object-path.ts";
+import { volumeReturnTests } from "../../../clouds/volumes/races.ts";
+import { account, data, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { whileTicking } from "../../../support/memory-platform.ts";
-import { account, bucketOf, data, fake, now, put } from "./steps.ts";
+import { bucketOf, cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
 describe("deletion and restore", () => {
-  test("what was deleted or replaced before is not brought back", async () => {
-    const owner = account();
-    const volumes = volumesOver(fake);
-    const { volume } = await expectOk(volumes.create(owner, data));
-    for (const [path, text] of [
-      ["gone", "x"],
-      ["changed", "old"],
-      ["changed", "new"],
-      ["kept", "kept"],
-    ] as const)
-      await put(volumes, volume, path, text);
-    await expectOk(volumes.remove(volume, "gone" as ObjectPath));
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    for (let times = 0; times < 2; times++) {
-      await expectOk(volumes.hide(volume));
-      await expectOk(volumes.discard(volume, now()));
-      await expectOk(volumes.restore(owner, volume.id));
-      const objects = [...bucketOf(volume).objects].map(([path, { bytes }]) => [path, bytes.toString()]).sort();
-      expect(objects).toEqual([
-        ["changed", "new"],
-        ["kept", "kept"],
-      ]);
-    }
-  });
+  volumeReturnTests(cloud);
 
   test("more objects than a page has go and come back", async () => {
     const owner = account();

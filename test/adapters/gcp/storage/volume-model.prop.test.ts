@@ -1,30 +1,9 @@
-/** Volumes on Cloud Storage agree with the model through any life; what mounts them is the memory's. */
-import fc from "fast-check";
-import { test } from "vitest";
-import { createManualClock } from "../../../../adapters/memory/index.ts";
+/** Any life of volumes on Cloud Storage is the model's: see the suite. */
+import { volumeLifeTests } from "../../../clouds/volumes/life.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
-import { storageLife } from "../../../models/storage-life.ts";
-import { startMemory } from "../../../support/memory-platform.ts";
-import { runs, within } from "../../../support/runs.ts";
-import { liveOut, tickingSystem } from "../../../support/storage-system.ts";
 import { volumesOver } from "./subject.ts";
 
-const startSystem = async () => {
+volumeLifeTests("Cloud Storage", async () => {
   const fake = await startFakeStorage();
-  // The storage looks at signatures by the machine's clock; the platform's begins there, and then goes its own way.
-  const begun = createManualClock(new Date().toISOString());
-  const platform = startMemory({ clock: begun, around: () => ({ volumes: volumesOver(fake) }) });
-  return {
-    ...tickingSystem(platform),
-    close: async () => {
-      await Promise.all([fake.close(), platform.memory.close()]);
-    },
-  };
-};
-
-test("any life of volumes on Cloud Storage is the model's", { timeout: within() }, async () => {
-  await fc.assert(
-    fc.asyncProperty(storageLife(30), async (life) => liveOut(life, await startSystem())),
-    runs(8),
-  );
+  return { volumes: volumesOver(fake), close: () => fake.close() };
 });

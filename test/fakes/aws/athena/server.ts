@@ -2,9 +2,9 @@
 import { AthenaClient } from "@aws-sdk/client-athena";
 import type { DuckDBType } from "@duckdb/node-api";
 import { Faults } from "../../faults.ts";
-import { type InjectedErrors, injected, jsonRoute, serveJson } from "../json-server.ts";
 import type { KeptEvent } from "../logs/events.ts";
-import { AwsError, clientOptions, type Message } from "../protocols.ts";
+import { clientOptions, jsonErrors, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, type InjectedErrors, serveAws } from "../server.ts";
 import { cellOf, columnOf } from "./cells.ts";
 import { toDuck } from "./duck.ts";
 import { BILLING_TABLE, createTables, type ExportedCost, LOG_TABLE } from "./tables.ts";
@@ -34,7 +34,7 @@ const STATEMENT_CHARS = 262_144;
 
 /** "TooManyRequestsException: Indicates that the request was throttled." */
 const errors: InjectedErrors = {
-  ...injected,
+  ...jsonErrors,
   unavailable: new AwsError("InternalServerException", "A platform issue (injected).", 500),
   resource_exhausted: new AwsError("TooManyRequestsException", "The request was throttled (injected)."),
 };
@@ -158,7 +158,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     GetQueryResults: results,
     StopQueryExecution: stop,
   };
-  const server = await serveJson({ faults, route: jsonRoute("AmazonAthena", methods), injected: errors });
+  const server = await serveAws(faults, jsonProtocol(methods, { service: "AmazonAthena", injected: errors }));
   const settings = clientOptions(server.endpoint);
   const client = new AthenaClient(settings);
   return {
@@ -182,7 +182,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     queries: (): readonly string[] => [...executions.values()].map(({ query }) => query),
     close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
       tables.connection.closeSync();
     },
   };

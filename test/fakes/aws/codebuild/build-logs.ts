@@ -1,7 +1,8 @@
 /** CloudWatch Logs as far as a build's log is read: GetLogEvents of client-cloudwatch-logs. */
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { Faults } from "../../faults.ts";
-import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
 
 /** "By default, this operation returns as many log events as can fit in a response size of 1 MB (up to 10,000 log events)." */
 const PAGE = 25;
@@ -30,9 +31,9 @@ export const startBuildLogs = async () => {
       const key = keyOf(group, stream);
       streams.set(key, [...(streams.get(key) ?? []), line]);
     },
-    close: () => {
+    close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

@@ -4,9 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
-import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
-import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
 
 /** The group that the project names, as that of `docs/aws-template.yaml`: its role may write to this one alone. */
 export const BUILD_LOGS = "/portside/builds";
@@ -19,11 +20,7 @@ export interface FakeCodeBuildDeps {
   readonly push: (reference: string, engineImage: string) => void;
   /** A line of a build's log, as CodeBuild hands it to CloudWatch Logs. */
   readonly onLine: (group: string, stream: string, line: string) => void;
-  readonly build: (
-    archive: Uint8Array,
-    say: (line: string) => void,
-    signal: AbortSignal,
-  ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+  readonly build: EngineBuild;
 }
 
 interface Running {
@@ -35,10 +32,6 @@ interface Running {
 
 /** A phase that did not go well, or `undefined`. */
 type Outcome = { readonly buildStatus: string; readonly phases?: readonly Message[] };
-
-/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
-const wordsOf = ({ reason, message }: DeployFailure): string[] =>
-  reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
 
 const failedIn = (phaseType: string, status = 1): Outcome => {
   const message = `Error while executing command: docker. Reason: exit status ${status}`;
@@ -67,7 +60,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     }
     const built = await deps.build(archive, say, signal);
     if ("failure" in built) {
-      for (const line of wordsOf(built.failure)) say(line);
+      for (const line of lifecycleWords(built.failure)) say(line);
       return failedIn("BUILD");
     }
     push(variables.IMAGE, built.image);
@@ -161,10 +154,10 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     state,
     /** All that were started, oldest first. */
     builds: (): readonly Message[] => [...running.values()].map(({ build }) => build),
-    close: () => {
+    close: async () => {
       for (const { abort } of running.values()) abort.abort();
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

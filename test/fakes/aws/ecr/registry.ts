@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";
 import { Faults } from "../../faults.ts";
-import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
+import { ACCOUNT, REGION } from "../test-config.ts";
 
 const HOST = `${ACCOUNT}.dkr.ecr.${REGION}.amazonaws.com`;
 
@@ -48,9 +50,9 @@ export const startFakeRegistry = async (repository = "portside") => {
     uri: `${HOST}/${repository}`,
     push: (reference: string, engineImage: string): void => void images.set(reference, engineImage),
     resolve: (reference: string): string | undefined => images.get(reference),
-    close: () => {
+    close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

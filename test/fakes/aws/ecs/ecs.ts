@@ -7,7 +7,9 @@ import { ECSClient } from "@aws-sdk/client-ecs";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import type { FakeBalancer } from "../elbv2/balancer.ts";
-import { ACCOUNT, AwsError, clientOptions, jsonProtocol, type Message, REGION, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
+import { ACCOUNT, REGION } from "../test-config.ts";
 import { type Ending, endingOf, engineRevisionOf, type Files, noImage, streamOf } from "./tasks.ts";
 import { checkDefinition, checkService, checkTags } from "./validation.ts";
 
@@ -377,10 +379,10 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       if (stored !== undefined) stored.desired = desired;
     },
     engine,
-    close: () => {
+    close: async () => {
       for (const stored of services.values()) stored.status = "INACTIVE";
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

@@ -5,7 +5,8 @@
 import { createHash } from "node:crypto";
 import { S3Client } from "@aws-sdk/client-s3";
 import { Faults } from "../../faults.ts";
-import { AwsError, type Call, clientOptions, type Protocol, serveAws, toXml } from "../protocols.ts";
+import { clientOptions, toXml } from "../protocols.ts";
+import { AwsError, type AwsMethod, type AwsReply, type AwsService, serveAws } from "../server.ts";
 
 interface Stored {
   readonly bytes: Buffer;
@@ -51,26 +52,30 @@ export const startStateBucket = async (name = "state") => {
     return { body: `<ListBucketResult>${contents.join("")}${rest}</ListBucketResult>` };
   };
 
-  const route: Protocol["route"] = (request, body): Call => {
-    const url = new URL(request.url ?? "/", "http://fake");
-    const [, bucket, ...rest] = url.pathname.split("/").map(decodeURIComponent);
+  const replied = ({ ETag, body = "" }: { readonly ETag?: string; readonly body?: Buffer | string }): AwsReply => ({
+    status: 200,
+    headers: ETag === undefined ? {} : { etag: ETag },
+    body,
+  });
+
+  const route: AwsService["route"] = ({ verb, path, query, headers, body }): AwsMethod => {
+    const [, bucket, ...rest] = path.split("/").map(decodeURIComponent);
     const key = rest.join("/");
     if (bucket !== name) throw new AwsError("NoSuchBucket", "The specified bucket does not exist", 404);
-    if (request.method === "PUT") return { method: "PutObject", act: () => put(key, body, request.headers) };
-    if (request.method === "GET" && key === "") return { method: "ListObjectsV2", act: () => list(url.searchParams) };
+    if (verb === "PUT") return { method: "PutObject", act: () => replied(put(key, body, headers)) };
+    if (verb === "GET" && key === "") return { method: "ListObjectsV2", act: () => replied(list(query)) };
     const read = () => {
       const found = objects.get(key);
       if (found === undefined) throw notThere();
       return { ETag: found.etag, body: found.bytes };
     };
-    if (request.method === "GET") return { method: "GetObject", act: read };
-    if (request.method === "HEAD") return { method: "HeadObject", act: () => ({ ...read(), body: "" }) };
+    if (verb === "GET") return { method: "GetObject", act: () => replied(read()) };
+    if (verb === "HEAD") return { method: "HeadObject", act: () => replied(read()) };
     throw new AwsError("MethodNotAllowed", "not here", 405);
   };
 
   const server = await serveAws(faults, {
     route,
-    done: (_, { ETag, body = "" }) => ({ status: 200, headers: ETag === undefined ? {} : { etag: ETag }, body }),
     failed: ({ code, message, status }) => ({
       status,
       headers: { "content-type": "application/xml" },
@@ -98,9 +103,9 @@ export const startStateBucket = async (name = "state") => {
     edit: (key: string, text: string) => put(key, Buffer.from(text), {}),
     readObject: (bucket: string, key: string): Uint8Array | undefined =>
       bucket === name ? objects.get(key)?.bytes : undefined,
-    close: () => {
+    close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

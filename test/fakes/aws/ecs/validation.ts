@@ -1,5 +1,6 @@
 /** What ECS refuses of a task definition and of a service, from the comments of the model and the pages they name. */
-import { AwsError, type Message } from "../protocols.ts";
+import type { Message } from "../protocols.ts";
+import { AwsError } from "../server.ts";
 import { tagProblem } from "../tags.ts";
 
 const client = (message: string): never => {

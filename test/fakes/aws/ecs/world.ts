@@ -10,8 +10,8 @@ import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";
 import { LISTENER, startFakeBalancer } from "../elbv2/balancer.ts";
-import { ACCOUNT, REGION } from "../protocols.ts";
 import { startFakeScaling } from "../scaling/scaling.ts";
+import { ACCOUNT, REGION } from "../test-config.ts";
 import { resolveLocally } from "../wildcard-dns.ts";
 import { CLUSTER, type FakeEcs, startFakeEcs, type TaskLine } from "./ecs.ts";
 import { startStateBucket } from "./state-bucket.ts";
@@ -122,7 +122,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     needs: { identities: pretendedRoles((bucket) => gone.has(bucket)), mountable, lastLines },
     close: async () => {
       endDns();
-      for (const one of [ecs, balancer, scaling, registry, state]) one.close();
+      for (const one of [ecs, balancer, scaling, registry, state]) await one.close();
       await made?.close();
     },
   };

@@ -5,7 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { Faults } from "../../faults.ts";
-import { ACCOUNT, AwsError, clientOptions, type Message, queryProtocol, REGION, serveAws } from "../protocols.ts";
+import { clientOptions, type Message, queryProtocol } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
+import { ACCOUNT, REGION } from "../test-config.ts";
 import { startListener } from "./listener.ts";
 import { checkGroup, checkRule, checkTags } from "./validation.ts";
 
@@ -234,9 +236,9 @@ export const startFakeBalancer = async ({
     },
     /** A change by hand, as from the console. */
     act: methods,
-    close: () => {
+    close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
       listener.close();
     },
   };

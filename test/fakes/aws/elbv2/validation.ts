@@ -1,5 +1,6 @@
 /** What Elastic Load Balancing refuses: the constraints of CreateTargetGroup, CreateRule and their types in the model. */
-import { AwsError, type Message } from "../protocols.ts";
+import type { Message } from "../protocols.ts";
+import { AwsError } from "../server.ts";
 import { tagProblem } from "../tags.ts";
 
 const invalid = (message: string): never => {

@@ -5,14 +5,7 @@
  */
 import { IAMClient } from "@aws-sdk/client-iam";
 import { Faults } from "../../faults.ts";
-import {
-  AwsError,
-  type AwsReply,
-  type AwsRequest,
-  injected as common,
-  type InjectedErrors,
-  serveAws,
-} from "../server.ts";
+import { AwsError, type AwsReply, type AwsRequest, type InjectedErrors, serveAws } from "../server.ts";
 import { awsConfig } from "../test-config.ts";
 import { printXml, type XmlContent } from "../xml.ts";
 
@@ -47,7 +40,7 @@ export interface FakeIam {
 
 const ACCOUNT = "123456789012";
 
-const failure = (status: number, code: string, message: string) => new AwsError(status, code, message);
+const failure = (status: number, code: string, message: string) => new AwsError(code, message, status);
 
 /** The query protocol's names of exceptions differ from the model's: `NoSuchEntity` of `NoSuchEntityException`. */
 const failed = ({ status, code, message }: AwsError): AwsReply => ({
@@ -60,7 +53,7 @@ const failed = ({ status, code, message }: AwsError): AwsReply => ({
 });
 
 const injected: InjectedErrors = {
-  ...common,
+  unavailable: failure(503, "ServiceUnavailable", "The service is unavailable (injected)."),
   permission_denied: failure(403, "AccessDenied", "You may not do this (injected)."),
   resource_exhausted: failure(400, "Throttling", "Rate exceeded (injected)."),
 };
@@ -150,9 +143,9 @@ export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?
     return { method: `iam.${name}`, act };
   };
 
-  const server = await serveAws({ faults, route, failed, injected });
+  const server = await serveAws(faults, { route, failed, injected });
   const client = new IAMClient({
-    endpoint: server.url,
+    endpoint: server.endpoint,
     region: awsConfig.region,
     maxAttempts: 1,
     credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },

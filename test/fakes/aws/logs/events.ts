@@ -1,5 +1,6 @@
 /** The events of the fake CloudWatch Logs: what a put may have, and the order of what was kept. */
-import { AwsError, type Message } from "../protocols.ts";
+import type { Message } from "../protocols.ts";
+import { AwsError } from "../server.ts";
 
 export interface KeptEvent {
   readonly stream: string;

@@ -4,8 +4,8 @@ import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
-import { jsonRoute, serveJson } from "../json-server.ts";
-import { AwsError, clientOptions, type Message } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
 import { checkedBatch, compareEvents, invalid, type KeptEvent } from "./events.ts";
 
 export interface FakeCloudWatchOptions {
@@ -181,7 +181,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     CreateLogStream: createStream,
     CreateLogGroup: createGroup,
   };
-  const server = await serveJson({ faults, route: jsonRoute("Logs_20140328", methods) });
+  const server = await serveAws(faults, jsonProtocol(methods, { service: "Logs_20140328" }));
   const settings = clientOptions(server.endpoint);
   const client = new CloudWatchLogsClient(settings);
   return {
@@ -199,7 +199,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
       [...groups.values()].flatMap((streams) => [...streams.values()].flat()).toSorted(compareEvents),
     close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

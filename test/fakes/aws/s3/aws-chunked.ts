@@ -6,7 +6,7 @@ import { AwsError, type AwsRequest } from "../server.ts";
 
 const CRLF = "\r\n";
 
-const bad = (message: string): AwsError => new AwsError(400, "IncompleteBody", message);
+const bad = (message: string): AwsError => new AwsError("IncompleteBody", message);
 
 /** The pieces without their framing: `SIZE[;chunk-signature=...]CRLF BYTES CRLF`, a last one of nothing, then trailers. */
 const joined = (body: Buffer): Buffer => {
@@ -28,7 +28,7 @@ export const unframed = (request: AwsRequest): AwsRequest => {
   if (!encodings.includes("aws-chunked")) return request;
   const body = joined(request.body);
   if (length === undefined)
-    throw new AwsError(411, "MissingContentLength", "You must say how long the decoded body is.");
+    throw new AwsError("MissingContentLength", "You must say how long the decoded body is.", 411);
   if (Number(length) !== body.length) throw bad("The body is not as long as its decoded length says.");
   const rest = encodings.filter((one) => one !== "aws-chunked").join(",");
   return {

@@ -2,7 +2,7 @@
 import { AwsError, type AwsReply, type InjectedErrors } from "../server.ts";
 import { printXml, type XmlContent } from "../xml.ts";
 
-export const failure = (status: number, code: string, message: string): AwsError => new AwsError(status, code, message);
+export const failure = (status: number, code: string, message: string): AwsError => new AwsError(code, message, status);
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n';
 

@@ -10,7 +10,7 @@ import { millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";
-import { type AwsError, type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
+import { type AwsMethod, type AwsRequest, serveAws } from "../server.ts";
 import { checkSignature, type FakeCredentials } from "../signature.ts";
 import { unframed } from "./aws-chunked.ts";
 import { bucketCallOf } from "./bucket-calls.ts";
@@ -102,10 +102,10 @@ export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> 
     return { method: found.method, act };
   };
 
-  const server = await serveAws({ faults, route, injected, failed: (error: AwsError) => xmlFailed(error) });
+  const server = await serveAws(faults, { route, injected, failed: xmlFailed });
   const [own] = credentials;
   const clientConfig: S3ClientConfig = {
-    endpoint: server.url,
+    endpoint: server.endpoint,
     region,
     forcePathStyle: true,
     maxAttempts: 1,
@@ -113,7 +113,7 @@ export const startFakeS3 = async (options: FakeS3Options = {}): Promise<FakeS3> 
   };
   const client = new S3Client(clientConfig);
   return {
-    url: server.url,
+    url: server.endpoint,
     clientConfig,
     client,
     world,

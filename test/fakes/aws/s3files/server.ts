@@ -6,17 +6,9 @@
 import { randomBytes } from "node:crypto";
 import { S3FilesClient } from "@aws-sdk/client-s3files";
 import { Faults } from "../../faults.ts";
+import { jsonErrors, jsonFailed, jsonReply } from "../protocols.ts";
 import type { FakeBucket } from "../s3/world.ts";
-import {
-  AwsError,
-  type AwsMethod,
-  type AwsReply,
-  type AwsRequest,
-  injected,
-  jsonFailed,
-  jsonReply,
-  serveAws,
-} from "../server.ts";
+import { AwsError, type AwsMethod, type AwsReply, type AwsRequest, serveAws } from "../server.ts";
 import { tagProblem } from "../tags.ts";
 import { awsConfig, REGION } from "../test-config.ts";
 
@@ -84,7 +76,7 @@ const PAGE = 100;
 const ROOT_DIRECTORY = /^(\/|(\/(?!\.)+[^$#<>;`|&?{}^*/\n]+){1,4})$/;
 
 const failure = (status: number, code: string, message: string) =>
-  new AwsError(status, code, message, { errorCode: code });
+  new AwsError(code, message, status, { errorCode: code });
 
 const missing = (what: string) => failure(404, "ResourceNotFoundException", `${what} was not found.`);
 const conflict = (why: string) => failure(409, "ConflictException", why);
@@ -319,9 +311,9 @@ export const startFakeS3Files = async ({
     return found === undefined ? undefined : { method: `s3files.${found[0]}`, act: found[1] };
   };
 
-  const server = await serveAws({ faults, route, injected, failed: (error) => jsonFailed(error) });
+  const server = await serveAws(faults, { route, injected: jsonErrors, failed: jsonFailed });
   const client = new S3FilesClient({
-    endpoint: server.url,
+    endpoint: server.endpoint,
     region: awsConfig.region,
     maxAttempts: 1,
     credentials: { accessKeyId: "AKIAFAKE", secretAccessKey: "secret" },

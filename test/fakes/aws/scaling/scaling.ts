@@ -1,7 +1,8 @@
 /** Application Auto Scaling, which keeps targets and policies and scales nothing: the model of its client. */
 import { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import { Faults } from "../../faults.ts";
-import { AwsError, clientOptions, jsonProtocol, type Message, serveAws } from "../protocols.ts";
+import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
+import { AwsError, serveAws } from "../server.ts";
 
 const notFound = () =>
   new AwsError("ObjectNotFoundException", "No scalable target registered for service namespace: ecs");
@@ -43,9 +44,9 @@ export const startFakeScaling = async () => {
     faults,
     client,
     targets: targets as ReadonlyMap<string, Message>,
-    close: () => {
+    close: async () => {
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

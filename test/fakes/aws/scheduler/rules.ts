@@ -1,6 +1,7 @@
 /** What a schedule may say, each bound as in the service model and its guide: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
 import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
-import { AwsError, type Message } from "../protocols.ts";
+import type { Message } from "../protocols.ts";
+import { AwsError } from "../server.ts";
 
 const NAME = /^[0-9a-zA-Z-_.]{1,64}$/;
 const INPUT_BYTES = 256 * 1024;

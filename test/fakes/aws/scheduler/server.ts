@@ -4,8 +4,8 @@ import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
-import { type AwsMethod, type AwsRequest, type InjectedErrors, injected, serveJson } from "../json-server.ts";
-import { AwsError, clientOptions, type Message } from "../protocols.ts";
+import { clientOptions, jsonErrors, jsonFailed, jsonReply, type Message } from "../protocols.ts";
+import { AwsError, type AwsMethod, type AwsRequest, type InjectedErrors, serveAws } from "../server.ts";
 import { ACCOUNT, REGION } from "../test-config.ts";
 import { invokeCron } from "./function.ts";
 import { checkedSchedule, fiveFields } from "./rules.ts";
@@ -27,7 +27,7 @@ interface Kept {
 const NAP_MS = 15_000;
 
 const errors: InjectedErrors = {
-  ...injected,
+  ...jsonErrors,
   unavailable: new AwsError("InternalServerException", "Unexpected error (injected).", 500),
 };
 
@@ -95,21 +95,23 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     return {};
   };
 
-  const route = ({ verb, url, body }: AwsRequest): AwsMethod | undefined => {
-    const name = /^\/schedules\/([^/]+)$/.exec(url.pathname)?.[1];
+  const route = ({ verb, path, query, body }: AwsRequest): AwsMethod | undefined => {
+    const name = /^\/schedules\/([^/]+)$/.exec(path)?.[1];
     if (name === undefined) return undefined;
     const id = decodeURIComponent(name);
-    const group = url.searchParams.get("groupName") ?? "default";
-    const methods: Readonly<Record<string, AwsMethod>> = {
-      POST: { method: "CreateSchedule", act: () => create(id, body) },
-      PUT: { method: "UpdateSchedule", act: () => update(id, body) },
-      GET: { method: "GetSchedule", act: () => known(group, id).schedule },
-      DELETE: { method: "DeleteSchedule", act: () => remove(group, id) },
+    const group = query.get("groupName") ?? "default";
+    const input = () => JSON.parse(body.toString() || "{}");
+    const methods: Readonly<Record<string, readonly [method: string, act: () => object]>> = {
+      POST: ["CreateSchedule", () => create(id, input())],
+      PUT: ["UpdateSchedule", () => update(id, input())],
+      GET: ["GetSchedule", () => known(group, id).schedule],
+      DELETE: ["DeleteSchedule", () => remove(group, id)],
     };
-    return methods[verb];
+    const found = methods[verb];
+    return found && { method: found[0], act: () => jsonReply(found[1]()) };
   };
 
-  const server = await serveJson({ faults, route, injected: errors });
+  const server = await serveAws(faults, { route, failed: jsonFailed, injected: errors });
   const settings = clientOptions(server.endpoint);
   const client = new SchedulerClient(settings);
   return {
@@ -123,7 +125,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
       closed.abort();
       for (const { stop } of schedules.values()) stop.abort();
       client.destroy();
-      server.close();
+      await server.close();
     },
   };
 };

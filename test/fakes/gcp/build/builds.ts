@@ -3,7 +3,7 @@
  * is read from the fake storage, the log is written there as it grows, the image goes to the fake registry.
  */
 import { randomUUID } from "node:crypto";
-import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
 import type { StorageWorld } from "../storage/world.ts";
@@ -16,11 +16,7 @@ export interface FakeBuildDeps {
   readonly storage: StorageWorld;
   /** Stores an image under its reference: its digest. */
   readonly push: (reference: string, engineImage: string) => string;
-  readonly build: (
-    archive: Uint8Array,
-    say: (line: string) => void,
-    signal: AbortSignal,
-  ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
+  readonly build: EngineBuild;
 }
 
 interface Running {
@@ -34,10 +30,6 @@ const ENDED = ["SUCCESS", "FAILURE", "INTERNAL_ERROR", "TIMEOUT", "CANCELLED", "
 const invalid = (message: string): never => {
   throw new GrpcError("INVALID_ARGUMENT", message);
 };
-
-/** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
-const wordsOf = ({ reason, message }: DeployFailure): string[] =>
-  reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];
 
 export class FakeBuild {
   readonly faults = new Faults();
@@ -153,7 +145,7 @@ export class FakeBuild {
     }
     const built = await this.#deps.build(archive, say, signal);
     if ("failure" in built) {
-      for (const line of wordsOf(built.failure)) say(line);
+      for (const line of lifecycleWords(built.failure)) say(line);
       return failed("USER_BUILD_STEP", { steps });
     }
     const images = build.images.map((name: string) => ({ name, digest: this.#deps.push(name, built.image) }));

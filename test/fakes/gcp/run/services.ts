@@ -111,6 +111,11 @@ export class FakeRun {
     this.#server?.close();
   }
 
+  /** The services that there are. */
+  names(): string[] {
+    return [...this.#services.values()].map(({ id }) => id);
+  }
+
   /** A service as it stands, for assertions and for changes by hand; undefined: none. */
   stored(id: string): Message | undefined {
     const stored = [...this.#services.values()].find((one) => one.id === id);

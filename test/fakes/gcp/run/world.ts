@@ -25,12 +25,12 @@ interface MadeEngine {
   close(): unknown;
 }
 
-export interface WorldOptions {
-  readonly engine: (onLine: (line: RunLine) => void) => Promise<MadeEngine>;
+export interface WorldOptions<E extends MadeEngine = MadeEngine> {
+  readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
   readonly policies?: readonly string[];
 }
 
-export const openRunWorld = async (options: WorldOptions) => {
+export const openRunWorld = async <E extends MadeEngine>(options: WorldOptions<E>) => {
   const lines: RunLine[] = [];
   const made = await options.engine((line) => lines.push(line));
   const registry = new FakeRegistry();

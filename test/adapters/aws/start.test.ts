@@ -1,0 +1,69 @@
+/** A platform does not start on an account that cannot work: what every cloud says, and what shared parts and the trash add. */
+import { expect, test } from "vitest";
+import { createAwsProvider } from "../../../adapters/aws/index.ts";
+import { aws } from "../../clouds/aws.ts";
+import { openFakes, startTests } from "../../clouds/start.ts";
+import { expectOk } from "../../contracts/support.ts";
+import { accountOf } from "../../support/brands.ts";
+
+type AwsFakes = Awaited<ReturnType<typeof aws.start>>;
+
+/** What the stack that made the shared parts says of them. */
+const outputsOf = (fakes: AwsFakes): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(fakes.config("/nowhere").shared ?? {}).map(([part, value]) => [part, [value].flat().join(",")]),
+  );
+
+/** Set up with the stack alone: no shared part is named by hand. */
+const byStack: typeof aws = {
+  name: aws.name,
+  start: async (services) => {
+    const fakes = await aws.start(services);
+    fakes.account.outputs = outputsOf(fakes);
+    return fakes;
+  },
+  provide: (fakes, dataDir, ambient) => {
+    const { shared: _, ...config } = fakes.config(dataDir);
+    return createAwsProvider(config, ambient);
+  },
+};
+
+startTests(byStack, {
+  lacking: {
+    take: ({ account }) => {
+      delete account.outputs?.["cluster"];
+      delete account.outputs?.["stateBucket"];
+    },
+    words: [
+      "shared part cluster",
+      "shared part stateBucket",
+      "aws cloudformation deploy --stack-name portside --region eu-west-1",
+    ],
+  },
+  hidden: {
+    hide: ({ account }) => {
+      account.mayLook = false;
+    },
+    word: "quota of IAM roles",
+  },
+});
+
+test("the parts are those that the stack names", async () => {
+  const { fakes, start, close } = await openFakes(byStack);
+  fakes.account.outputs = { ...fakes.account.outputs, stateBucket: "named-by-the-stack" };
+  const { provider, close: stop } = await start();
+  const made = await provider.volumes.create(accountOf("acme"), "data" as never);
+  expect(made._unsafeUnwrapErr().message).toContain("named-by-the-stack");
+  await stop();
+  await close();
+});
+
+test("a trash that cannot be looked through is a warning in the log, and it starts", async () => {
+  const { fakes, start, said, close } = await openFakes(aws);
+  fakes.faults.s3.inject({ nth: 1, kind: "permission_denied" });
+  const { provider, close: stop } = await start();
+  expect(await expectOk(provider.volumes.list(accountOf("acme")))).toEqual([]);
+  await stop();
+  expect(said.join("\n")).toContain("the trash of volumes waits for the next start");
+  await close();
+});

@@ -1,0 +1,10 @@
+/** Amazon Web Services for the suites of every cloud. */
+import { createAwsProvider } from "../../adapters/aws/index.ts";
+import { startFakeCloud } from "../fakes/aws/cloud.ts";
+import type { Cloud } from "./cloud.ts";
+
+export const aws: Cloud<Awaited<ReturnType<typeof startFakeCloud>>> = {
+  name: "aws",
+  start: startFakeCloud,
+  provide: (fakes, dataDir, ambient) => createAwsProvider(fakes.config(dataDir), ambient),
+};

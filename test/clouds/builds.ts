@@ -1,0 +1,233 @@
+/** A cloud's builder, against its fakes: what it says, how it fails, how it ends, and what it does not do twice. */
+import { createHash } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import { plusMillis } from "../../core/domain/instant.ts";
+import type { BuildEvent, ImageBuilder } from "../../core/ports/image-builder.ts";
+import type { Source } from "../../core/ports/source-spool.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { collect } from "../contracts/support.ts";
+import type { EngineBuild } from "../fakes/engine/builds.ts";
+import { createPretendedEngine } from "../fakes/engine/engine.ts";
+import type { FaultKind, Faults } from "../fakes/faults.ts";
+import { nodeSource } from "../support/archives.ts";
+import { accountOf, nameOf } from "../support/brands.ts";
+import { eventually } from "../support/eventually.ts";
+import { createLeapingClock } from "../support/leaping-clock.ts";
+import { keepingLogger } from "../support/silent-logger.ts";
+
+interface Ambient {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly random: () => number;
+}
+
+type BuildingEngine = Awaited<ReturnType<typeof createPretendedEngine>> & { readonly build: EngineBuild };
+
+export interface BuildCloud<W, B> {
+  open(engine: (...args: Parameters<typeof createPretendedEngine>) => Promise<BuildingEngine>): Promise<W>;
+  builder(world: W, ambient: Ambient): ImageBuilder;
+  /** By fake, those of the builds under `builds` and of the sources under `sources`. */
+  faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
+  /** Every build that was started, oldest first. */
+  builds(world: W): readonly B[];
+  /** How a build ended; undefined: it goes on. */
+  endOf(build: B): string | undefined;
+  /** What `endOf` says of one that was stopped. */
+  readonly stopped: string;
+  /** Ends builds so, instead of building; undefined: no more. */
+  setOutcome(world: W, outcome: object | undefined): void;
+  /** Ends of builds, and what the builder makes of each. */
+  readonly outcomes: readonly (readonly [outcome: object, failure: object])[];
+  /** Names that the builder gives things beside its builds. */
+  names(world: W): readonly string[];
+  close(world: W): Promise<void>;
+}
+
+export const sourceFrom = (bytes: Uint8Array): Source => ({
+  digest: `sha256:${createHash("sha256").update(bytes).digest("hex")}`,
+  bytes: bytes.length,
+  open: async function* () {
+    for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100);
+  },
+  discard: async () => undefined,
+});
+
+const linesOf = (events: readonly BuildEvent[]) =>
+  events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
+
+const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
+
+interface Options {
+  readonly source?: Source;
+  readonly owner?: string;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+/** Runs the suite; gives what a cloud's own tests of its builder take. */
+export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
+  let world: W;
+  let engineBuild: EngineBuild;
+  let built = 0;
+  let since = 0;
+  let node: Source;
+  beforeAll(async () => {
+    world = await cloud.open(async (onLine) => ({
+      ...(await createPretendedEngine(onLine)),
+      build: (...args) => {
+        built += 1;
+        return engineBuild(...args);
+      },
+    }));
+  });
+  afterAll(() => cloud.close(world));
+
+  const clear = () => {
+    for (const faults of Object.values(cloud.faultsOf(world))) faults.clear();
+  };
+
+  let sources = 0;
+  beforeEach(() => {
+    engineBuild = async () => ({ image: "hello" });
+    cloud.setOutcome(world, undefined);
+    clear();
+    built = 0;
+    since = cloud.builds(world).length;
+    node = sourceFrom(nodeSource(`source ${++sources}`));
+  });
+
+  /** The builds that the test has started. */
+  const begun = () => cloud.builds(world).slice(since);
+
+  const { logger, said } = keepingLogger();
+
+  const build = async (
+    { source = node, owner = "acme", signal, clock = createLeapingClock() }: Options = {},
+    builder: BuildCloud<W, B>["builder"] = cloud.builder,
+  ) => {
+    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
+    const request = { owner: accountOf(owner), name: nameOf("app"), deployId: "d", source };
+    return collect(builder(world, ambient).build(request, signal === undefined ? {} : { signal }));
+  };
+
+  test("the log is said line by line while it grows, and whole", async () => {
+    engineBuild = async (_archive, say) => {
+      for (let line = 1; line <= 60; line++) {
+        say(`line ${line} grüß`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return { image: "hello" };
+    };
+    const lines = linesOf(await build({ clock: createSystemClock() })).filter((line) => line.startsWith("line "));
+    expect(lines).toEqual(Array.from({ length: 60 }, (_, index) => `line ${index + 1} grüß`));
+  });
+
+  test("what was built before is not staged and not built again", async () => {
+    const first = (await build()).at(-1);
+    clear();
+    const again = await build();
+    expect(again.at(-1)).toEqual(first);
+    expect(linesOf(again)).toEqual(["This source was built before; its image is used again"]);
+    const faults = cloud.faultsOf(world);
+    expect([...faults.builds.log, ...faults.sources.log]).toEqual([]);
+    // Another account builds its own.
+    expect((await build({ owner: "globex" })).at(-1)).not.toEqual(first);
+    expect(built).toBe(2);
+  });
+
+  test("no account's name is in a name at the cloud", async () => {
+    await build({ owner: "acme-the-account" });
+    expect(begun()).toHaveLength(1);
+    expect(JSON.stringify([begun(), cloud.names(world)])).not.toContain("acme");
+  });
+
+  test.each(cloud.outcomes)("a build that ended with %j", async (outcome, expected) => {
+    cloud.setOutcome(world, outcome);
+    const end = (await build()).at(-1);
+    expect(end).toMatchObject({ kind: "failed", failure: expected });
+    expect(end?.kind === "failed" && end.failure.message).not.toBe("");
+  });
+
+  test("a source that no buildpack knows says so", async () => {
+    engineBuild = async () => ({ failure: { reason: "no_builder", message: "nothing" } });
+    expect((await build()).at(-1)).toMatchObject({ kind: "failed", failure: { reason: "no_builder" } });
+  });
+
+  test("an abort stops the build, within five seconds, and the source can be built again", async () => {
+    const abort = new AbortController();
+    engineBuild = (_archive, _say, signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve({ image: "late" }));
+        abort.abort();
+      });
+    const clock = createLeapingClock();
+    const startedAt = clock.now();
+    const end = (await build({ signal: abort.signal, clock })).at(-1);
+    expect(end).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+    expect(clock.now()).toBeLessThan(plusMillis(startedAt, 5000));
+    expect(begun().map(cloud.endOf)).toEqual([cloud.stopped]);
+    engineBuild = async () => ({ image: "hello" });
+    expect((await build()).at(-1)?.kind).toBe("built");
+  });
+
+  test("a fault at any single call: what passes is passed over, what does not ends with a cause; a repeat completes it", async () => {
+    await build({ source: sourceFrom(nodeSource("counted")) });
+    const calls = Object.values(cloud.faultsOf(world)).flatMap((faults) =>
+      faults.log.map((method, index) => ({ faults, nth: index + 1, method })),
+    );
+    expect(calls.length).toBeGreaterThan(5);
+    let round = 0;
+    for (const { faults, nth, method } of calls)
+      for (const kind of [...passing, "permission_denied"] as const) {
+        const source = sourceFrom(nodeSource(`round ${++round}`));
+        const before = cloud.builds(world).length;
+        clear();
+        faults.inject({ nth, kind });
+        const end = (await build({ source })).at(-1);
+        const what = `${kind} at call ${nth} of its fake (${method})`;
+        clear();
+        const started = cloud.builds(world).slice(before);
+        if (end?.kind !== "built") {
+          expect(passing, what).not.toContain(kind);
+          expect(end, what).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
+          // None goes on that nobody looks at.
+          for (const one of started) expect(cloud.endOf(one), what).toBeDefined();
+        } else expect(started.length, `${what}: one build, not two`).toBe(1);
+        expect((await build({ source })).at(-1)?.kind, `${what}, then again`).toBe("built");
+      }
+  });
+
+  test("a refusal of the platform's own rights is in the operator's log", async () => {
+    cloud.faultsOf(world).builds.inject({ nth: 1, kind: "permission_denied" });
+    await build();
+    expect(said.some((line) => line.includes("refuses a call of this platform"))).toBe(true);
+  });
+
+  test("a source whose upload is cut is closed", async () => {
+    const abort = new AbortController();
+    const piece = new Uint8Array(1024 * 1024);
+    let [opened, closed] = [0, 0];
+    const open = async function* () {
+      opened += 1;
+      // The first time it is looked at, the second time it is sent.
+      const isSent = opened === 2;
+      try {
+        yield* node.open();
+        for (let sent = 0; isSent && sent < 64; sent++) {
+          if (sent === 8) abort.abort();
+          yield piece;
+        }
+      } finally {
+        closed += 1;
+      }
+    };
+    const source = { ...node, bytes: node.bytes + 64 * piece.length, open };
+    const end = (await build({ source, signal: abort.signal })).at(-1);
+    expect(end).toMatchObject({ failure: { reason: "interrupted" } });
+    await eventually(() => expect([opened, closed]).toEqual([2, 2]));
+  });
+
+  return { build, begun, logger, world: () => world };
+};

@@ -1,0 +1,67 @@
+/** How many of a cloud's calls an answer costs, whatever an account has: they are billed, and bounded for a project. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { randomIds } from "../../adapters/shared/system.ts";
+import { expectOk } from "../contracts/support.ts";
+import { createFastClock } from "../support/fast-clock.ts";
+import { principalOf } from "../support/local-platform.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+import { type Cloud, callsOf, type Fakes, openPlatform } from "./cloud.ts";
+import { first, stepsOn } from "./deploy-steps.ts";
+
+/** The methods that are called, by fake. */
+type Costs = Readonly<Record<string, readonly unknown[]>>;
+
+export interface CallCosts {
+  readonly volumes: Costs;
+  readonly deployments: Costs;
+  /** The fake of the buckets: a URL costs a call of it at most. */
+  readonly buckets: string;
+}
+
+const VOLUMES = 30;
+const DEPLOYMENTS = 3;
+
+export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): void => {
+  describe(`calls of ${cloud.name}`, () => {
+    const principal = principalOf("acme");
+    let open: Awaited<ReturnType<typeof openPlatform<F>>>;
+    beforeAll(async () => {
+      open = await openPlatform(cloud, "pretended", {
+        clock: createFastClock(100),
+        ids: randomIds,
+        logger: silentLogger,
+      });
+      const { deployed } = stepsOn(open.controlPlane, () => principal);
+      for (let index = 0; index < VOLUMES; index++)
+        await expectOk(open.controlPlane.createVolume(principal, { name: `volume-${index}` }));
+      for (let index = 0; index < DEPLOYMENTS; index++) await deployed(`app-${index}`, first);
+    });
+    afterAll(() => open.close());
+
+    test("a list of volumes costs as many, whatever their number", async () => {
+      const { controlPlane, fakes } = open;
+      const list = async () => expect(await expectOk(controlPlane.listVolumes(principal))).toHaveLength(VOLUMES);
+      // The first one may look at what was deployed since somebody listed last.
+      await list();
+      expect(await callsOf(fakes, list)).toEqual(costs.volumes);
+    });
+
+    test("a list of deployments costs as many, whatever their number", async () => {
+      const { controlPlane, fakes } = open;
+      const list = async () =>
+        expect(await expectOk(controlPlane.listDeployments(principal))).toHaveLength(DEPLOYMENTS);
+      await list();
+      expect(await callsOf(fakes, list)).toEqual(costs.deployments);
+    });
+
+    test("a URL costs one look at the bucket at most", async () => {
+      const { controlPlane, fakes } = open;
+      const calls = await callsOf(fakes, async () =>
+        expectOk(controlPlane.grantUpload(principal, { volume: "volume-1", path: "a.txt" })),
+      );
+      const { [costs.buckets]: looks = [], ...others } = calls;
+      expect(others).toEqual({});
+      expect(looks.length).toBeLessThanOrEqual(1);
+    });
+  });
+};

@@ -1,0 +1,85 @@
+/** A cloud as its tests see it: fakes that stand for one account of it, and the provider on them. */
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
+import type { Ports, Provider } from "../../core/ports/provider.ts";
+import type { Faults } from "../fakes/faults.ts";
+import { folderWith } from "../support/folders.ts";
+import { type Ambient, ambientOf } from "./subject.ts";
+
+export interface Fakes {
+  /** The calls of each fake, and its faults. */
+  readonly faults: Readonly<Record<string, Faults>>;
+  /** The names of the scheduled jobs that fire at a service. */
+  jobsOf(service: string): readonly string[];
+  close(): Promise<void>;
+}
+
+export interface Cloud<F extends Fakes = Fakes> {
+  readonly name: string;
+  /** @param services whether they run as processes here, or answer as if they did */
+  start(services?: "real" | "pretended"): Promise<F>;
+  provide(
+    fakes: F,
+    dataDir: string,
+    ambient: Ambient,
+  ): Promise<{ readonly provider: Provider; close(): Promise<void> }>;
+}
+
+export interface OpenCloud<F extends Fakes> {
+  readonly fakes: F;
+  /** The provider's, and the memory's where it brings none. */
+  readonly ports: Ports;
+  close(): Promise<void>;
+}
+
+export const openCloud = async <F extends Fakes>(
+  { start, provide }: Cloud<F>,
+  services: "real" | "pretended" = "real",
+  ambient: Ambient = ambientOf(),
+): Promise<OpenCloud<F>> => {
+  const folder = folderWith();
+  const fakes = await start(services);
+  const { provider, close } = await provide(fakes, folder.path, ambient);
+  return {
+    fakes,
+    ports: { ...createMemoryProvider(ambient).ports, provider },
+    close: async () => {
+      await close();
+      await fakes.close();
+      folder[Symbol.dispose]();
+    },
+  };
+};
+
+/** With a control plane that holds nobody up. */
+export const openPlatform = async <F extends Fakes>(...args: Parameters<typeof openCloud<F>>) => {
+  const cloud = await openCloud<F>(...args);
+  const controlPlane: ControlPlane = createControlPlane(cloud.ports, {
+    accountLimits: { requestsPerMinute: 1_000_000 },
+  });
+  return {
+    ...cloud,
+    controlPlane,
+    close: async () => {
+      await controlPlane.close();
+      await cloud.close();
+    },
+  };
+};
+
+/** Forgets what the fakes counted, and the faults that were not met. */
+export const clearFaults = ({ faults }: Fakes): void => {
+  for (const one of Object.values(faults)) one.clear();
+};
+
+/** The calls of some work by fake, each in order; fakes that were not called are left out. */
+export const callsOf = async (
+  fakes: Fakes,
+  work: () => Promise<unknown>,
+): Promise<Readonly<Record<string, readonly string[]>>> => {
+  clearFaults(fakes);
+  await work();
+  const calls = Object.entries(fakes.faults).map(([fake, { log }]) => [fake, [...log]] as const);
+  clearFaults(fakes);
+  return Object.fromEntries(calls.filter(([, log]) => log.length > 0));
+};

@@ -1,0 +1,10 @@
+/** Google Cloud for the suites of every cloud. */
+import { createGcpProvider } from "../../adapters/gcp/index.ts";
+import { startFakeCloud } from "../fakes/gcp/cloud.ts";
+import type { Cloud } from "./cloud.ts";
+
+export const gcp: Cloud<Awaited<ReturnType<typeof startFakeCloud>>> = {
+  name: "gcp",
+  start: startFakeCloud,
+  provide: (fakes, dataDir, ambient) => createGcpProvider(fakes.config(dataDir), ambient),
+};

@@ -1,0 +1,19 @@
+/** Volumes and deployments on a cloud's fakes agree with the model, with services that really mount them. */
+import fc from "fast-check";
+import { test } from "vitest";
+import { storageLife } from "../models/storage-life.ts";
+import { runs, within } from "../support/runs.ts";
+import { liveOut, runningSystem } from "../support/storage-system.ts";
+import { type Cloud, type Fakes, openPlatform } from "./cloud.ts";
+
+export const lifeTests = <F extends Fakes>(cloud: Cloud<F>): void => {
+  test(`any life of volumes and deployments on ${cloud.name} is the model's`, { timeout: within() }, async () => {
+    await fc.assert(
+      fc.asyncProperty(storageLife(15), async (life) => {
+        const { controlPlane, close } = await openPlatform(cloud);
+        await liveOut(life, { ...runningSystem(controlPlane), close });
+      }),
+      runs(2),
+    );
+  });
+};

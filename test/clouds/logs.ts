@@ -1,0 +1,87 @@
+/** How a cloud's log is asked, however many ask, and what a used up quota comes to; and steps of such tests. */
+import { describe, expect, test } from "vitest";
+import { compileRe2 } from "../../adapters/shared/re2.ts";
+import type { AccountId } from "../../core/domain/account.ts";
+import type { Instant } from "../../core/domain/instant.ts";
+import { behind } from "../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
+import { everything } from "../../core/domain/log-filter/tree.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
+import type { LogQuery, LogStore } from "../../core/ports/log-store.ts";
+import { expectError, expectOk } from "../contracts/support.ts";
+import type { Faults } from "../fakes/faults.ts";
+import type { LeapingClock } from "../support/leaping-clock.ts";
+
+export const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
+export const START = behind(0n as Instant);
+
+export const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
+  filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),
+  limit: 100,
+  patience: 20_000,
+  ...change,
+});
+
+export const texts = (entries: readonly LogEntry[]) => entries.map(({ text, json }) => text ?? JSON.stringify(json));
+
+export const note = (text: string) => ({ ...scope, severity: "INFO" as const, logName: "platform" as const, text });
+
+export interface StartedLogs {
+  readonly clock: LeapingClock;
+  readonly fake: { readonly faults: Faults };
+  readonly logs: LogStore;
+  /** A line that the service writes. */
+  line(text: string): unknown;
+}
+
+/** @param read the call that reads the log */
+export const logReadTests = (
+  read: string,
+  start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
+): void => {
+  describe("reads", () => {
+    test("people who follow one log ask once, and what is written here is seen at once", async () => {
+      const { clock, fake, logs, line } = await start();
+      line("a");
+      const poll = () => expectOk(logs.after(scope, START, ask("", { until: clock.now() })));
+      const found = await Promise.all([poll(), poll(), poll()]);
+      expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
+      expect(fake.faults.count(read)).toBe(1);
+      // Of one moment, their ids would say which is first.
+      clock.pass(1);
+      await expectOk(logs.append([note("b")]));
+      clock.pass(1);
+      expect(texts((await poll()).entries)).toEqual(["a", "b"]);
+      const before = fake.faults.count(read);
+      clock.pass(2000);
+      await poll();
+      expect(fake.faults.count(read)).toBe(before + 1);
+    });
+
+    test("whoever leaves a shared search is answered, and the others still are", async () => {
+      const { clock, logs, line } = await start();
+      line("a");
+      const gone = new AbortController();
+      const query = ask("", { until: clock.now() });
+      const left = logs.after(scope, START, query, { signal: gone.signal });
+      const stays = logs.after(scope, START, query);
+      gone.abort();
+      expect(await expectError(left)).toMatchObject({ kind: "unavailable" });
+      expect(texts((await expectOk(stays)).entries)).toEqual(["a"]);
+    });
+
+    test("a used up quota is unavailable, with the time after which it is not", async () => {
+      const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
+      await expectOk(logs.newest(scope, ask("", { patience: 0 })));
+      await expectOk(logs.newest(scope, ask("", { patience: 0 })));
+      expect(await expectError(logs.newest(scope, ask("", { patience: 0 })))).toMatchObject({
+        kind: "unavailable",
+        retryAfterSeconds: 60,
+      });
+      expect(fake.faults.count(read)).toBe(2);
+      clock.pass(60_000);
+      await expectOk(logs.newest(scope, ask()));
+    });
+  });
+};

@@ -1,0 +1,146 @@
+/** How rollouts of a cloud end: well, badly and with the cause, by an abort, or with the control plane that ran them. */
+import { expect, test } from "vitest";
+import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
+import type { Expected } from "../../../core/domain/deploy-plan.ts";
+import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
+import { plusMillis } from "../../../core/domain/instant.ts";
+import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+import { accountOf, nameOf } from "../../support/brands.ts";
+import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
+
+export interface RolloutEnds<W> {
+  /** Why a revision fails of which nothing is ever heard. */
+  readonly unheard: DeployReason;
+  /** The last lines of a service that says `leaving` and ends. */
+  readonly logTail: unknown;
+  /** Takes the bucket of `mounting` away. */
+  takeBucket(world: W): void;
+  /** Makes ready for a deploy of `app` that calls this just as traffic moves; what that deploy expects. */
+  whenTrafficMoves(world: W, then: () => void): Promise<Expected>;
+  /** Asserts that nothing is left of services that never served. */
+  nothingLeft(world: W): void;
+}
+
+/** @param now the platform of the test that runs */
+export const rolloutEndTests = <W extends PretendedPlatform>(
+  now: () => W,
+  { mounting, onlyServing }: RolloutCloud<W>,
+  { unheard, logTail, takeBucket, whenTrafficMoves, nothingLeft }: RolloutEnds<W>,
+): void => {
+  test("a volume whose bucket is gone ends the rollout before anything is made", async () => {
+    const run = now();
+    takeBucket(run);
+    expect(await run.endOf(run.template("app", "acme", mounting), "absent")).toMatchObject({
+      failure: { reason: "volume_unavailable" },
+    });
+    expect((await run.stateOf("app")).kind).toBe("free");
+  });
+
+  test("the container that exited is told from one that was silent, with its last lines", async () => {
+    const run = now();
+    const crash = { image: run.image("exits:7") };
+    expect(await run.endOf(run.template("app", "acme", crash), "absent")).toMatchObject({
+      failure: { reason: "crashed", exitCode: 7, logTail },
+    });
+    const ended = { image: run.image("exits:0") };
+    expect(await run.endOf(run.template("app", "acme", ended), await run.expectedOf("app"))).toMatchObject({
+      failure: { reason: "exited", exitCode: 0 },
+    });
+    const silent = { image: run.image("silent") };
+    expect(await run.endOf(run.template("app", "acme", silent), await run.expectedOf("app"))).toMatchObject({
+      failure: { reason: "did_not_listen" },
+    });
+    nothingLeft(run);
+  });
+
+  test("nothing reaches a first revision before it may serve", async () => {
+    const run = now();
+    let early: string | undefined = "not asked";
+    const mayServe = async () => {
+      early = run.routed("app");
+      return undefined;
+    };
+    await run.rollOut(run.template("app"), "absent", { mayServe });
+    expect(early).toBeUndefined();
+    const [serving] = (await run.serviceOf("app")).serving;
+    expect(serving).toBeDefined();
+    expect(run.routed("app")).toBe(serving?.id);
+  });
+
+  test("a rollout whose control plane is gone is over after its time", async () => {
+    const run = now();
+    const ready = await run.endOf(run.template("app"), "absent");
+    const expected = await run.expectedOf("app");
+    // It never comes back from the question.
+    const gone = Promise.withResolvers<never>();
+    const asked = Promise.withResolvers<void>();
+    const mayServe = () => {
+      asked.resolve();
+      return gone.promise;
+    };
+    void run.rollOut(run.template("app", "acme", { timeout: 31 }), expected, { mayServe });
+    await asked.promise;
+    expect((await run.serviceOf("app")).rollingOut?.timeout).toBe(31);
+    await run.clock.sleep(10 * 60_000);
+    const after = await run.serviceOf("app");
+    expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
+    const again = run.endOf(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
+    expect((await again)?.kind).toBe("ready");
+    // What it made and did not come to use is taken away with the revision before.
+    onlyServing(run, ["app"]);
+  });
+
+  test("a note that says a deploy runs is over when no deploy can run that long", async () => {
+    const run = now();
+    await run.rollOut(run.template("app"), "absent");
+    const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
+    (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
+    expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
+    await run.clock.sleep(3 * 60 * 60_000);
+    expect((await run.serviceOf("app")).lastDeploy).toMatchObject({
+      deployId: "d1",
+      status: "ERROR",
+      reason: "interrupted",
+    });
+  });
+
+  test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
+    const run = now();
+    await run.rollOut(run.template("app"), "absent");
+    const hanging = run.template("app", "acme", { image: run.image("hangs") });
+    const end = await run.endOf(hanging, await run.expectedOf("app"));
+    expect(end).toMatchObject({ kind: "failed", failure: { reason: unheard } });
+    expect(await run.serviceOf("app")).toMatchObject({
+      rollingOut: null,
+      serving: [{ template: { image: run.image() } }],
+    });
+    // The next one does not wait for it.
+    expect((await run.endOf(run.template("app"), await run.expectedOf("app")))?.kind).toBe("ready");
+  });
+
+  test("an abort while it starts ends it soon", async () => {
+    const run = now();
+    await run.rollOut(run.template("app"), "absent");
+    const abort = new AbortController();
+    const hanging = run.template("app", "acme", { image: run.image("hangs") });
+    const begun = run.clock.now();
+    const request = { template: hanging, expected: await run.expectedOf("app"), listenDeadline: 60_000 };
+    const events: RolloutEvent[] = [];
+    for await (const event of run.platform.rollout(request, { signal: abort.signal })) {
+      events.push(event);
+      abort.abort();
+    }
+    expect(events.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "interrupted" } });
+    expect(run.clock.now()).toBeLessThan(plusMillis(begun, 10_000));
+    expect((await run.serviceOf("app")).rollingOut).toBeNull();
+  });
+
+  test("an abort once traffic moves ends with ready all the same", async () => {
+    const run = now();
+    const late = new AbortController();
+    const expected = await whenTrafficMoves(run, () => late.abort());
+    const end = await run.endOf(run.template("app"), expected, { signal: late.signal });
+    expect(late.signal.aborted).toBe(true);
+    expect(end?.kind).toBe("ready");
+  });
+};

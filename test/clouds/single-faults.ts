@@ -1,0 +1,153 @@
+/**
+ * A fault at any single call of a deploy, a delete or a volume's delete, on a cloud's provider as a whole: it ends in a
+ * last record or an error with a cause, or in success; what served before serves; and the same command again completes it.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { randomIds } from "../../adapters/shared/system.ts";
+import type { FaultKind } from "../fakes/faults.ts";
+import { createFastClock } from "../support/fast-clock.ts";
+import { sampled } from "../support/sampled.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+import { type Cloud, callsOf, clearFaults, type Fakes, openPlatform } from "./cloud.ts";
+import { first, second, stepsOn } from "./deploy-steps.ts";
+
+const kinds: readonly FaultKind[] = ["permission_denied", "reply_lost", "unavailable"];
+/** Matrices side by side, each on an account of its own: much of a deploy is pauses. */
+const LANES = 3;
+/** A matrix takes minutes as a whole. */
+const patience = { timeout: 240_000 };
+
+type Calls = Readonly<Record<string, readonly string[]>>;
+
+export interface FaultedCalls {
+  /** The fakes that a deploy calls which makes a volume and sets a schedule. */
+  readonly deploy: readonly string[];
+}
+
+const openLane = async <F extends Fakes>(cloud: Cloud<F>) => {
+  const ambient = { clock: createFastClock(100), ids: randomIds, logger: silentLogger };
+  const platform = await openPlatform(cloud, "pretended", ambient);
+  return { ...stepsOn(platform.controlPlane), fakes: platform.fakes, close: platform.close };
+};
+
+type Lane = Awaited<ReturnType<typeof openLane<Fakes>>>;
+
+export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: FaultedCalls): void => {
+  let lanes: readonly Lane[] = [];
+  beforeAll(async () => {
+    lanes = await Promise.all(Array.from({ length: LANES }, () => openLane(cloud)));
+  });
+  afterAll(async () => {
+    for (const { close } of lanes) await close();
+  });
+
+  let round = 0;
+
+  /** A fault of each kind at each call that some work makes, on a subject of its own. All that goes wrong is told. */
+  const eachFault = async <T>(
+    calls: Calls,
+    prepare: (lane: Lane, name: string) => Promise<T>,
+    act: (lane: Lane, name: string, what: string, kind: FaultKind, prepared: T) => Promise<void>,
+  ): Promise<void> => {
+    const all = Object.entries(calls).flatMap(([fake, log]) =>
+      log.flatMap((method, index) => kinds.map((kind) => ({ fake, nth: index + 1, method, kind }))),
+    );
+    // By four, so that each call is tried with another kind than the one before.
+    const left = [...sampled(all, 4)];
+    const wrong: string[] = [];
+    const work = async (lane: Lane): Promise<void> => {
+      for (let one = left.shift(); one !== undefined; one = left.shift()) {
+        const { fake, nth, method, kind } = one;
+        const what = `${kind} at ${fake} ${nth} (${method})`;
+        const name = `fault-${++round}`;
+        const prepared = await prepare(lane, name);
+        clearFaults(lane.fakes);
+        lane.fakes.faults[fake]?.inject({ nth, kind });
+        await act(lane, name, what, kind, prepared).catch((error: Error) => wrong.push(`${what}: ${error.message}`));
+        clearFaults(lane.fakes);
+      }
+    };
+    await Promise.all(lanes.map(work));
+    expect(wrong).toEqual([]);
+  };
+
+  describe(`a fault at any single call of ${cloud.name}`, () => {
+    test("of a deploy that makes a volume and sets a schedule", patience, async () => {
+      const [lane] = lanes as [Lane];
+      await lane.deployed("counted", first);
+      const calls = await callsOf(lane.fakes, () => lane.deployed("counted", second("counted")));
+      expect(new Set(Object.keys(calls))).toEqual(new Set(expected.deploy));
+      await eachFault(
+        calls,
+        async ({ deployed, shown }, name) => {
+          await deployed(name, first);
+          return shown(name);
+        },
+        async ({ fakes, deploy, deployed, shown, volumesOf, remove }, name, what, kind, before) => {
+          const end = (await deploy(name, second(name))).at(-1);
+          clearFaults(fakes);
+          const now = await shown(name);
+          const words = `${what}: ${JSON.stringify(end)}`;
+          if (end?.status === "DONE") expect(now, words).toMatchObject({ status: "READY", timeout: 11 });
+          else {
+            expect(kind, words).not.toBe("unavailable");
+            if (end !== undefined) expect(end, words).toMatchObject({ status: "ERROR", reason: expect.any(String) });
+            expect(end?.reason, words).not.toBe("internal");
+            // A schedule is set behind the rollout.
+            if (end?.reason === "schedule_failed") expect(now, words).toMatchObject({ status: "READY" });
+            else expect(now, words).toMatchObject({ status: "READY", timeout: 10, revision: before?.revision });
+          }
+          await deployed(name, second(name));
+          expect(await shown(name), words).toMatchObject({ timeout: 11, schedule: { cron: "0 3 * * *" } });
+          expect(await volumesOf(name), words).toEqual([`${name}-data`]);
+          // Whatever went on before; and the account has room for the next one.
+          expect((await remove(name)).isOk(), words).toBe(true);
+        },
+      );
+    });
+
+    test("of a delete", patience, async () => {
+      const prepare = async ({ deployed, fakes }: Lane, name: string) => {
+        await deployed(name, second(name));
+        expect(fakes.jobsOf(name)).toHaveLength(1);
+      };
+      const [lane] = lanes as [Lane];
+      await prepare(lane, "removed");
+      const calls = await callsOf(lane.fakes, () => lane.remove("removed"));
+      expect(Object.values(calls).flat().length).toBeGreaterThan(2);
+      await eachFault(calls, prepare, async ({ fakes, remove, shown, volumesOf }, name, what) => {
+        const done = await remove(name);
+        clearFaults(fakes);
+        if (done.isErr()) {
+          expect(["unavailable", "conflict"], what).toContain(done.error.kind);
+          const again = await remove(name);
+          if (again.isErr()) expect(again.error.kind, what).toBe("not_found");
+        }
+        expect(await shown(name), what).toBeUndefined();
+        // Nothing fires for what is not there any more.
+        expect(fakes.jobsOf(name), what).toEqual([]);
+        expect(await volumesOf(name), what).toEqual([`${name}-data`]);
+      });
+    });
+
+    test("of a volume's delete", patience, async () => {
+      const prepare = async ({ createVolume }: Lane, name: string) =>
+        expect((await createVolume(name, "data")).isOk()).toBe(true);
+      const [lane] = lanes as [Lane];
+      await prepare(lane, "emptied");
+      const calls = await callsOf(lane.fakes, () => lane.deleteVolume("emptied", "data"));
+      expect(Object.values(calls).flat().length).toBeGreaterThan(4);
+      await eachFault(calls, prepare, async ({ fakes, deleteVolume, volumesOf, trashOf }, name, what) => {
+        const done = await deleteVolume(name, "data");
+        clearFaults(fakes);
+        if (done.isErr()) {
+          expect(done.error.kind, what).toBe("unavailable");
+          const again = await deleteVolume(name, "data");
+          if (again.isErr()) expect(again.error.kind, what).toBe("not_found");
+        }
+        expect(await volumesOf(name), what).toEqual([]);
+        expect(await trashOf(name), what).toEqual(["data"]);
+      });
+    });
+  });
+};

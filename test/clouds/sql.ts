@@ -1,0 +1,19 @@
+/** Statements that see their account's rows on every cloud, however they are written. */
+import { expect, test } from "vitest";
+import type { SqlValue } from "../../core/domain/sql/answer.ts";
+
+export const COUNT = "SELECT COUNT(*) AS n FROM logs";
+
+/** @param rowsOf the rows that an account gets which has logged two lines */
+export const statementTests = (rowsOf: (statement: string) => Promise<readonly (readonly SqlValue[])[]>): void => {
+  test.each([
+    COUNT,
+    "WITH a AS (SELECT text_payload AS t FROM logs) SELECT COUNT(*) AS n FROM a",
+    "-- a comment\nSELECT COUNT(*) AS n FROM logs -- and one behind",
+    "(SELECT COUNT(*) AS n FROM logs)",
+    "SELECT COUNT(*) AS n FROM (WITH logs AS (SELECT * FROM logs) SELECT * FROM logs)",
+    "SELECT n FROM (SELECT COUNT(*) AS n FROM LOGS);",
+  ])("a statement sees its account's rows, however it is written: %s", async (statement) =>
+    expect(await rowsOf(statement)).toEqual([[2]]),
+  );
+};

@@ -1,0 +1,63 @@
+/** A platform does not start on a cloud's account that cannot work, and says everything that is missing. */
+import { describe, expect, test } from "vitest";
+import { folderWith } from "../support/folders.ts";
+import { keepingLogger } from "../support/silent-logger.ts";
+import type { Cloud, Fakes } from "./cloud.ts";
+import { ambientOf } from "./subject.ts";
+
+/** The fakes of a cloud, on which nothing has started yet. */
+export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
+  const folder = folderWith();
+  const fakes = await start("pretended");
+  const { logger, said } = keepingLogger();
+  return {
+    fakes,
+    /** What the provider told its logger. */
+    said,
+    start: () => provide(fakes, folder.path, { ...ambientOf(), logger }),
+    close: async () => {
+      await fakes.close();
+      folder[Symbol.dispose]();
+    },
+  };
+};
+
+export interface StartCases<F> {
+  /** Takes away what the platform cannot work without; the refusal has each of the words. */
+  readonly lacking: { readonly take: (fakes: F) => void; readonly words: readonly string[] };
+  /** Keeps the doctor from looking at something; the warning names it. */
+  readonly hidden: { readonly hide: (fakes: F) => void; readonly word: string };
+}
+
+export const startTests = <F extends Fakes>(cloud: Cloud<F>, { lacking, hidden }: StartCases<F>): void => {
+  describe(`the start on ${cloud.name}`, () => {
+    test("where several things are missing, all are told with their commands", async () => {
+      const { fakes, start, close } = await openFakes(cloud);
+      lacking.take(fakes);
+      const message = await start().then(
+        () => "it started",
+        (error: Error) => error.message,
+      );
+      expect(message).toContain("The platform cannot work as it is set up:");
+      for (const word of lacking.words) expect(message).toContain(word);
+      await close();
+    });
+
+    test("what may not be looked at is a warning in the log, and it starts", async () => {
+      const { fakes, start, said, close } = await openFakes(cloud);
+      hidden.hide(fakes);
+      const { close: stop } = await start();
+      expect(said.join("\n")).toContain(hidden.word);
+      await stop();
+      await close();
+    });
+
+    test("where nothing is missing nothing is said", async () => {
+      const { start, said, close } = await openFakes(cloud);
+      const { close: stop } = await start();
+      await stop();
+      expect(said).toEqual([]);
+      await close();
+    });
+  });
+};

@@ -1,0 +1,30 @@
+/** A memory provider, of which a test puts the ports of a cloud in place of its own. */
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import type { Provider } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { freshNames, type ProviderSubject } from "../contracts/index.ts";
+import { nodeContractSources } from "../support/contract-sources.ts";
+import { silentLogger } from "../support/silent-logger.ts";
+
+export interface Ambient {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** The machine's time and ids, and nothing said. */
+export const ambientOf = (): Ambient => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
+
+/** @param prefix what accounts and names begin with */
+export const providerWith = (prefix: string, ports: Partial<Provider>): ProviderSubject => ({
+  provider: { ...createMemoryProvider().provider, ...ports },
+  sources: nodeContractSources,
+  ...freshNames(prefix),
+});
+
+/** Ready-made clients as a source of them. */
+export const givenClients =
+  <C>(clients: Partial<C>) =>
+  async <K extends keyof C>(name: K): Promise<C[K]> =>
+    clients[name] as C[K];

@@ -1,0 +1,36 @@
+/** Any life of volumes on a cloud's storage is the model's: what mounts them, and all else, is the memory's. */
+import fc from "fast-check";
+import { test } from "vitest";
+import { createManualClock } from "../../../adapters/memory/index.ts";
+import type { VolumeStore } from "../../../core/ports/volume-store.ts";
+import { storageLife } from "../../models/storage-life.ts";
+import { startMemory } from "../../support/memory-platform.ts";
+import { runs, within } from "../../support/runs.ts";
+import { liveOut, tickingSystem } from "../../support/storage-system.ts";
+
+interface OpenStorage {
+  readonly volumes: VolumeStore;
+  close(): Promise<void>;
+}
+
+export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage>): void => {
+  const startSystem = async () => {
+    const { volumes, close } = await open();
+    // The storage looks at signatures by the machine's clock; the platform's begins there, and then goes its own way.
+    const begun = createManualClock(new Date().toISOString());
+    const platform = startMemory({ clock: begun, around: () => ({ volumes }) });
+    return {
+      ...tickingSystem(platform),
+      close: async () => {
+        await Promise.all([close(), platform.memory.close()]);
+      },
+    };
+  };
+
+  test(`any life of volumes on ${storage} is the model's`, { timeout: within() }, async () => {
+    await fc.assert(
+      fc.asyncProperty(storageLife(30), async (life) => liveOut(life, await startSystem())),
+      runs(8),
+    );
+  });
+};

@@ -1,0 +1,125 @@
+/** Calls about a cloud's volumes that meet, of one replica or of several, and what an account finds again. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../adapters/memory/index.ts";
+import type { VolumeName } from "../../../core/domain/names.ts";
+import type { ObjectPath } from "../../../core/domain/object-path.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { expectError, expectOk } from "../../contracts/support.ts";
+import type { Faults } from "../../fakes/faults.ts";
+import { whileTicking } from "../../support/memory-platform.ts";
+import { a, account, data, discard, now, put } from "./steps.ts";
+
+/** The store of a cloud, over one fake for all tests of a file. */
+export interface VolumeCloud {
+  readonly faults: Faults;
+  /** The call that removes an object. */
+  readonly removal: string;
+  /** Another replica. */
+  volumes(options?: { readonly clock: Clock }): VolumeStore;
+  /** The living objects, as the fake has them. */
+  objectsOf(volume: StoredVolume): ReadonlyMap<string, { readonly bytes: Uint8Array }>;
+  /** How many buckets there are. */
+  buckets(): number;
+}
+
+export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, buckets }: VolumeCloud): void => {
+  describe("calls that race, from several replicas", () => {
+    test("make one volume between them, and one has made it", async () => {
+      const owner = account();
+      // What the platform keeps beside its volumes is there by then.
+      await expectOk(replica().create(account(), data));
+      const before = buckets();
+      const made = await Promise.all(Array.from({ length: 8 }, () => expectOk(replica().create(owner, data))));
+      expect(made.filter(({ created }) => created)).toHaveLength(1);
+      expect(new Set(made.map(({ volume }) => volume.id)).size).toBe(1);
+      expect(await expectOk(replica().list(owner))).toHaveLength(1);
+      expect(buckets()).toBe(before + 1);
+    });
+
+    test("make many volumes of one account at once", async () => {
+      const owner = account();
+      const names = Array.from({ length: 10 }, (_, index) => `v${index}` as VolumeName);
+      await Promise.all(names.map((name) => expectOk(replica().create(owner, name))));
+      expect((await expectOk(replica().list(owner))).map(({ name }) => name)).toEqual(names);
+    });
+
+    test("hide a volume once", async () => {
+      const { volume } = await expectOk(replica().create(account(), data));
+      const ends = await Promise.all(Array.from({ length: 5 }, () => replica().hide(volume)));
+      expect(ends.filter((end) => end.isOk())).toHaveLength(1);
+    });
+
+    test("a restore and a new volume of the name leave one", async () => {
+      for (let times = 0; times < 6; times++) {
+        const owner = account();
+        const volumes = replica();
+        const { volume } = await expectOk(volumes.create(owner, data));
+        await put(volumes, volume, "a", "kept");
+        await discard(volumes, volume);
+        const pause = () => new Promise((resolve) => setTimeout(resolve, times * 3));
+        const [back, made] = await Promise.all([
+          replica().restore(owner, volume.id),
+          pause().then(() => replica().create(owner, data)),
+        ]);
+        expect(await expectOk(volumes.list(owner))).toHaveLength(1);
+        expect(made._unsafeUnwrap().created).toBe(back.isErr());
+        if (back.isOk()) expect([...objectsOf(volume).keys()]).toEqual(["a"]);
+      }
+    });
+  });
+
+  test("a removal whose answer was lost has happened", async () => {
+    const volumes = replica();
+    const { volume } = await expectOk(volumes.create(account(), data));
+    await put(volumes, volume, "a", "x");
+    faults.clear();
+    faults.inject({ method: removal, nth: 1, kind: "reply_lost" });
+    await expectOk(replica().remove(volume, a));
+    expect((await expectError(replica().remove(volume, a))).kind).toBe("not_found");
+    expect(faults.count(removal)).toBeGreaterThan(1);
+  });
+
+  test("hiding is forgotten after a minute, by whoever looks", async () => {
+    const clock = createManualClock();
+    const volumes = replica({ clock });
+    const owner = account();
+    const look = async () => (await whileTicking(clock, expectOk(volumes.find(owner, data)), 1)).kind;
+    const { volume } = await whileTicking(clock, expectOk(volumes.create(owner, data)), 1);
+    await whileTicking(clock, expectOk(volumes.hide(volume)), 1);
+    await clock.advance(50_000);
+    expect(await look()).toBe("hidden");
+    await clock.advance(20_000);
+    expect(await look()).toBe("held");
+    const late = volumes.discard(volume, now());
+    expect((await whileTicking(clock, expectError(late), 1)).kind).toBe("conflict");
+  });
+};
+
+/** What a deleted volume brings back. */
+export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud): void => {
+  test("what was deleted or replaced before is not brought back", async () => {
+    const owner = account();
+    const volumes = replica();
+    const { volume } = await expectOk(volumes.create(owner, data));
+    for (const [path, text] of [
+      ["gone", "x"],
+      ["changed", "old"],
+      ["changed", "new"],
+      ["kept", "kept"],
+    ] as const)
+      await put(volumes, volume, path, text);
+    await expectOk(volumes.remove(volume, "gone" as ObjectPath));
+    // What happens in one millisecond is told apart by a storage that counts in them.
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let times = 0; times < 2; times++) {
+      await discard(volumes, volume);
+      await expectOk(volumes.restore(owner, volume.id));
+      const objects = [...objectsOf(volume)].map(([path, { bytes }]) => [path, Buffer.from(bytes).toString()]).sort();
+      expect(objects).toEqual([
+        ["changed", "new"],
+        ["kept", "kept"],
+      ]);
+    }
+  });
+};

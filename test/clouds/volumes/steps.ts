@@ -1,0 +1,28 @@
+/** Steps that tests of a cloud's volumes take. */
+import { expect } from "vitest";
+import type { AccountId } from "../../../core/domain/account.ts";
+import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
+import type { VolumeName } from "../../../core/domain/names.ts";
+import type { ObjectPath } from "../../../core/domain/object-path.ts";
+import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { expectOk } from "../../contracts/support.ts";
+
+let count = 0;
+/** An account that no test had before. */
+export const account = (): AccountId => `somebody-${++count}@example.com` as AccountId;
+
+export const data = "data" as VolumeName;
+export const a = "a" as ObjectPath;
+export const now = () => timestampOf(instantOfMillis(Date.now()));
+export const inAMinute = () => instantOfMillis(Date.now() + 60_000);
+
+/** Puts an object by a signed URL. */
+export const put = async (volumes: VolumeStore, volume: StoredVolume, path: string, text: string): Promise<void> => {
+  const { url } = await expectOk(volumes.grantUpload(volume, path as ObjectPath, inAMinute()));
+  expect((await fetch(url, { method: "PUT", body: text })).status).toBe(200);
+};
+
+export const discard = async (volumes: VolumeStore, volume: StoredVolume): Promise<void> => {
+  await expectOk(volumes.hide(volume));
+  await expectOk(volumes.discard(volume, now()));
+};
