@@ -55,6 +55,6 @@ test("no call waits for ever for a connection, or for an answer", async () => {
     }
   } finally {
     vi.unstubAllEnvs();
-    server.close();
+    await server.close();
   }
 });
