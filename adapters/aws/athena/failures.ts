@@ -64,7 +64,9 @@ export const failureOf = (
   const { ErrorCategory: category, ErrorType: type = 1000, ErrorMessage: message = StateChangeReason } = AthenaError;
   // Cancelled by nobody here: the work group's own bound of bytes ended it.
   if (State === "CANCELLED")
-    return failed("the query reads more than one may on this platform; look at less: WHERE timestamp > ...");
+    return failed(
+      "a query reads the whole log, which is more by now than this platform lets one; its operator can raise that (SqlMostBytes)",
+    );
   if (isExhausted(type)) return MEMORY;
   if (timeouts.has(type)) return { kind: "timeout" };
   if (category === SYSTEM) return unavailable("The SQL engine of this platform failed; try again.", 5, message);
