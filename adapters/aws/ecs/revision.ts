@@ -99,15 +99,17 @@ const createService = async (
   patience: Patience,
 ): ReturnType<EcsServices["create"]> => {
   const end = millisOf(clock.now()) + ASSOCIATED_MS;
-  let created = await services.create(input, patience);
-  for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+  const pauses = pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  const create = async (): ReturnType<EcsServices["create"]> => {
+    const created = await services.create(input, patience);
     const mayPass =
       created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "InvalidParameterException";
-    if (!mayPass || patience.signal?.aborted === true || millisOf(clock.now()) + pause > end) break;
+    const { value: pause = 0 } = pauses.next();
+    if (!mayPass || patience.signal?.aborted === true || millisOf(clock.now()) + pause > end) return created;
     await clock.sleep(pause, patience.signal);
-    created = await services.create(input, patience);
-  }
-  return created;
+    return create();
+  };
+  return create();
 };
 
 export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<MadeRevision> => {

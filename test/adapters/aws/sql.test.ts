@@ -249,7 +249,7 @@ describe("billing", () => {
 describe("limits", () => {
   test("of the work group's bytes say what to do", async () => {
     fake.cutOff("Query cancelled! : Bytes scanned limit was exceeded");
-    expect(await failedWith(COUNT)).toMatchObject({ kind: "failed", message: expect.stringContaining("timestamp") });
+    expect(await failedWith(COUNT)).toMatchObject({ kind: "failed", message: expect.stringContaining("SqlMostBytes") });
   });
 
   test("of time stop the query, too", async () => {

@@ -187,13 +187,13 @@ test("a delete that begins while another takes over from a dead one ends the dep
   const client = await run.clients("balancer");
   const send = client.send.bind(client) as (...args: unknown[]) => Promise<unknown>;
   let closing: ReturnType<typeof dyingAt> | undefined;
-  let removed: ReturnType<typeof run.platform.remove> | undefined;
+  const removals: ReturnType<typeof run.platform.remove>[] = [];
   const late = async (...args: unknown[]) => {
     if ((args[0] as object).constructor.name === "DeleteTargetGroupCommand" && closing === undefined) {
       closing = dyingAt(client as never, "DeleteRuleCommand", "before");
       death.resume();
       while (run.routed("app") === first) await new Promise((resolve) => setTimeout(resolve, 5));
-      removed = run.replica().remove(nameOf("app"), await run.expectedOf("app"));
+      removals.push(run.replica().remove(nameOf("app"), await run.expectedOf("app")));
       await closing.reached;
     }
     return send(...args);
@@ -202,7 +202,7 @@ test("a delete that begins while another takes over from a dead one ends the dep
   const next = await run.rollOut(run.template("app"), await run.expectedOf("app"));
   expect(next.at(-1)).toMatchObject({ kind: "failed", failure: { reason: "deleted" } });
   closing?.resume();
-  expect((await removed)?.isOk()).toBe(true);
+  expect((await removals[0])?.isOk()).toBe(true);
   expect((await dead).at(-1)?.kind).toBe("failed");
   expect((await run.platform.find(nameOf("app")))._unsafeUnwrap().kind).toBe("reserved");
   onlyWhatServes();
