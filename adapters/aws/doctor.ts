@@ -5,9 +5,9 @@ import type { ClientSource } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { presentParts } from "./present-parts.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
-import { joinParts, outputsOf, partsNotNamed } from "./shared-parts.ts";
+import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-parts.ts";
 
-type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup">;
+type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup" | "logTable">;
 
 const problemOf = (error: unknown): string => {
   const { message } = error as { message?: string };
@@ -141,8 +141,7 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
   if (caller === undefined) return;
   const outputs = yield* stack(asked, clients);
   const joined = joinParts(asked, outputs);
-  // As the provider does: what the stack made for SQL is used where nothing else is named.
-  const athenaWorkgroup = asked.athenaWorkgroup ?? outputs["athenaWorkgroup"];
+  const { athenaWorkgroup } = sqlParts(asked, outputs);
   if ("lacking" in joined)
     for (const name of joined.lacking)
       yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));

@@ -40,14 +40,18 @@ export const joinParts = (
   return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
-/** The whole configuration; what the stack made for SQL is used where nothing else is named. Throws where a part is in neither. */
+/** What SQL needs: what the stack made for it is used where nothing else is named. */
+export const sqlParts = (
+  { athenaWorkgroup, logTable }: Pick<AwsSettings, "athenaWorkgroup" | "logTable">,
+  outputs: Readonly<Record<string, string>>,
+): Pick<AwsConfig, "athenaWorkgroup" | "logTable"> => ({
+  athenaWorkgroup: athenaWorkgroup ?? outputs["athenaWorkgroup"],
+  logTable: logTable ?? outputs["logTable"],
+});
+
+/** The whole configuration. Throws where a part is in neither. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinParts(settings, outputs);
   if ("lacking" in joined) throw new Error(`Nobody names the shared parts ${joined.lacking.join(", ")}.`);
-  return {
-    ...settings,
-    athenaWorkgroup: settings.athenaWorkgroup ?? outputs["athenaWorkgroup"],
-    logTable: settings.logTable ?? outputs["logTable"],
-    shared: joined.parts,
-  };
+  return { ...settings, ...sqlParts(settings, outputs), shared: joined.parts };
 };

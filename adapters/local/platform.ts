@@ -11,6 +11,7 @@ import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from ".
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
+import { failed, INTERRUPTED, OWN_BUG } from "../shared/rollout-ends.ts";
 import type { ImageStore } from "./builder/images.ts";
 import { LONGEST_FIRE_SECONDS } from "./capabilities.ts";
 import type { LocalConfig } from "./config.ts";
@@ -33,9 +34,6 @@ export interface PlatformDeps {
   readonly logger: Logger;
   readonly listenMillis: number;
 }
-
-const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
-const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
 
 export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
@@ -96,7 +94,7 @@ export class LocalPlatform implements ServicePlatform {
           name: request.template.name,
           cause,
         });
-        return failed({ reason: "internal", message: "The platform could not roll out the revision." });
+        return failed(OWN_BUG);
       }
     });
   }

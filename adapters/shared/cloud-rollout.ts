@@ -1,10 +1,8 @@
-/** What a rollout on a cloud has in common, wherever it goes: how it is told, how it is ended, and how its own bugs end it. */
-import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+/** What a rollout on a cloud has in common, wherever it goes: how it is told, and how its own bugs end it. */
 import type { RolloutEvent, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import { narrate } from "./channel.ts";
-
-export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
+import { failed, INTERRUPTED, OWN_BUG } from "./rollout-ends.ts";
 
 type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
 
@@ -16,12 +14,11 @@ export const toldRollout =
   ): ServicePlatform["rollout"] =>
   (request, { signal = new AbortController().signal } = {}) =>
     narrate<RolloutEvent, RolloutEvent>(async (emit) => {
-      if (signal.aborted) return { kind: "failed", failure: INTERRUPTED };
+      if (signal.aborted) return failed(INTERRUPTED);
       try {
         return await run(request, signal, (message) => emit({ kind: "progress", message }));
       } catch (cause) {
         logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
-        const message = "The platform could not roll out the revision.";
-        return { kind: "failed", failure: { reason: "internal", message } };
+        return failed(OWN_BUG);
       }
     });

@@ -44,12 +44,15 @@ export const refusalWords = (status: number, body: unknown): string => {
   return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
 };
 
-/** The refusal that a response is; reads its body. */
-export const refusalOf = async (response: Response): Promise<Refused> => {
-  const after = Number(response.headers.get("retry-after") ?? Number.NaN);
-  const words = refusalWords(response.status, await response.json().catch(() => null));
-  return new Refused(response.status, words, Number.isFinite(after) ? after : undefined);
+/** A response as a refusal in these words, with the time that it says to wait. */
+export const refusalIn = (words: string, { status, headers }: Response): Refused => {
+  const after = Number(headers.get("retry-after") ?? Number.NaN);
+  return new Refused(status, words, Number.isFinite(after) ? after : undefined);
 };
+
+/** The refusal that a response is; reads its body. */
+const refusalOf = async (response: Response): Promise<Refused> =>
+  refusalIn(refusalWords(response.status, await response.json().catch(() => null)), response);
 
 const failedWords = (url: string, error: unknown): string => {
   const { cause: { code, message } = {} } = error as { cause?: { code?: string; message?: string } };

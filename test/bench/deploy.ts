@@ -1,20 +1,11 @@
 /** From `portside deploy` to DONE: the time a developer waits. */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../support/free-port.ts";
 import type { Bench } from "./bench.ts";
 import { listening, startServer, stop } from "./processes.ts";
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** By hand: unpack a copy of the source, start it, wait until it listens. */
 const byHand = async (): Promise<number> => {

@@ -1,10 +1,11 @@
-/** A program that can only be told its port: on one that is free, and on another where somebody took that meanwhile. */
+/** Free ports, and programs that can only be told theirs: on another one where somebody took it meanwhile. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 
-const freePort = async (): Promise<number> => {
+/** A loopback port that nobody has now. */
+export const freePort = async (): Promise<number> => {
   const probe = createServer().listen(0, "127.0.0.1");
   await once(probe, "listening");
   const { port } = probe.address() as AddressInfo;

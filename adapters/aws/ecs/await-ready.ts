@@ -2,8 +2,8 @@
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
 import { err, ok } from "../../../core/result.ts";
-import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
 import { pausesBetween } from "../../shared/pauses.ts";
+import { INTERRUPTED } from "../../shared/rollout-ends.ts";
 import type { Attempt, Say, Step } from "./attempt.ts";
 import type { HeldRecord } from "./record.ts";
 import { didNotListen } from "./stopped-task.ts";

@@ -3,15 +3,13 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import { ok } from "../../../core/result.ts";
-import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
+import { failed, INTERRUPTED } from "../../shared/rollout-ends.ts";
 import { type Attempt, LAST_PATIENCE_MS } from "./attempt.ts";
 import { endMoved } from "./moved.ts";
 import type { HeldRecord } from "./record.ts";
 import { retire } from "./retire.ts";
 import { sweep } from "./sweep.ts";
 import { heldIn } from "./writes.ts";
-
-const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
 
 const patience = { patience: LAST_PATIENCE_MS };
 

@@ -2,6 +2,7 @@
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import { err, ok } from "../../../core/result.ts";
+import { failed } from "../../shared/rollout-ends.ts";
 import { type Attempt, LAST_PATIENCE_MS, PATIENCE_MS, type Say, type Step } from "./attempt.ts";
 import { ensureRule, failureOfRule } from "./front-rule.ts";
 import { afterDoubt, giveUp, leave } from "./give-up.ts";
@@ -44,7 +45,7 @@ export const moveTraffic = async (
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
     // Nothing is known: what the rule says counts, for whoever looks after the time of this write.
-    if (isServing === undefined) return { kind: "failed", failure: routed.error };
+    if (isServing === undefined) return failed(routed.error);
     if (!isServing) return giveUp(attempt, moving.value, routed.error);
   }
   return endMoved(attempt, moving.value, say);

@@ -2,6 +2,7 @@
 
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+import { failed } from "../../shared/rollout-ends.ts";
 import { type Attempt, PATIENCE_MS, type Say, type Step } from "./attempt.ts";
 import { urlOf } from "./names.ts";
 import type { HeldRecord } from "./record.ts";
@@ -36,13 +37,12 @@ export const endMoved = async (attempt: Attempt, moving: HeldRecord, say: Say): 
   const { deps, request, revision } = attempt;
   const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];
   const moved = await writeDown(attempt, moving, retired);
-  if (moved.isErr()) return { kind: "failed", failure: moved.error };
+  if (moved.isErr()) return failed(moved.error);
   await dropHeldRule(attempt);
   const url = urlOf(deps.place.shared, request.template.name);
   const answers = await deps.reaches(url, REACH_MS, deps.clock);
   if (retired.length > 0) say("Ending the revision before it");
   await sweep(attempt, moved.value, DRAIN_MS, PATIENCE_MS);
   if (answers) return { kind: "ready", revision, url };
-  const message = `The revision serves, and ${url} takes no connection.`;
-  return { kind: "failed", failure: { reason: "rollout_timeout", message } };
+  return failed({ reason: "rollout_timeout", message: `The revision serves, and ${url} takes no connection.` });
 };

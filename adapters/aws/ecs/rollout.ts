@@ -7,10 +7,9 @@
  * The rule itself takes no condition. Whoever takes over from one that died while it moved traffic deletes that one's
  * target group first: then either the rule names it, and it serves, or no rule ever will.
  */
-import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
-import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
+import { failed, INTERRUPTED } from "../../shared/rollout-ends.ts";
 import { Attempt, type RolloutDeps, type Say } from "./attempt.ts";
 import { awaitReady } from "./await-ready.ts";
 import { begin } from "./begin.ts";
@@ -19,8 +18,6 @@ import { afterDoubt, giveUp } from "./give-up.ts";
 import { moveTraffic } from "./move-traffic.ts";
 import { prepare } from "./prepare.ts";
 import { makeRevision } from "./revision.ts";
-
-const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
 
 /** Never throws but for a bug. @param say tells how it goes */
 export const rollOut = async (

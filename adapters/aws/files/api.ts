@@ -64,40 +64,40 @@ export class FilesApi {
   }
 
   createAccessPoint(input: CreateAccessPointRequest, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("CreateAccessPoint", options, "there", (client, { CreateAccessPointCommand }, send) =>
+    return this.#ends("CreateAccessPoint", options, (client, { CreateAccessPointCommand }, send) =>
       client.send(new CreateAccessPointCommand(input), send),
     );
   }
 
   deleteAccessPoint(accessPointId: string, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("DeleteAccessPoint", options, "there", (client, { DeleteAccessPointCommand }, send) =>
+    return this.#ends("DeleteAccessPoint", options, (client, { DeleteAccessPointCommand }, send) =>
       client.send(new DeleteAccessPointCommand({ accessPointId }), send),
     );
   }
 
   /** `there`: one of the bucket was there already. */
   createFileSystem(input: CreateFileSystemRequest, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("CreateFileSystem", options, "there", (client, { CreateFileSystemCommand }, send) =>
+    return this.#ends("CreateFileSystem", options, (client, { CreateFileSystemCommand }, send) =>
       client.send(new CreateFileSystemCommand(input), send),
     );
   }
 
   /** `there`: one of the subnet, or of its zone, was there already. */
   createMountTarget(input: CreateMountTargetRequest, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("CreateMountTarget", options, "there", (client, { CreateMountTargetCommand }, send) =>
+    return this.#ends("CreateMountTarget", options, (client, { CreateMountTargetCommand }, send) =>
       client.send(new CreateMountTargetCommand(input), send),
     );
   }
 
   deleteMountTarget(mountTargetId: string, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("DeleteMountTarget", options, "there", (client, { DeleteMountTargetCommand }, send) =>
+    return this.#ends("DeleteMountTarget", options, (client, { DeleteMountTargetCommand }, send) =>
       client.send(new DeleteMountTargetCommand({ mountTargetId }), send),
     );
   }
 
   /** Also with what it has not brought to the bucket yet. `there`: it has mount targets or access points still. */
   deleteFileSystem(fileSystemId: string, options: CallOptions): Answer<"made" | "there"> {
-    return this.#ends("DeleteFileSystem", options, "there", (client, { DeleteFileSystemCommand }, send) =>
+    return this.#ends("DeleteFileSystem", options, (client, { DeleteFileSystemCommand }, send) =>
       client.send(new DeleteFileSystemCommand({ fileSystemId, forceDelete: true }), send),
     );
   }
@@ -113,12 +113,12 @@ export class FilesApi {
   }
 
   /** What is gone already was deleted; a conflict is `there`. */
-  async #ends<T>(what: string, options: CallOptions, conflict: "there", act: Act<T>): Answer<"made" | "there"> {
+  async #ends<T>(what: string, options: CallOptions, act: Act<T>): Answer<"made" | "there"> {
     const sent = await this.#send(what, options, act);
     if (sent.isOk()) return ok("made");
     if (!isCallState(sent.error)) return err(sent.error);
     const { code, error } = sent.error;
-    if (code === "changed") return ok(conflict);
+    if (code === "changed") return ok("there");
     if (code === "not_found" && what.startsWith("Delete")) return ok("made");
     return err(unavailable(words(error), 30, error));
   }

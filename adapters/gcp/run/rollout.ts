@@ -12,9 +12,9 @@ import { isLost, writeConflict } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
-import { INTERRUPTED } from "../../shared/cloud-rollout.ts";
 import { pausesBetween } from "../../shared/pauses.ts";
 import { revisionIdOf } from "../../shared/revision-id.ts";
+import { failed, INTERRUPTED } from "../../shared/rollout-ends.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import type { Identities } from "../identities.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
@@ -35,8 +35,6 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly open: OpenToAll;
   readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
-
-const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
 
 const TOO_SLOW: DeployFailure = {
   reason: "rollout_timeout",

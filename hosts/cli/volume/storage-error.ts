@@ -2,7 +2,7 @@
  * Refusals of storages in words. Those that speak S3's language say them as `<Error><Code>…</Code><Message>…</Message>`
  * (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, and Cloud Storage's XML API); others as the API does.
  */
-import { Refused, refusalWords, Unreachable } from "../client.ts";
+import { type Refused, refusalIn, refusalWords, Unreachable } from "../client.ts";
 
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 
@@ -57,10 +57,8 @@ const jsonOf = (text: string): unknown => {
 /** The refusal that a storage's response is; reads its body. */
 export const storageRefusalOf = async (response: Response): Promise<Refused | Unreachable> => {
   const body = await response.text();
-  const { status } = response;
-  const after = Number(response.headers.get("retry-after") ?? Number.NaN);
   const error = storageErrorIn(body);
   if (error !== undefined && passing.has(error.code)) return new Unreachable(storageErrorWords(error));
-  const words = error === undefined ? refusalWords(status, jsonOf(body)) : storageErrorWords(error);
-  return new Refused(status, words, Number.isFinite(after) ? after : undefined);
+  const words = error === undefined ? refusalWords(response.status, jsonOf(body)) : storageErrorWords(error);
+  return refusalIn(words, response);
 };

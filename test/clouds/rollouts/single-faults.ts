@@ -11,9 +11,6 @@ import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
-/** A matrix takes minutes as a whole. */
-const patience = { timeout: 600_000 };
-
 export interface FaultedRollouts<W> {
   /** The fake that knows who has a name: `find` is a call of it. */
   readonly finder: string;
@@ -21,14 +18,17 @@ export interface FaultedRollouts<W> {
   readonly calls: { readonly deploy: number; readonly removal: number };
   /** Every so-manieth call is tried. */
   readonly every: number;
+  /** Milliseconds that a matrix may take as a whole. */
+  readonly timeout: number;
   /** Asserts that nothing but what serves is left of a service: everything, or what else a removal leaves nothing of. */
   nothingElse(world: W, name: string, what: string): void;
 }
 
 export const rolloutFaultTests = <W extends PretendedPlatform>(
   { open, freed, mounting }: RolloutCloud<W>,
-  { finder, calls: least, every, nothingElse }: FaultedRollouts<W>,
+  { finder, calls: least, every, timeout, nothingElse }: FaultedRollouts<W>,
 ): void => {
+  const patience = { timeout };
   let run: W;
   beforeAll(async () => {
     run = await open();

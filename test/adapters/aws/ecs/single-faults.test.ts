@@ -29,5 +29,6 @@ rolloutFaultTests(ecsRollouts, {
   finder: "state",
   calls: { deploy: 19, removal: 10 },
   every: 9,
+  timeout: 600_000,
   nothingElse,
 });

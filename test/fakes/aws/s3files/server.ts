@@ -203,12 +203,14 @@ export const startFakeS3Files = async ({
     return jsonReply(target(made));
   };
 
-  const deleteMountTarget = (id: string): AwsReply => {
-    const found = mountTargets.get(id);
-    if (found === undefined) throw missing(`The mount target '${id}'`);
+  /** It shows as going for a while. */
+  const goes = (found: MountTarget | AccessPoint | undefined, what: string): AwsReply => {
+    if (found === undefined) throw missing(what);
     Object.assign(found, { status: "deleting", looks: fake.looks });
     return { status: 204 };
   };
+
+  const deleteMountTarget = (id: string): AwsReply => goes(mountTargets.get(id), `The mount target '${id}'`);
 
   const point = (one: AccessPoint) => ({
     accessPointId: one.id,
@@ -246,12 +248,7 @@ export const startFakeS3Files = async ({
     return jsonReply(point(made));
   };
 
-  const deleteAccessPoint = (id: string): AwsReply => {
-    const found = accessPoints.get(id);
-    if (found === undefined) throw missing(`The access point '${id}'`);
-    Object.assign(found, { status: "deleting", looks: fake.looks });
-    return { status: 204 };
-  };
+  const deleteAccessPoint = (id: string): AwsReply => goes(accessPoints.get(id), `The access point '${id}'`);
 
   const listAccessPoints = (query: URLSearchParams): AwsReply => {
     for (const [id, one] of [...accessPoints]) pass(accessPoints, id, one);
