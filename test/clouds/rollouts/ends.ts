@@ -53,6 +53,17 @@ export const rolloutEndTests = <W extends PretendedPlatform>(
     nothingLeft(run);
   });
 
+  test("a bug of the platform's own ends the rollout as one, and only the operator reads which", async () => {
+    const run = now();
+    const mayServe = () => Promise.reject(new Error("a bug"));
+    const end = await run.endOf(run.template("app"), "absent", { mayServe });
+    expect(end).toEqual({
+      kind: "failed",
+      failure: { reason: "internal", message: "The platform could not roll out the revision." },
+    });
+    expect(run.said.some((line) => line.includes("a rollout failed for a reason of the platform's own"))).toBe(true);
+  });
+
   test("nothing reaches a first revision before it may serve", async () => {
     const run = now();
     let early: string | undefined = "not asked";
