@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // Rules are pure: their files share one loading of what they import, which is half of their work.
 const pure = ["test/core/**/*.test.ts"];
-// Floods, bombs, cuts, kills and damage: a run of their own, `npm run test:slow`.
+// Floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
 const slow = [
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
@@ -13,6 +13,8 @@ const slow = [
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
   "test/e2e/kill.test.ts",
+  "test/examples/examples.test.ts",
+  "test/examples/snippets.test.ts",
   "test/hosts/cli/volume-cuts.test.ts",
   "test/hosts/cli/volume-large.test.ts",
   "test/hosts/http/large-uploads.test.ts",
@@ -20,9 +22,13 @@ const slow = [
 // A cloud's suites run services behind its fakes, and are a run of their own as well: `npm run test:cloud`.
 const cloud = ["test/adapters/gcp/**/*.test.ts", "test/adapters/aws/**/*.test.ts", "test/fakes/**/*.test.ts"];
 
+// What needs Docker, and is a run of its own: `npm run test:containers`.
+const containers = ["test/containers/**/*.test.ts"];
+
 export default defineConfig({
   test: {
     reporters: ["default", "./test/support/not-run-reporter.ts"],
+    setupFiles: ["./test/support/seed.ts"],
     pool: "forks",
     // Half of the time a test waits for a process, or for a clock.
     maxWorkers: Math.max(2, availableParallelism()) + 1,
@@ -35,7 +41,7 @@ export default defineConfig({
         test: {
           name: "rules",
           include: ["test/**/*.test.ts"],
-          exclude: [...real, ...pure, ...slow, ...cloud, "**/node_modules/**"],
+          exclude: [...real, ...pure, ...slow, ...cloud, ...containers, "**/node_modules/**"],
           isolate: false,
         },
       },
@@ -43,6 +49,11 @@ export default defineConfig({
       { extends: true, test: { name: "engine", include: real, exclude: slow } },
       { extends: true, test: { name: "slow", include: slow } },
       { extends: true, test: { name: "cloud", include: cloud } },
+      // Its helper for leftovers comes from a registry; the tests sweep their own.
+      {
+        extends: true,
+        test: { name: "containers", include: containers, env: { TESTCONTAINERS_RYUK_DISABLED: "true" } },
+      },
     ],
   },
 });

@@ -1,25 +1,56 @@
-// Installs the packed package into an empty folder and uses it as a stranger would: every subpath is imported, the
-// types are checked in a strict consumer, the binary runs, and importing the core loads zod and neverthrow alone.
+// Installs the packed package into an empty folder and uses it as a stranger would: every subpath is imported by every
+// Node that is promised, the types are checked in a strict consumer by the two newest TypeScript majors, the binary
+// runs, importing the core loads zod and neverthrow alone, and the examples pass their tests.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+const NODES = ["22", "24", "26"];
+const TYPESCRIPTS = ["7.0.2", "6.0.3"];
+const MOST_BYTES = 60 * 1000 * 1000;
+
 const folder = process.argv[2];
-const { exports, peerDependencies: peers } = JSON.parse(readFileSync("package.json", "utf8"));
+const {
+  exports,
+  version,
+  dependencies,
+  peerDependencies: peers,
+  devDependencies,
+} = JSON.parse(readFileSync("package.json", "utf8"));
 const subpaths = Object.keys(exports).filter((path) => !path.endsWith(".json"));
-const run = (file, args, options = {}) =>
-  execFileSync(file, args, { cwd: folder, stdio: "pipe", encoding: "utf8", ...options });
+const specifiers = subpaths.map((path) => `portside${path.slice(1)}`);
+// Its suites are vitest's, and want to be run by it.
+const plain = specifiers.filter((name) => name !== "portside/testing");
+
+const run = (file, args, cwd = folder, env = process.env) => {
+  try {
+    return execFileSync(file, args, { cwd, env, stdio: "pipe", encoding: "utf8" });
+  } catch (error) {
+    throw new Error(`${file} ${args.join(" ")}\n${error.stdout}${error.stderr}`);
+  }
+};
+const install = (...packages) => run("npm", ["install", "--no-audit", "--no-fund", ...packages]);
+const pinned = (...names) => names.map((name) => `${name}@${dependencies[name] ?? devDependencies[name]}`);
+
+/** Bytes of a folder. */
+const sizeOf = (path) => {
+  const entries = readdirSync(path, { withFileTypes: true });
+  return entries.reduce((sum, one) => {
+    const inside = join(path, one.name);
+    return sum + (one.isDirectory() ? sizeOf(inside) : lstatSync(inside).size);
+  }, 0);
+};
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], { stdio: "pipe" });
 const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-run("npm", ["install", "--no-audit", "--no-fund", `./${tarball}`]);
-
-const specifiers = subpaths.map((path) => `portside${path.slice(1)}`);
-const plain = specifiers.filter((name) => name !== "portside/testing");
-for (const name of plain) run(process.execPath, ["--input-type=module", "-e", `await import(${JSON.stringify(name)})`]);
+install(`./${tarball}`);
+const bytes = sizeOf(join(folder, "node_modules"));
+const packages = run("npm", ["ls", "--all", "--parseable"]).trim().split("\n").length - 1;
+console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages`);
+if (bytes > MOST_BYTES) throw new Error(`the package and its dependencies take ${bytes} bytes; at most ${MOST_BYTES}`);
 
 const loaded = `
   import { registerHooks } from "node:module";
@@ -32,44 +63,71 @@ const loaded = `
   } });
   await import("portside");
   console.log([...seen].sort().join(" "));`;
-const packages = run(process.execPath, ["--input-type=module", "-e", loaded]).trim();
-if (packages !== "neverthrow zod") throw new Error(`importing portside loads: ${packages}`);
+const core = run(process.execPath, ["--input-type=module", "-e", loaded]).trim();
+if (core !== "neverthrow zod") throw new Error(`importing portside loads: ${core}`);
 
-const version = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
-if (version !== JSON.parse(readFileSync("package.json", "utf8")).version) throw new Error(`the binary says ${version}`);
+const binary = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
+if (binary !== version) throw new Error(`the binary says ${binary}`);
 
-run("npm", [
-  "install",
-  "--no-audit",
-  "--no-fund",
-  "typescript@7.0.2",
-  "@types/node@24",
-  "vitest@5.1.1",
-  "fast-check@4",
-  "stripe@23",
+for (const major of NODES) {
+  const place = join(folder, `node-${major}`);
+  mkdirSync(place);
+  writeFileSync(join(place, "package.json"), "{}");
+  run("npm", ["install", "--no-audit", "--no-fund", `node@${major}`], place);
+  const node = join(place, "node_modules", "node", "bin", "node");
+  for (const name of plain) run(node, ["--input-type=module", "-e", `await import(${JSON.stringify(name)})`]);
+  const cli = run(node, [
+    join(folder, "node_modules", "portside", "dist", "hosts", "cli", "main.js"),
+    "version",
+  ]).trim();
+  if (cli !== version) throw new Error(`on Node ${major} the binary says ${cli}`);
+  console.log(`Node ${run(node, ["--version"]).trim()}: ${plain.length} subpaths import, and the binary runs`);
+}
+
+install(
+  ...pinned("@types/node", "vitest", "fast-check", "stripe", "express", "@types/express", "fastify", "tar"),
   ...Object.keys(peers).filter((name) => /^(@google-cloud\/|@aws-sdk\/|google-auth-library$)/.test(name)),
-]);
+);
 writeFileSync(
   join(folder, "consumer.ts"),
   specifiers
     .map((name, index) => `import * as m${index} from "${name}";\nexport const u${index}: object = m${index};`)
     .join("\n"),
 );
-writeFileSync(
-  join(folder, "tsconfig.json"),
-  JSON.stringify({
-    compilerOptions: {
-      strict: true,
-      noEmit: true,
-      module: "nodenext",
-      target: "es2024",
-      types: ["node"],
-      lib: ["es2024", "esnext.disposable"],
-    },
-    files: ["consumer.ts"],
-  }),
-);
-run(process.execPath, ["node_modules/typescript/bin/tsc"]);
-console.log(
-  `${specifiers.length} subpaths import and type-check; the core loads ${packages}; the binary is ${version}`,
-);
+cpSync("examples", join(folder, "examples"), { recursive: true });
+const compilerOptions = {
+  strict: true,
+  noEmit: true,
+  module: "nodenext",
+  target: "es2024",
+  types: ["node"],
+  lib: ["es2024", "esnext.disposable", "esnext.array"],
+  skipLibCheck: false,
+  allowImportingTsExtensions: true,
+};
+for (const typescript of TYPESCRIPTS) {
+  install(`typescript@${typescript}`);
+  for (const [strict, files] of [
+    [true, ["consumer.ts"]],
+    // Types of their own dependencies are others' business.
+    [false, readdirSync("examples").map((name) => `examples/${name}/*.ts`)],
+  ]) {
+    const options = { compilerOptions: { ...compilerOptions, skipLibCheck: !strict }, include: files };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(options));
+    run(process.execPath, ["node_modules/typescript/bin/tsc"]);
+  }
+  console.log(`TypeScript ${typescript}: ${specifiers.length} subpaths and the examples type-check`);
+}
+
+for (const example of readdirSync(join(folder, "examples"))) {
+  const manifest = join(folder, "examples", example, "package.json");
+  const { scripts = {} } = existsSync(manifest) ? JSON.parse(readFileSync(manifest, "utf8")) : {};
+  if (scripts.test === undefined) continue;
+  run("npx", scripts.test.split(" "), join(folder, "examples", example));
+  console.log(`examples/${example}: ${scripts.test}`);
+}
+const swapped = run(process.execPath, ["main.ts"], join(folder, "examples", "swap-provider"), {
+  ...process.env,
+  PORTSIDE_PROVIDER: "memory",
+});
+if (!swapped.includes("Create 'app'")) throw new Error(`swap-provider says ${swapped}`);

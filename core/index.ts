@@ -92,6 +92,17 @@ export {
   type VolumeName,
   volumeNameProblem,
 } from "./domain/names.ts";
+export {
+  adjust,
+  applyPolicies,
+  type FieldChange,
+  type Policy,
+  type PolicyFields,
+  type PolicyQuestion,
+  type Ruled,
+  type Ruling,
+  veto,
+} from "./domain/policy.ts";
 export { PROJECT_FILE, type Project, readProject } from "./domain/project-file.ts";
 export {
   type Adjustment,
@@ -105,6 +116,7 @@ export {
 } from "./domain/resources.ts";
 export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedule.ts";
 export {
+  type Declared,
   type Revision,
   type Service,
   type ServiceSpec,

@@ -12,11 +12,14 @@ type Chosen = Omit<ChosenRunner, "close">;
 /** The longest run of a fire: what the clouds' schedulers allow, so that what works here works there. */
 export const LONGEST_FIRE_SECONDS = 1800;
 
-const runnerWords = ({ runner, limits, reason }: Chosen): string => {
+const runnerWords = ({ runner, limits, containers, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
+  const dockerfiles = typeof containers === "string" ? "" : `; what has a Dockerfile runs in ${containers.engine.name}`;
+  if (runner.kind === "container")
+    return `containers${typeof containers === "string" ? "" : ` (${containers.engine.name})`}`;
   return runner.kind === "bubblewrap"
-    ? `bubblewrap sandboxes, ${held}`
-    : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}`;
+    ? `bubblewrap sandboxes on the machine's network: neighbours can call each other's ports; ${held}${dockerfiles}`
+    : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}${dockerfiles}`;
 };
 
 const memoryLimit = ({ limits }: Chosen): Feature =>
@@ -35,6 +38,14 @@ const mounts = ({ runner }: Chosen): Feature => {
   return runner.mountsFolders ? offered() : missing("this machine's bubblewrap has no --bind-fd; install a newer one");
 };
 
+/** Between services that were built without a Dockerfile; those with one are kept apart by their engine in any case. */
+const isolation = { container: "full", bubblewrap: "filesystem", process: "none" } as const;
+
+const dockerfiles = ({ containers }: Chosen): Feature =>
+  typeof containers === "string"
+    ? missing(`this machine has no container engine: ${containers}`)
+    : offered(`by ${containers.engine.name} ${containers.engine.version}`);
+
 /** Any whole number of CPUs up to the larger of 8 and the machine's, and memory up to the machine's. */
 const sizes = (): Capabilities["resources"] => {
   const most = Math.max(8, availableParallelism());
@@ -46,7 +57,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   provider: "local",
   region: "local",
   runs: offered(),
-  isolation: chosen.runner.kind === "bubblewrap" ? "filesystem" : "none",
+  isolation: isolation[chosen.runner.kind],
   runner: runnerWords(chosen),
   resources: sizes(),
   instances: { preset: config.maxInstances, max: 1000 },
@@ -61,16 +72,16 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
     node: toolchain.npm === undefined ? offered("without dependencies: this machine has no npm") : offered(),
     python: toolchain.python === undefined ? missing("this machine has no python3") : offered(),
     procfile: offered(),
-    dockerfile: missing("this version of the local platform has no container engine"),
+    dockerfile: dockerfiles(chosen),
   },
   names: { remembers_freed: offered() },
   volumes: {
     mounts: mounts(chosen),
     store: offered(),
     read_only:
-      chosen.runner.kind === "bubblewrap"
-        ? offered()
-        : missing("plain processes of one user can write what that user can"),
+      chosen.runner.kind === "process"
+        ? missing("plain processes of one user can write what that user can")
+        : offered(),
     flatNamespace: false,
     casePreserving: process.platform === "linux",
     conditional_uploads: offered(),

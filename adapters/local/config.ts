@@ -15,9 +15,9 @@ export const localConfigSchema = z.strictObject({
     .describe("Ports of services by name, where they should not be any."),
   domain: z.string().optional().describe("Services answer at NAME.DOMAIN too."),
   runner: z
-    .enum(["auto", "bubblewrap", "process"])
+    .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")
-    .describe("How instances run; auto takes the best that works."),
+    .describe("How sources without a Dockerfile run; auto takes the best that works."),
   maxInstances: z.int().min(1).max(1000).default(10).describe("What max_instances 0 means."),
   instancesPerAccount: z.int().min(1).default(accountLimits.instances).describe("Instances of one account at once."),
   idleSeconds: seconds(300, "How long an instance is idle before it is stopped."),

@@ -6,6 +6,7 @@ import { type Finding, fine, lacking, worrying } from "../../core/domain/finding
 import { GiB } from "../../core/domain/limits.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
+import { silent } from "./identity.ts";
 import { chooseRunner, type RunnerChoice } from "./runner/choose.ts";
 
 export interface Examined {
@@ -46,22 +47,28 @@ const dataFolder = (dataDir: string): Finding => {
   return free < ROOMY ? worrying(what, `only ${words}`) : fine(what, words);
 };
 
-async function* running(choice: RunnerChoice, folder: string): AsyncGenerator<Finding> {
+async function* running(choice: RunnerChoice, folder: string, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   let chosen: Awaited<ReturnType<typeof chooseRunner>>;
   try {
-    chosen = await chooseRunner(choice, "doctor", folder);
+    chosen = await chooseRunner(choice, { scope: "doctor", folder, environment, logger: silent });
   } catch (error) {
-    yield lacking("runner", (error as Error).message, "apt-get install bubblewrap");
+    const what = choice === "container" ? "docker.io" : "bubblewrap";
+    yield lacking("runner", (error as Error).message, `apt-get install ${what}`);
     return;
   }
-  const { runner, limits, reason } = chosen;
-  yield runner.kind === "bubblewrap"
-    ? fine("runner", "bubblewrap: services do not see each other's files and processes")
-    : worrying(
-        "runner",
-        `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
-        reason === undefined ? undefined : "apt-get install bubblewrap",
-      );
+  const { runner, limits, containers, reason } = chosen;
+  yield typeof containers === "string"
+    ? worrying("containers", `${containers}; sources with a Dockerfile cannot be built`, "apt-get install docker.io")
+    : fine("containers", `${containers.engine.name} ${containers.engine.version}: builds and runs Dockerfiles`);
+  yield runner.kind === "container"
+    ? fine("runner", "containers: services do not see each other's files, processes and networks")
+    : runner.kind === "bubblewrap"
+      ? fine("runner", "bubblewrap: services do not see each other's files and processes")
+      : worrying(
+          "runner",
+          `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
+          reason === undefined ? undefined : "apt-get install bubblewrap",
+        );
   yield limits === "cgroup"
     ? fine("limits", "control groups hold memory, CPU and processes")
     : worrying("limits", "memory is watched every 100 ms and CPUs are shared evenly; control groups need root");
@@ -92,7 +99,7 @@ export async function* diagnoseLocal(
   yield dataFolder(dataDir);
   const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
   try {
-    yield* running(runner, join(folder, "sandbox"));
+    yield* running(runner, join(folder, "sandbox"), environment);
     yield* programs(findToolchain(join(folder, "tools"), environment));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -38,6 +38,7 @@ import { endInterrupted, sweepCache } from "./recovery.ts";
 import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
+import { RUN_FOLDER } from "./runner/instance-notes.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { lockDataDir, openState } from "./state/database.ts";
@@ -58,6 +59,8 @@ export interface LocalDeps {
   readonly issuers?: readonly JwtIssuer[];
   /** The environment in which programs are looked up, and whose network settings builds get. */
   readonly environment?: NodeJS.ProcessEnv;
+  /** False for a data folder that does not last: what was built at a container engine goes when the provider closes. */
+  readonly keepsImages?: boolean;
 }
 
 export interface LocalProvider {
@@ -87,7 +90,13 @@ const loopbackOf = (host: string): string => (host === "0.0.0.0" ? "127.0.0.1" :
 /** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);
-  const { clock = createSystemClock(), ids = randomIds, logger = silent, environment = process.env } = deps;
+  const {
+    clock = createSystemClock(),
+    ids = randomIds,
+    logger = silent,
+    environment = process.env,
+    keepsImages = true,
+  } = deps;
   const dataDir = resolve(config.dataDir);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
@@ -105,7 +114,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
   const logs = new LocalLogs({ folder: at("logs"), clock, logger, retentionDays, maxBytes });
   stack.defer(() => logs.close());
-  endInterrupted(rows, notes, logs, clock);
+  await endInterrupted(rows, notes, logs, clock);
 
   const usage = openBillingFile(at("billing.sqlite"));
   stack.defer(() => usage.close());
@@ -114,12 +123,16 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
 
-  const chosen = await chooseRunner(config.runner, scope, at("sandbox"));
+  const chosen = await chooseRunner(config.runner, { scope, folder: at("sandbox"), environment, logger });
+  const { containers } = chosen;
   stack.defer(() => chosen.close());
-  await Promise.all([removeTree(at("run")), removeTree(at("spool"))]);
-  await mkdir(at("run"), { recursive: true });
+  if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
+  await Promise.all([removeTree(at(RUN_FOLDER)), removeTree(at("spool"))]);
+  await mkdir(at(RUN_FOLDER), { recursive: true });
   const toolchain = findToolchain(at("tools"), environment);
-  const images = new ImageStore(at("images"));
+  const images = new ImageStore(at("images"), async (id) => {
+    if (typeof containers !== "string") await containers.removeImage(id);
+  });
 
   const volumeRows = new VolumeRows(db);
   const objects = new LocalObjects({
@@ -143,12 +156,13 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const instances: InstanceDeps = {
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
+    containers,
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
-    runDir: at("run"),
+    runDir: at(RUN_FOLDER),
     scope,
     ids,
-    log: (entry) => logs.push(entry),
+    log: (entry, at) => logs.push(entry, at),
     logger,
     meter: (template) => meter.started(template),
     graceMillis: config.graceSeconds * 1000,
@@ -188,6 +202,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   });
   stack.defer(() => platform.settle());
   await sweepCache(at("cache"), await platform.sweepImages());
+  if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
   const schedules = new ScheduleRows(db);
   const scheduler = new LocalScheduler({
@@ -212,6 +227,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     builder: createLocalBuilder({
       images,
       runner: chosen.runner,
+      containers,
       toolchain,
       limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
       network: networkEnvironment(environment),

@@ -18,8 +18,9 @@ import type { LocalConfig } from "./config.ts";
 import type { Ingress } from "./ingress/index.ts";
 import { Pool } from "./ingress/pool.ts";
 import { describeExit } from "./runner/exit.ts";
-import { type InstanceDeps, startInstance } from "./runner/instance.ts";
-import { accepts } from "./runner/ready.ts";
+import type { InstanceDeps } from "./runner/instance.ts";
+import { accepts, loopback } from "./runner/ready.ts";
+import { startInstance } from "./runner/start-instance.ts";
 import type { DeployNotes } from "./state/deploys.ts";
 import type { ServiceRows, StoredService } from "./state/services.ts";
 
@@ -144,7 +145,8 @@ export class LocalPlatform implements ServicePlatform {
       return failed(failure);
     };
     try {
-      say(`Starting revision ${rolling.id} (${instances.runner.kind})`);
+      const runner = image.kind === "container" ? image.kind : instances.runner.kind;
+      say(`Starting revision ${rolling.id} (${runner})`);
       const port = await ingress.enter(name);
       if (!this.#takeBudget(owner))
         return giveUp({
@@ -172,8 +174,8 @@ export class LocalPlatform implements ServicePlatform {
       pool.adopt(instance);
       ingress.switchTo(name, { template, revision: rolling.id, pool });
       this.#behind(images.sweep(this.#usedImages(), false));
-      if (!(await accepts(port))) throw new Error(`the entrance of ${name} does not accept connections`);
-      return { kind: "ready", revision: rolling.id, url: this.#url(name, port) };
+      if (!(await accepts(loopback(port)))) throw new Error(`the entrance of ${name} does not accept connections`);
+      return { kind: "ready", revision: rolling.id, url: this.#url(name, port), runner };
     } catch (error) {
       rows.abandon(name, rolling.id, now());
       throw error;

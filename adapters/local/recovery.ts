@@ -1,31 +1,57 @@
 /** What a server that starts puts right, and clears away, of what one before it left. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { isFinal } from "../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../core/domain/instant.ts";
 import { deployEntry } from "../../core/domain/log-entry.ts";
+import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { HALF } from "./builder/node.ts";
 import type { LocalLogs } from "./logs/store.ts";
 import { removeTree } from "./remove-tree.ts";
-import type { DeployNotes } from "./state/deploys.ts";
+import type { DeployNotes, NotedDeploy } from "./state/deploys.ts";
 import type { ServiceRows } from "./state/services.ts";
 
-/** Ends what a crash interrupted with `interrupted`, where its owner will look for it. */
-export const endInterrupted = (rows: ServiceRows, notes: DeployNotes, logs: LocalLogs, clock: Clock): void => {
+type End = Pick<NotedDeploy, "status" | "reason">;
+
+const INTERRUPTED = {
+  status: "ERROR",
+  reason: "interrupted",
+  message: "The server stopped while the deploy ran; deploy again.",
+} as const;
+
+/** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */
+const LAST_WORDS = { filter: everything, limit: 1000, patience: 1000 };
+
+/** How the log says that the deploy ended; undefined where it does not. */
+const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: NotedDeploy): Promise<End | undefined> => {
+  const found = await logs.newest({ owner, service: name }, LAST_WORDS);
+  const words = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
+  return words
+    .filter(({ logName }) => logName === "platform")
+    .map(({ json }): End => ({ status: json?.["status"], reason: json?.["reason"] ?? null }) as End)
+    .find(({ status }) => isFinal(status));
+};
+
+/** Ends what a crash interrupted, where its owner will look for it: as the log says already, else with `interrupted`. */
+export const endInterrupted = async (
+  rows: ServiceRows,
+  notes: DeployNotes,
+  logs: LocalLogs,
+  clock: Clock,
+): Promise<void> => {
   const now = timestampOf(clock.now());
   rows.recover(now);
-  const interrupted = notes.unfinished();
-  const news = {
-    status: "ERROR",
-    reason: "interrupted",
-    message: "The server stopped while the deploy ran; deploy again.",
-  } as const;
-  for (const { owner, name, deployId } of interrupted) void logs.push(deployEntry(owner, name, deployId, news));
+  const ended: NotedDeploy[] = [];
+  for (const deploy of notes.unfinished()) {
+    const said = await loggedEnd(logs, deploy);
+    if (said === undefined) void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, INTERRUPTED));
+    const { status, reason } = said ?? INTERRUPTED;
+    ended.push({ ...deploy, status, reason, finishedAt: now });
+  }
   // Before they count as ended, so that another kill loses none of them.
   logs.flush();
-  const { status, reason } = news;
-  for (const deploy of interrupted)
-    notes.note({ ...deploy, status, reason, finishedAt: now }, rows.get(deploy.name)?.owner === deploy.owner);
+  for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
 };
 
 /** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */

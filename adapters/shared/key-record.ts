@@ -14,6 +14,30 @@ export interface KeyRecord {
   readonly lastUsedAt: Timestamp | null;
 }
 
+/** A row of a table of keys, as SQL databases name its columns. */
+interface KeyRow {
+  readonly id: string;
+  readonly account: string;
+  readonly label: string;
+  readonly prefix: string;
+  readonly hash: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+export const keyRecordOf = (row: unknown): KeyRecord => {
+  const { id, account, label, prefix, hash, created_at, last_used_at } = row as KeyRow;
+  return {
+    id,
+    account: account as AccountId,
+    label,
+    prefix,
+    hash,
+    createdAt: created_at as Timestamp,
+    lastUsedAt: last_used_at as Timestamp | null,
+  };
+};
+
 /** Where keys are kept. Implementations may throw; the caller turns that into `unavailable`. */
 export interface KeyRecords {
   insert(record: KeyRecord): Promise<void>;

@@ -29,9 +29,7 @@ export const planSchema = z
     name: z.string(),
     summary: z.array(z.string()).meta({ description: "The plan in sentences." }),
     changes: z.array(z.object({ field: z.string(), from: z.unknown(), to: z.unknown() })),
-    adjustments: z.array(
-      z.object({ field: z.enum(["cpu", "memory"]), from: z.string(), to: z.string(), message: z.string() }),
-    ),
+    adjustments: z.array(z.object({ field: z.string(), from: z.string(), to: z.string(), message: z.string() })),
     volumes: z.object({ create: z.array(z.string()), detach: z.array(z.string()) }),
     schedule: z.object({
       action: z.enum(["put", "remove", "none"]),

@@ -7,10 +7,9 @@
 import type { AccountId } from "./account.ts";
 import type { Capabilities, Feature } from "./capabilities.ts";
 import type { DeployDeclaration } from "./deploy-declaration.ts";
-import { renderMounts } from "./mounts.ts";
 import type { VolumeName } from "./names.ts";
-import { type Adjustment, explainFit, fitResources, formatMemory } from "./resources.ts";
-import { type Service, type ServiceSpec, shownTemplate } from "./service-template.ts";
+import { type Adjustment, explainFit, fitResources } from "./resources.ts";
+import { type Declared, type Service, type ServiceSpec, shownTemplate, writtenFields } from "./service-template.ts";
 
 /** The version of the service that a conditional write relies on. */
 export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
@@ -50,19 +49,6 @@ export interface DeployPlan {
   readonly notEnforced: readonly string[];
 }
 
-const wireView = (spec: ServiceSpec): Readonly<Record<string, unknown>> => ({
-  port: spec.port,
-  memory: formatMemory(spec.memory),
-  cpu: spec.cpu,
-  timeout: spec.timeout,
-  concurrency: spec.concurrency,
-  max_instances: spec.maxInstances,
-  session_affinity: spec.sessionAffinity,
-  use_http2: spec.useHttp2,
-  volumes: renderMounts(spec.mounts),
-  schedule: spec.schedule,
-});
-
 const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] => {
@@ -70,15 +56,21 @@ const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] 
   return names.length === 0 ? [] : [{ field: "env", from: Object.keys(from).sort(), to: Object.keys(to).sort() }];
 };
 
-const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => {
-  const before = wireView(from);
-  const after = wireView(to);
+/** The fields that differ, the environment left out. */
+export const changedFields = (from: Omit<Declared, "env">, to: Omit<Declared, "env">): Change[] => {
+  const before = writtenFields(from);
+  const after = writtenFields(to);
   const fields = Object.keys(after).filter((field) => !sameValue(before[field], after[field]));
-  return [
-    ...fields.map((field) => ({ field, from: before[field], to: after[field] })),
-    ...changedEnv(from.env, to.env),
-  ];
+  return fields.map((field) => ({ field, from: before[field], to: after[field] }));
 };
+
+const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
+  ...changedFields(from, to),
+  ...changedEnv(from.env, to.env),
+];
+
+/** A value as a sentence shows it. */
+export const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const volumesOf = (spec: ServiceSpec | undefined): VolumeName[] =>
   [...new Set((spec?.mounts ?? []).map((mount) => mount.volume))].sort();
@@ -105,6 +97,7 @@ const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): Sche
  * @param owner the account that deploys; ownership of `current` was checked before
  * @param current the service under the name, or null
  * @param volumes the volumes that the account has
+ * @param ruled what policies made of the declaration before
  */
 export const planDeploy = (
   owner: AccountId,
@@ -112,6 +105,7 @@ export const planDeploy = (
   current: Service | null,
   capabilities: Capabilities,
   volumes: readonly { readonly name: VolumeName; readonly id: string }[],
+  ruled: readonly Adjustment[] = [],
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
   // A declaration is only made where the provider has a size for it, so the fallback never runs.
@@ -143,7 +137,7 @@ export const planDeploy = (
     volumesDetached: volumesOf(present).filter((name) => !mounted.includes(name)),
     schedule: scheduleStep(present, spec),
     changes: present === undefined ? [] : changesBetween(present, spec),
-    adjustments: explainFit(wanted, fitted, capabilities.resources),
+    adjustments: [...ruled, ...explainFit(wanted, fitted, capabilities.resources)],
     notEnforced: notEnforced(spec, capabilities),
   };
 };
@@ -151,7 +145,6 @@ export const planDeploy = (
 /** The plan in sentences, in the order in which the deploy would act. */
 export const planInWords = (plan: DeployPlan): string[] => {
   const { name } = plan.spec;
-  const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   return [
     plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
     ...plan.adjustments.map((one) => one.message),

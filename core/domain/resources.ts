@@ -53,9 +53,10 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** A value that was raised to fit the provider, in words and data. */
+/** A value that was raised to fit the provider, or that a policy changed, in words and data. */
 export interface Adjustment {
-  readonly field: "cpu" | "memory";
+  /** By its wire name. */
+  readonly field: string;
   readonly from: string;
   readonly to: string;
   readonly message: string;

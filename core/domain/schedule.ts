@@ -107,14 +107,15 @@ export const parseCron = (text: string): CronFields | string => {
     anyDay: (fields[2] as string).startsWith("*"),
     anyWeekday: (fields[4] as string).startsWith("*"),
   };
-  return dateEverComes(fires) ? fires : "the date never comes: no such day in the months named";
+  return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never comes: no such day in the months named";
 };
 
 /** A leap year, so that 29 February counts as a date. */
 const LEAP = 2028;
 
-const dateEverComes = ({ days, months: monthSet, anyWeekday }: CronFields): boolean =>
-  !anyWeekday || [...monthSet].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
+/** False for 30 February and its like: no fire is by the day of the month. */
+export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =>
+  [...monthSet].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
 /** True for an IANA zone that this runtime knows; offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {

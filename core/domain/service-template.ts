@@ -7,14 +7,13 @@ import type { AccountId } from "./account.ts";
 import type { DeployOutcome } from "./deploy-events.ts";
 import type { Environment } from "./environment.ts";
 import type { Timestamp } from "./instant.ts";
-import type { BoundMount, Mount } from "./mounts.ts";
+import { type BoundMount, type Mount, renderMounts } from "./mounts.ts";
 import type { DeploymentName } from "./names.ts";
+import { formatMemory } from "./resources.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** The declared part: what a deploy asks for, after every raise. */
-export interface ServiceSpec {
-  readonly name: DeploymentName;
-  readonly owner: AccountId;
+/** What is declared of a service besides its name. */
+export interface Declared {
   readonly port: number;
   /** Bytes. */
   readonly memory: number;
@@ -30,6 +29,26 @@ export interface ServiceSpec {
   readonly schedule: Schedule | null;
   readonly env: Environment;
 }
+
+/** The declared part: what a deploy asks for, after every raise. */
+export interface ServiceSpec extends Declared {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+}
+
+/** Its fields as the wire writes them; the environment is left out, for its values are secrets. */
+export const writtenFields = (declared: Omit<Declared, "env">): Readonly<Record<string, unknown>> => ({
+  port: declared.port,
+  memory: formatMemory(declared.memory),
+  cpu: declared.cpu,
+  timeout: declared.timeout,
+  concurrency: declared.concurrency,
+  max_instances: declared.maxInstances,
+  session_affinity: declared.sessionAffinity,
+  use_http2: declared.useHttp2,
+  volumes: renderMounts(declared.mounts),
+  schedule: declared.schedule,
+});
 
 export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];

@@ -21,6 +21,7 @@ export {
   comparePositions,
   type LogPosition,
   nameCode,
+  nextPosition,
   ordinalCode,
 } from "../domain/log-cursor.ts";
 export type { HttpRequestLog, LogEntry, LogName, NewLogEntry, Severity } from "../domain/log-entry.ts";
@@ -30,6 +31,7 @@ export type { CompilePattern } from "../domain/log-filter/pattern.ts";
 export { printLogFilter } from "../domain/log-filter/print.ts";
 export { type LogRecord, recordOf } from "../domain/log-filter/record.ts";
 export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/log-filter/tree.ts";
+export { fitting } from "../domain/log-page-room.ts";
 export type { BoundMount, Mount } from "../domain/mounts.ts";
 export type { DeploymentName, VolumeName } from "../domain/names.ts";
 export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } from "../domain/object-path.ts";
@@ -42,11 +44,20 @@ export { freeSubscription, mostRelevant, type Subscription, type SubscriptionSta
 export type { DeletedVolume } from "../domain/volume.ts";
 export { type Present, writeConflict } from "../domain/write-condition.ts";
 export {
+  type Conflict,
   type ControlPlaneError,
   conflict,
   type ErrorKind,
+  type Forbidden,
+  type Internal,
+  type InvalidInput,
   internal,
+  type NotFound,
   notFound,
+  type RateLimited,
+  type Unauthenticated,
+  type Unavailable,
+  type Unsupported,
   unauthenticated,
   unavailable,
   unsupported,

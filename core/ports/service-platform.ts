@@ -38,7 +38,8 @@ export interface RolloutRequest {
 
 export type RolloutEvent =
   | { readonly kind: "progress"; readonly message: string }
-  | { readonly kind: "ready"; readonly revision: string; readonly url: string }
+  /** `runner`: how it runs, where there are several ways. */
+  | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
 export interface ServicePlatform {

@@ -8,6 +8,7 @@ import {
   logLimits,
 } from "../domain/limits.ts";
 import { reservedNames } from "../domain/names.ts";
+import type { Policy } from "../domain/policy.ts";
 import type { Ports } from "../ports/provider.ts";
 import { DeployRuns } from "./deploy-runs.ts";
 import { Lanes } from "./lanes.ts";
@@ -17,6 +18,8 @@ export interface Settings {
   readonly deployLimits: DeployLimits;
   readonly logLimits: LogLimits;
   readonly reservedNames: readonly string[];
+  /** Asked in this order about every deploy and plan. */
+  readonly policies: readonly Policy[];
 }
 
 export interface Context {
@@ -34,6 +37,7 @@ export interface SettingsInput {
   readonly deployLimits?: Partial<DeployLimits>;
   readonly logLimits?: Partial<LogLimits>;
   readonly reservedNames?: readonly string[];
+  readonly policies?: readonly Policy[];
 }
 
 /** How long the phases of a deploy may take on this provider, where nobody says otherwise. */
@@ -48,6 +52,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     deployLimits: { ...deployLimits, ...providersOwn(ports), ...input.deployLimits },
     logLimits: { ...logLimits, ...input.logLimits },
     reservedNames: input.reservedNames ?? reservedNames,
+    policies: input.policies ?? [],
   };
   return {
     ports,

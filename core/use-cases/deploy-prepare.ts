@@ -1,8 +1,10 @@
 /** What comes before a deploy's stream, and before a plan's answer: reading the request, and planning it. */
 import { type AccountId, mayUse, type Principal } from "../domain/account.ts";
-import { type DeployDeclaration, declareDeploy } from "../domain/deploy-declaration.ts";
+import { type DeclareContext, type DeployDeclaration, declareDeploy } from "../domain/deploy-declaration.ts";
 import { type DeployPlan, planDeploy } from "../domain/deploy-plan.ts";
 import { type Issue, issue } from "../domain/issue.ts";
+import { applyPolicies } from "../domain/policy.ts";
+import { shownTemplate } from "../domain/service-template.ts";
 import { type ControlPlaneError, forbidden, invalidInput } from "../errors.ts";
 import type { ReceivedSource } from "../ports/source-spool.ts";
 import type { CallOptions } from "../ports/system.ts";
@@ -20,6 +22,13 @@ export interface DeployRequest {
   readonly issues?: readonly Issue[];
 }
 
+/** What this platform allows, whatever is declared. */
+const declareContext = ({ ports, settings }: Context): DeclareContext => ({
+  capabilities: ports.provider.capabilities,
+  limits: settings.accountLimits,
+  reserved: settings.reservedNames,
+});
+
 /** Reads the request; every broken rule comes back at once. */
 export const readDeclaration = (
   context: Context,
@@ -28,9 +37,7 @@ export const readDeclaration = (
 ): Result<DeployDeclaration, ControlPlaneError> => {
   const { archive, issues = [] } = request;
   const declared = declareDeploy(request.fields, {
-    capabilities: context.ports.provider.capabilities,
-    limits: context.settings.accountLimits,
-    reserved: context.settings.reservedNames,
+    ...declareContext(context),
     archive: archive === undefined ? undefined : { issues: archive.kind === "refused" ? archive.issues : [] },
     sourceOptional,
   });
@@ -38,7 +45,7 @@ export const readDeclaration = (
   return err(invalidInput([...issues, ...(declared.isErr() ? declared.error : [])]));
 };
 
-/** Reads what stands under the name now, checks owner and quota, and plans. Nothing is done. */
+/** Reads what stands under the name now, checks owner and quota, asks the policies, and plans. Nothing is done. */
 export const preparePlan = async (
   context: Context,
   principal: Principal,
@@ -62,8 +69,13 @@ export const preparePlan = async (
         ]),
       );
   }
-  const volumes = await volumesFor(context, account, declaration, options);
-  return volumes.map((known) => planDeploy(account, declaration, current, capabilities, known));
+  const present = current === null ? null : shownTemplate(current);
+  const question = { declaration, current: present, principal };
+  const ruled = applyPolicies(context.settings.policies, question, declareContext(context));
+  if (ruled.isErr()) return err(invalidInput(ruled.error));
+  const { declaration: allowed, adjustments } = ruled.value;
+  const volumes = await volumesFor(context, account, allowed, options);
+  return volumes.map((known) => planDeploy(account, allowed, current, capabilities, known, adjustments));
 };
 
 /** The account's volumes, where the declaration mounts any and there is room for those that it would make. */

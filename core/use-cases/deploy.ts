@@ -29,7 +29,11 @@ const failureOfError = (error: ControlPlaneError): DeployFailure => {
     case "forbidden":
       return { reason: "name_taken", message: error.message };
     case "invalid_input":
-      return { reason: "quota_exceeded", message: error.message };
+      // What broke a rule by itself was refused before the stream: these go by what the account or the name has become.
+      return {
+        reason: error.issues.some(({ type }) => type === "quota_exceeded") ? "quota_exceeded" : "superseded",
+        message: error.message,
+      };
     case "unavailable":
       return { reason: "provider_unavailable", message: error.message };
     default:
@@ -80,16 +84,26 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 
-/** Puts how the deploy stands where it outlives the run: the platform's `lastDeploy` and the deployment's log. */
+/**
+ * Puts how the deploy stands where it outlives the run: the platform's `lastDeploy` and the deployment's log.
+ *
+ * A kill may come between the two. So it is noted first that a deploy begins, and last that it has ended: what the log
+ * tells of it has an end, or a note by which the next server finds that the end is missing.
+ */
 const remember = async (context: Context, run: Run, news: DeployNews): Promise<void> => {
   const { provider, logger, clock } = context.ports;
   const { status, reason } = news;
   const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
   const outcome: DeployOutcome = { deployId: run.deployId, status, reason: reason ?? null, finishedAt };
-  const noted = await provider.services.noteDeploy({ name: run.name, owner: run.owner }, outcome);
-  if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
-  const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, news)]);
-  if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
+  const note = async () => {
+    const noted = await provider.services.noteDeploy({ name: run.name, owner: run.owner }, outcome);
+    if (noted.isErr()) logger.warn("the outcome of a deploy was not noted", { deployId: run.deployId });
+  };
+  const log = async () => {
+    const logged = await provider.logs.append([deployEntry(run.owner, run.name, run.deployId, news)]);
+    if (logged.isErr()) logger.warn("the outcome of a deploy was not logged", { deployId: run.deployId });
+  };
+  for (const step of isFinal(status) ? [log, note] : [note, log]) await step();
 };
 
 /** Remembered before it is said, so that a client that saw the last record finds it in the list. */
@@ -97,6 +111,10 @@ const conclude = async (context: Context, run: Run, news: DeployNews): Promise<v
   await remember(context, run, news);
   run.emit(news);
 };
+
+/** Where a platform can run it in several ways, the client is told which. */
+const servesWords = ({ revision, runner }: { readonly revision: string; readonly runner?: string }): string =>
+  `Revision ${revision} serves all traffic${runner === undefined ? "" : ` (${runner})`}`;
 
 const execute = async (
   context: Context,
@@ -114,7 +132,7 @@ const execute = async (
     // Not before its turn: a platform remembers one deploy a name, and that is the one that runs.
     if (!run.signal.aborted) await remember(context, run, building("A deploy began"));
     const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, given);
-    const served = "url" in outcome ? done(outcome.url, `Revision ${outcome.revision} serves all traffic`) : undefined;
+    const served = "url" in outcome ? done(outcome.url, servesWords(outcome)) : undefined;
     await conclude(context, run, served ?? failed(outcome as DeployFailure));
   } catch (cause) {
     ports.logger.error("a deploy met a bug", { deployId: run.deployId, cause });

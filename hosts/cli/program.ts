@@ -56,6 +56,10 @@ const entries: Readonly<Record<string, Entry>> = {
     summary: "Keep the platform's address and your key.",
     load: async () => (await import("./commands/login.ts")).login,
   },
+  shell: {
+    summary: "Open a shell in a running instance.",
+    load: async () => (await import("./commands/shell.ts")).shell,
+  },
   doctor: {
     summary: "Check what a platform needs, and how to get it.",
     load: async () => (await import("./commands/doctor.ts")).doctor,

@@ -14,8 +14,9 @@ import type { SettingsInput } from "../../core/use-cases/context.ts";
 import { createBilling } from "./billing.ts";
 import { coreModule } from "./core-module.ts";
 import { issuersOf } from "./issuers.ts";
+import { openSharedIdentity } from "./keys-database.ts";
 import { createPino, loggerOf } from "./logger.ts";
-import { loadProvider, type ProvidedParts } from "./providers.ts";
+import { type Ambient, loadProvider, type ProvidedParts } from "./providers.ts";
 import type { ServeSettings } from "./settings.ts";
 import { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, roots, SETTINGS } from "./tokens.ts";
 
@@ -52,16 +53,33 @@ const systemModule = new ContainerModule(({ bind, isBound }) => {
   if (!isBound(IDS)) bind(IDS).toConstantValue(randomIds);
 });
 
+type IdentityParts = Pick<ProvidedParts, "identity" | "countKeys">;
+
 /** Keys in the data folder, for a provider that brings no identity of its own. */
 const keptIdentity = async (
   settings: ServeSettings,
   logger: Logger,
   stack: AsyncDisposableStack,
-): Promise<Pick<ProvidedParts, "identity" | "countKeys">> => {
+): Promise<IdentityParts> => {
   const { createLocalIdentity } = await import("../../adapters/local/index.ts");
   const kept = createLocalIdentity(settings.dataDir, { logger, issuers: issuersOf(settings) });
   stack.defer(() => kept.close());
   return { identity: kept.identity, countKeys: kept.countKeys };
+};
+
+/** The database that the settings name, else what the provider brings, else the data folder. */
+const chosenIdentity = async (
+  settings: ServeSettings,
+  loaded: ProvidedParts,
+  ambient: Ambient,
+  stack: AsyncDisposableStack,
+): Promise<IdentityParts> => {
+  if (settings.keysDatabase !== undefined) {
+    const shared = await openSharedIdentity(settings, ambient);
+    stack.defer(() => shared.close());
+    return { identity: shared.identity, countKeys: shared.countKeys };
+  }
+  return loaded.identity === undefined ? keptIdentity(settings, ambient.logger, stack) : {};
 };
 
 /** @param prepare binds parts of an embedder's own (a clock, a logger, an identity) before anything is made of them */
@@ -79,8 +97,9 @@ export const buildPlatform = async (
   const ambient = { clock: container.get(CLOCK), ids: container.get(IDS), logger: container.get(LOGGER) };
   const loaded = await loadProvider(settings, ambient);
   stack.defer(() => loaded.close?.());
-  const isOwn = container.isBound(IDENTITY) || loaded.identity !== undefined;
-  const parts = isOwn ? loaded : { ...loaded, ...(await keptIdentity(settings, ambient.logger, stack)) };
+  const parts = container.isBound(IDENTITY)
+    ? loaded
+    : { ...loaded, ...(await chosenIdentity(settings, loaded, ambient, stack)) };
   container.bind(PROVIDER).toConstantValue(parts.provider);
   if (!container.isBound(IDENTITY)) container.bind(IDENTITY).toConstantValue(parts.identity as Identity);
   if (!container.isBound(BILLING)) container.bind(BILLING).toConstantValue(await createBilling(settings, ambient));

@@ -16,7 +16,7 @@ export const buildRunPlatform = async (config: {
   const { dataDir, env, servicePorts } = config;
   const local = await createLocalProvider(
     { dataDir, ingressPort: 0, servicePorts: { ...servicePorts }, drainSeconds: 1, graceSeconds: 3 },
-    { logger: loggerOf(createPino("error")), environment: env },
+    { logger: loggerOf(createPino("error")), environment: env, keepsImages: false },
   );
   const controlPlane = createControlPlane(local.ports);
   return {

@@ -54,6 +54,12 @@ export const serveShape = {
     .positive()
     .optional()
     .describe("How long a service may take to listen (default: likewise the provider's)."),
+  keysDatabase: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .optional()
+    .describe(
+      "A PostgreSQL database for keys, which replicas share (default: keys in the data folder); best given by its variable, which shows in no list of processes.",
+    ),
   jwtIssuer: z.string().optional().describe("Accept bearer tokens of this OpenID Connect issuer."),
   jwtAudience: z.string().optional().describe("The audience that its tokens must have."),
   jwtJwks: z.string().optional().describe("Where its keys are, if not where its discovery document says."),

@@ -11,6 +11,7 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/account.ts";
 import { saneRequestId } from "../../core/domain/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
+import { ok } from "../../core/result.ts";
 import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
@@ -25,6 +26,11 @@ export interface PortsideOptions {
   readonly documents?: boolean;
   /** Serve `/health` and `/ready` as well; false by default, since an application has such paths of its own. */
   readonly health?: boolean;
+  /**
+   * Who calls, where the application has checked that by itself, such as by a session; undefined: nobody that it knows,
+   * and the request's own key or token decides. Where absent, these decide alone.
+   */
+  readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
 }
 
 /** What a request carries from its first hook to its last. */
@@ -55,16 +61,16 @@ const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => 
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
-const checkCaller = async (
-  controlPlane: ControlPlane,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<boolean> => {
+type Callers = Pick<PortsideOptions, "controlPlane" | "caller">;
+
+const checkCaller = async (callers: Callers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+  const { controlPlane, caller } = callers;
   const { headers } = request;
-  const known = await controlPlane.authenticate({
-    apiKey: one(headers["x-api-key"]),
-    authorization: headers.authorization,
-  });
+  const own = caller === undefined ? undefined : await caller(request);
+  const known =
+    own === undefined
+      ? await controlPlane.authenticate({ apiKey: one(headers["x-api-key"]), authorization: headers.authorization })
+      : ok<Principal, ControlPlaneError>(own);
   if (known.isErr()) {
     refuse(reply, known.error);
     return false;
@@ -79,13 +85,12 @@ const hasBody = ({ headers }: FastifyRequest): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
 /** Credentials, then the account's rate, then the content type: all from the headers, before any body is read. */
-const admit =
-  (controlPlane: ControlPlane, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
-    carry(request).place = endpoint.place;
-    if (!(await checkCaller(controlPlane, request, reply))) return reply;
-    const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request));
-    return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
-  };
+const admit = (callers: Callers, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
+  carry(request).place = endpoint.place;
+  if (!(await checkCaller(callers, request, reply))) return reply;
+  const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request));
+  return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
+};
 
 /** Aborts when the client goes away before its answer. Made when somebody asks: small answers cost less than a signal. */
 class WhileWanted {
@@ -166,10 +171,8 @@ const handleError = (error: FastifyError, request: FastifyRequest, reply: Fastif
   }
 };
 
-export const portside = async (
-  app: FastifyInstance,
-  { controlPlane, documents = true, health = false }: PortsideOptions,
-): Promise<void> => {
+export const portside = async (app: FastifyInstance, options: PortsideOptions): Promise<void> => {
+  const { controlPlane, documents = true, health = false } = options;
   readBodies(app);
   app.setErrorHandler<FastifyError>(handleError);
   app.addHook("onRequest", (request, reply, done) => {
@@ -180,12 +183,12 @@ export const portside = async (
     app.route({
       method: endpoint.method,
       url: endpoint.path,
-      onRequest: admit(controlPlane, endpoint),
+      onRequest: admit(options, endpoint),
       handler: handlerOf(controlPlane, endpoint),
     });
   for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const methods = same.map((endpoint) => endpoint.method);
-    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(controlPlane, request, reply));
+    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(options, request, reply));
   }
   if (documents) documentRoutes(app, { health });
   if (health) healthRoutes(app, controlPlane);

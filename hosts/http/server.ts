@@ -36,9 +36,28 @@ const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
   );
 };
 
+/**
+ * Connections on which nothing was asked yet, which browsers and pools open ahead. Node counts them as busy until their first
+ * headers are overdue: https://nodejs.org/api/http.html#servercloseidleconnections
+ */
+const unusedOf = (server: FastifyInstance["server"]): ReadonlySet<Socket> => {
+  const unused = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+  });
+  server.on("request", ({ socket }) => unused.delete(socket));
+  return unused;
+};
+
 /** A server that stops takes nothing new, and ends what it runs: its clients are told so, not cut off. */
 const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void => {
   let stops = false;
+  const unused = unusedOf(app.server);
+  const closeIdle = () => {
+    app.server.closeIdleConnections();
+    for (const socket of unused) socket.destroy();
+  };
   app.addHook("onRequest", (request, reply, done) => {
     if (!stops) return done();
     reply
@@ -50,7 +69,7 @@ const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void 
     stops = true;
     await controlPlane.close();
     // A connection that becomes idle after the closing has begun would else be waited for until it times out.
-    const closing = setInterval(() => app.server.closeIdleConnections(), IDLE_MS);
+    const closing = setInterval(closeIdle, IDLE_MS);
     app.server.once("close", () => clearInterval(closing));
   });
 };

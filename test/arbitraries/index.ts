@@ -1,5 +1,5 @@
 /**
- * The generators of `portside/testing`: what clients may send, what they may not, and what providers must keep.
+ * Generators, a part of `portside/testing`: what clients may send, what they may not, and what providers must keep.
  *
  * ```ts
  * fc.assert(fc.property(serviceTemplate(), (template) => {

@@ -9,6 +9,7 @@ const sources = globSync([
   "hosts/**/*.ts",
   "test/contracts/*.ts",
   "test/arbitraries/*.ts",
+  "test/simulation/*.ts",
 ]);
 
 const seeded: readonly (readonly [file: string, code: string])[] = [
@@ -35,6 +36,7 @@ const seeded: readonly (readonly [file: string, code: string])[] = [
   ["hosts/cli/x.ts", 'import { createLocalProvider } from "../../adapters/local/index.ts";'],
   ["hosts/composition/x.ts", 'import { portside } from "../http/index.ts";'],
   ["test/contracts/x.ts", 'import { createMemoryProvider } from "../../adapters/memory/index.ts";'],
+  ["test/simulation/x.ts", 'import { createLocalProvider } from "../../adapters/local/index.ts";'],
   ["elsewhere/x.ts", ""],
 ];
 
@@ -64,6 +66,7 @@ test.each([
   "hosts/cli",
   "hosts/composition",
   "test/contracts",
+  "test/simulation",
 ])("%s has files", (folder) =>
   expect(sources.filter((file) => file.startsWith(`${folder}/`)).length).toBeGreaterThan(2),
 );

@@ -34,7 +34,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|undici|semver|jose|tinypool)$/,
+      /^(zod|tar|undici|semver|jose|tinypool|dockerode|@balena\/dockerignore)$/,
     ],
     why: "providers know the ports, the domain and what adapters share, never each other",
   })),
@@ -73,7 +73,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^hosts\/composition\//,
-    may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata)$/],
+    may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata|pg)$/],
     why: "composition knows the providers and the container, and no host",
   },
   {
@@ -96,6 +96,11 @@ const rules: readonly Rule[] = [
     from: /^test\/(contracts|arbitraries)\//,
     may: [/^test\/(contracts|arbitraries)\//, core, node, /^(vitest|fast-check|zod)$/],
     why: "published: contract suites and arbitraries know core, vitest and fast-check only",
+  },
+  {
+    from: /^test\/simulation\//,
+    may: [/^test\/simulation\//, core, /^adapters\/memory\/(index|manual-clock)\.ts$/, /^adapters\/shared\/re2\.ts$/],
+    why: "published: the simulation is the memory provider in bad weather",
   },
 ];
 

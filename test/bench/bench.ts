@@ -1,4 +1,5 @@
 /** What a benchmark is, and how its rounds are run: subject and peers in turn, so that drift meets all alike. */
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Contender {
   readonly name: string;
@@ -13,6 +14,14 @@ export interface Setup extends AsyncDisposable {
   /** Peers that this machine lacks, and why. */
   readonly missing?: readonly string[];
 }
+
+/** Of a benchmark that this machine cannot run. */
+export const notHere = (why: string): Setup => ({
+  subject: { name: why, measure: async () => Number.NaN },
+  peers: [],
+  missing: [why],
+  [Symbol.asyncDispose]: async () => undefined,
+});
 
 export interface Goal {
   /** The peer that it is about; absent: the subject's own value. */
@@ -68,14 +77,30 @@ const judge = (goal: Goal, subject: Series, peers: readonly Series[]): Outcome["
   return [{ ...goal, reached: ratio(0), met: goal.at === "most" ? judged <= goal.bound : judged >= goal.bound }];
 };
 
+/** No measurement takes longer, on the busiest machine: it ends what hangs, and says what that was. */
+const PATIENCE_MS = 120_000;
+
+const measured = async ({ name, measure }: Contender): Promise<number> => {
+  const over = new AbortController();
+  const hangs = sleep(PATIENCE_MS, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`'${name}' was not measured within ${PATIENCE_MS / 1000} s`);
+  });
+  try {
+    return await Promise.race([measure(), hangs]);
+  } finally {
+    over.abort();
+    hangs.catch(() => undefined);
+  }
+};
+
 /** Runs a benchmark; `small` is to see that it works, and says nothing about speed. */
 export const runBench = async (bench: Bench, small: boolean): Promise<Outcome> => {
   await using setup = await bench.prepare({ small });
   const contenders = [setup.subject, ...setup.peers];
   const values = contenders.map((): number[] => []);
-  for (const contender of contenders) await contender.measure();
+  for (const contender of contenders) await measured(contender);
   for (let round = 0; round < (small ? SMALL_ROUNDS : ROUNDS); round++)
-    for (const [index, contender] of contenders.entries()) values[index]?.push(await contender.measure());
+    for (const [index, contender] of contenders.entries()) values[index]?.push(await measured(contender));
   const [subject, ...peers] = contenders.map(({ name }, index): Series => ({ name, values: values[index] ?? [] })) as [
     Series,
     ...Series[],

@@ -2,7 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type Bench, type Outcome, runBench } from "./bench.ts";
-import { coldStart } from "./cold-start.ts";
+import { coldStart, coldStartBubblewrap } from "./cold-start.ts";
+import { coldStartContainer, containerDeploy } from "./containers.ts";
 import { cronLateness } from "./cron.ts";
 import { deploy } from "./deploy.ts";
 import { ingress } from "./ingress.ts";
@@ -11,6 +12,7 @@ import { logDelay, logFollow, logHttp, logIngest } from "./logs-live.ts";
 import { filterParse, logFilters, logPages, logPatterns } from "./logs-store.ts";
 import { idleServe, idleService } from "./memory.ts";
 import { lines } from "./report.ts";
+import { ingressRunners, neighbours } from "./runners.ts";
 import { sqlCatchUp, sqlFirst, sqlGroupBy, sqlIdle } from "./sql.ts";
 import { storageGet, storagePut } from "./storage.ts";
 import { version } from "./version.ts";
@@ -19,7 +21,12 @@ import { volumeList, volumePage } from "./volumes.ts";
 const benches: readonly Bench[] = [
   deploy,
   coldStart,
+  coldStartBubblewrap,
+  coldStartContainer,
+  containerDeploy,
   ingress,
+  ingressRunners,
+  ...neighbours,
   list,
   idleServe,
   idleService,
@@ -58,7 +65,11 @@ if (unknown.length > 0) {
 const outcomes: Outcome[] = [];
 for (const bench of benches) {
   if (positionals.length > 0 && !positionals.includes(bench.name)) continue;
-  const outcome = await runBench(bench, values.small);
+  const outcome = await runBench(bench, values.small).catch((error: unknown) => {
+    console.error(`${bench.name}: FAILED`, error);
+    process.exitCode = 1;
+  });
+  if (outcome === undefined) continue;
   outcomes.push(outcome);
   console.log(`${lines(outcome).join("\n")}\n`);
   // After each, so that a long run that breaks off has not been for nothing.

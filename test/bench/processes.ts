@@ -69,6 +69,8 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
     ...flags,
   ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  // A benchmark that fails must not leave it.
+  process.once("exit", () => child.kill());
   const { url, api_key: apiKey } = JSON.parse(await firstLine(child)) as { url: string; api_key: string };
   const env = { PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
   return {

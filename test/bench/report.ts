@@ -40,15 +40,21 @@ const goalCells = (outcome: Outcome): string =>
 const machine = (): string =>
   `${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 1e9)} GB, Node ${process.versions.node}`;
 
-/** The page, made from outcomes; `notes` are kept from the page before. */
-export const page = (outcomes: readonly Outcome[], notes: string): string => {
-  const rows = outcomes.map((outcome) => {
-    const { name, question, unit, subject, peers } = outcome;
-    const contenders = [subject, ...peers]
-      .map((series) => `${series.name}: ${figure(median(series.values))} (${spread(series)})`)
-      .join("<br>");
-    return `| **${name}**<br>${question} | ${contenders} | ${unit} | ${goalCells(outcome)} |`;
-  });
+const NOTES = "## Notes";
+
+const rowOf = (outcome: Outcome): string => {
+  const { name, question, unit, subject, peers } = outcome;
+  const contenders = [subject, ...peers]
+    .map((series) => `${series.name}: ${figure(median(series.values))} (${spread(series)})`)
+    .join("<br>");
+  return `| **${name}**<br>${question} | ${contenders} | ${unit} | ${goalCells(outcome)} |`;
+};
+
+/** The page, made from outcomes; notes, and rows of what was not measured this time, are kept from the page before. */
+export const page = (outcomes: readonly Outcome[], before: string): string => {
+  const rows = new Map([...before.matchAll(/^\| \*\*(.+?)\*\*.*$/gm)].map(([row, name]) => [name as string, row]));
+  for (const outcome of outcomes) rows.set(outcome.name, rowOf(outcome));
+  const notes = before.includes(NOTES) ? before.slice(before.indexOf(NOTES)) : NOTES;
   return `# Performance
 
 Measured with \`npm run build && npm run bench -- --json FILE\`, written with \`npm run bench:page -- FILE\`, on a shared virtual
@@ -57,7 +63,7 @@ median of the rounds' own ratios, a spread half the range of the middle rounds. 
 
 | what | medians | unit | goals |
 |---|---|---|---|
-${rows.join("\n")}
+${[...rows.values()].join("\n")}
 
 ${notes.trim()}
 `;

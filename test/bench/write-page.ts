@@ -4,7 +4,6 @@ import type { Outcome } from "./bench.ts";
 import { page } from "./report.ts";
 
 const PAGE = "docs/performance.md";
-const NOTES = "## Notes";
 
 const [file] = process.argv.slice(2);
 if (file === undefined) {
@@ -12,5 +11,4 @@ if (file === undefined) {
   process.exit(2);
 }
 const before = existsSync(PAGE) ? readFileSync(PAGE, "utf8") : "";
-const notes = before.includes(NOTES) ? before.slice(before.indexOf(NOTES)) : `${NOTES}\n`;
-writeFileSync(PAGE, page(JSON.parse(readFileSync(file, "utf8")) as Outcome[], notes));
+writeFileSync(PAGE, page(JSON.parse(readFileSync(file, "utf8")) as Outcome[], before));

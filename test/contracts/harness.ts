@@ -37,6 +37,9 @@ export interface ProviderSubject {
   name(): DeploymentName;
 }
 
+/** Of a provider of which nothing is to run. */
+export type StoreSubject = Omit<ProviderSubject, "sources">;
+
 export interface Started<S> {
   readonly subject: S;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * `portside/testing`: the contract suites of the ports, for whoever writes an adapter.
+ * The contract suites of the ports, for whoever writes an adapter: a part of `portside/testing`.
  *
  * ```ts
  * contractTests("my platform", servicePlatformCases, start, capabilities);
@@ -13,6 +13,7 @@ export {
   freshNames,
   type ProviderSubject,
   type Started,
+  type StoreSubject,
 } from "./harness.ts";
 export { type IdentitySubject, identityCases } from "./identity.ts";
 export { imageBuilderCases } from "./image-builder.ts";

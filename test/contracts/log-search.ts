@@ -16,11 +16,11 @@ import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
-import type { ContractCase, ProviderSubject } from "./harness.ts";
+import type { ContractCase, StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectError, expectOk } from "./support.ts";
 
-type Case = ContractCase<ProviderSubject>;
+type Case = ContractCase<StoreSubject>;
 
 const asking = (filter: LogFilter = everything, limit = 1000, patience = 20_000): LogQuery => ({
   ...every(limit),
@@ -28,10 +28,10 @@ const asking = (filter: LogFilter = everything, limit = 1000, patience = 20_000)
   patience,
 });
 
-const after = ({ provider }: ProviderSubject, scope: LogScope, place: LogPosition, query = asking()) =>
+const after = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition, query = asking()) =>
   expectOk(provider.logs.after(scope, place, query));
 
-const newest = ({ provider }: ProviderSubject, scope: LogScope, query = asking()) =>
+const newest = ({ provider }: StoreSubject, scope: LogScope, query = asking()) =>
   expectOk(provider.logs.newest(scope, query));
 
 /** A place before everything. */
@@ -39,7 +39,7 @@ const START = behind(0n as LogPosition["instant"]);
 
 /** As a client does it: each page from the cursor of the one before, which travels as text. */
 async function* pages(
-  subject: ProviderSubject,
+  subject: StoreSubject,
   scope: LogScope,
   queryOf: (page: number) => LogQuery,
   from = START,

@@ -2,10 +2,10 @@
 import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { LogQuery, LogScope } from "../../core/ports/log-store.ts";
-import type { ProviderSubject } from "./harness.ts";
+import type { StoreSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";
 
-export const scopeOf = (subject: ProviderSubject): LogScope => ({
+export const scopeOf = (subject: StoreSubject): LogScope => ({
   owner: subject.account(),
   service: subject.name(),
 });
@@ -18,7 +18,7 @@ export const numbers = (count: number): string[] => Array.from({ length: count }
 
 export const texts = (entries: readonly LogEntry[]): (string | undefined)[] => entries.map(({ text }) => text);
 
-export const append = ({ provider }: ProviderSubject, entries: readonly NewLogEntry[]) =>
+export const append = ({ provider }: StoreSubject, entries: readonly NewLogEntry[]) =>
   expectOk(provider.logs.append(entries));
 
 /** Every entry, so many at most. */

@@ -4,13 +4,13 @@ import { comparePositions } from "../../core/domain/log-cursor.ts";
 import { type LogEntry, messageOf, type NewLogEntry } from "../../core/domain/log-entry.ts";
 import { readLine } from "../../core/domain/log-line.ts";
 import type { LogScope } from "../../core/ports/log-store.ts";
-import type { ContractCase, ProviderSubject } from "./harness.ts";
+import type { ContractCase, StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectOk } from "./support.ts";
 
-type Case = ContractCase<ProviderSubject>;
+type Case = ContractCase<StoreSubject>;
 
-const newest = async ({ provider }: ProviderSubject, scope: LogScope, limit = 1000): Promise<readonly LogEntry[]> =>
+const newest = async ({ provider }: StoreSubject, scope: LogScope, limit = 1000): Promise<readonly LogEntry[]> =>
   (await expectOk(provider.logs.newest(scope, every(limit)))).entries;
 
 export const logStoreCases: readonly Case[] = [

@@ -16,7 +16,13 @@ test("a provider made for another version of the ports is refused at once, with 
 
 test("settings are the contract's unless told, each on its own", () => {
   const { ports } = createMemoryProvider();
-  expect(createControlPlane(ports).settings).toEqual({ accountLimits, deployLimits, logLimits, reservedNames });
+  expect(createControlPlane(ports).settings).toEqual({
+    accountLimits,
+    deployLimits,
+    logLimits,
+    reservedNames,
+    policies: [],
+  });
   const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeat: 1000 } });
   expect(told.settings.accountLimits).toEqual({ ...accountLimits, deployments: 3 });
   expect(told.settings.deployLimits).toEqual({ ...deployLimits, heartbeat: 1000 });

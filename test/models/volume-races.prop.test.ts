@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { whileTicking } from "../support/memory-platform.ts";
+import { whileTicking } from "../simulation/ticking.ts";
 import { runs, within } from "../support/runs.ts";
 import { damageOf, deploying, filled, type Race, raceOver } from "../support/volume-race.ts";
 

@@ -79,7 +79,7 @@ const checkPending = async (client: Client, known: Known, listed: Deployment | u
   }
   if (deployId === undefined || last?.status === "DONE") return;
   const said = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
-  // Of a first deploy that was cut between its end and its log, or before it began, nothing is left at all.
+  // Of a first deploy that was cut before it began, nothing is left at all.
   if (listed === undefined && said.length === 0) return;
   const ended = said.filter((entry) => ends.includes(String(entry["reason"])));
   assert(ended.length === 1, "the log does not say once how the deploy ended", said);

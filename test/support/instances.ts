@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findToolchain } from "../../adapters/local/builder/toolchain.ts";
-import { type InstanceDeps, type InstanceSpec, startInstance } from "../../adapters/local/runner/instance.ts";
+import type { InstanceDeps, InstanceSpec } from "../../adapters/local/runner/instance.ts";
+import { startInstance } from "../../adapters/local/runner/start-instance.ts";
 import { randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
 import type { NewLogEntry } from "../../core/domain/log-entry.ts";
@@ -58,6 +59,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
   mkdirSync(runDir);
   const deps: InstanceDeps = {
     runner: bench.runner,
+    containers: "none is looked for here",
     tellsNodeItsMemory: false,
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),
     runDir,

@@ -77,7 +77,7 @@ export const startLocal = async (
   deps: LocalDeps = {},
 ): Promise<TestPlatform> => {
   const dataDir = await mkdtemp(join(tmpdir(), "portside-test-"));
-  const platform = await startLocalIn(dataDir, options, settings, deps);
+  const platform = await startLocalIn(dataDir, options, settings, { keepsImages: false, ...deps });
   return {
     ...platform,
     [Symbol.asyncDispose]: async () => {

@@ -1,5 +1,6 @@
 /** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
 import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
 import type { TestContext } from "vitest";
 import { networkEnvironment } from "../../adapters/local/builder/toolchain.ts";
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
@@ -22,6 +23,10 @@ export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-serve
 /** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
+
+/** Where Debian puts the server's programs, of the newest version. */
+export const postgresPrograms = (): string | undefined =>
+  globSync("/usr/lib/postgresql/*/bin/initdb").sort().at(-1)?.slice(0, -"/initdb".length);
 
 const checks = {
   bubblewrap: {
@@ -54,6 +59,10 @@ const checks = {
     here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
     why: "the package registry does not answer, or npm is not installed",
   },
+  postgres: {
+    here: () => postgresPrograms() !== undefined,
+    why: "PostgreSQL's server is not installed (Debian: postgresql)",
+  },
   "stripe-mock": {
     here: () => works("stripe-mock", ["-version"]),
     why: "stripe-mock is not installed (go install github.com/stripe/stripe-mock@latest)",
@@ -70,6 +79,19 @@ const checks = {
   "cfn-lint": {
     here: () => works(cfnLint, ["--version"], process.env, 60_000),
     why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
+  },
+  containers: {
+    here: () => works("docker", ["version"]),
+    why: "no container engine answers (install docker.io and start dockerd)",
+  },
+  buildkit: {
+    here: () => works("sh", ["-c", "printf 'FROM scratch\\nLABEL a=b\\n' | DOCKER_BUILDKIT=1 docker build --quiet -"]),
+    why: "docker's command line has no BuildKit here (Debian's own docker.io has it; others want docker-buildx)",
+  },
+  podman: { here: () => works("podman", ["version"]), why: "podman is not installed" },
+  "base images": {
+    here: () => works("docker", ["image", "inspect", "python:3.11-slim-bookworm", "node:24-bookworm-slim"]),
+    why: "the base images are not here (test/containers/base-images.sh makes them)",
   },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {

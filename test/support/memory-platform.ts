@@ -16,6 +16,7 @@ import type { Source } from "../../core/ports/source-spool.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import type { Result } from "../../core/result.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
+import { whileTicking } from "../simulation/ticking.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -79,17 +80,6 @@ export const startMemory = (options: MemoryOptions = {}): MemoryPlatform => {
         archive: { kind: "kept", source: newSource() },
       }),
   };
-};
-
-/** Moves the clock, a second at a time, until the work is done. */
-export const whileTicking = async <T>(clock: ManualClock, work: PromiseLike<T>, millis = 1000): Promise<T> => {
-  let settled = false;
-  const settle = () => {
-    settled = true;
-  };
-  work.then(settle, settle);
-  while (!settled) await clock.advance(millis);
-  return work;
 };
 
 /** Every record of a deploy, moving the clock until it has ended. */

@@ -1,15 +1,9 @@
-/**
- * How often a property is tried: the number it asks for, times `PORTSIDE_RUNS` where a longer search is wanted; and
- * from which seed: a new one each time, or `PORTSIDE_SEED` where a failure is to be met again.
- */
+/** How often a property is tried: the number it asks for, times `PORTSIDE_RUNS` where a longer search is wanted. */
 
-const { PORTSIDE_RUNS: factor = "1", PORTSIDE_SEED: seed } = process.env;
+const { PORTSIDE_RUNS: factor = "1" } = process.env;
 
 /** The fast-check parameters for a property that is worth this many tries. */
-export const runs = (times: number): { readonly numRuns: number; readonly seed?: number } => ({
-  numRuns: Math.ceil(times * Number(factor)),
-  ...(seed === undefined ? {} : { seed: Number(seed) }),
-});
+export const runs = (times: number): { readonly numRuns: number } => ({ numRuns: Math.ceil(times * Number(factor)) });
 
 /** No everyday run takes longer, on the busiest machine; it ends what hangs. */
 const PATIENCE_MS = 120_000;

@@ -4,9 +4,10 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import { ok } from "../../core/result.ts";
 import { storageAccounts, type storageLife } from "../models/storage-life.ts";
 import { emptyModel, type StorageSystem } from "../models/storage-model.ts";
+import { whileTicking } from "../simulation/ticking.ts";
 import { bytesOf, helloServer, nodeSource } from "./archives.ts";
 import { principalOf } from "./local-platform.ts";
-import { recordsOf, type startMemory, whileTicking } from "./memory-platform.ts";
+import { recordsOf, type startMemory } from "./memory-platform.ts";
 
 const source = nodeSource(helloServer());
 

@@ -9,7 +9,7 @@ import type { Principal } from "../../core/domain/account.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { Result } from "../../core/result.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
-import { whileTicking } from "./memory-platform.ts";
+import { whileTicking } from "../simulation/ticking.ts";
 import { sampled } from "./sampled.ts";
 
 export interface VolumeStage extends AsyncDisposable {

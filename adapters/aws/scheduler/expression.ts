@@ -5,7 +5,7 @@
  *
  * So what names both days becomes two schedules where either day will do, and one with a condition where both must hold.
  */
-import { type CronFields, parseCron } from "../../../core/domain/schedule.ts";
+import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedule.ts";
 
 /** Days of the month on which a fire by the day of the week is made, or is not: then the other schedule makes it. */
 export type DayRule = { readonly only: readonly number[] } | { readonly not: readonly number[] };
@@ -50,5 +50,7 @@ export const expressionsOf = (cron: string): readonly [Expression, Expression?] 
     return [everyDay ? { text: byWeekday(fields) } : { text: byWeekday(fields), days: { only: days } }];
   }
   if (everyDay || everyWeekday) return [{ text: textOf(fields, "*", "?") }];
+  // A date that never comes is refused, not waited for.
+  if (!dateEverComes(fields)) return [{ text: byWeekday(fields) }];
   return [{ text: byDay(fields) }, { text: byWeekday(fields), days: { not: days } }];
 };

@@ -25,14 +25,6 @@ export const detectSource = (
   files: readonly string[],
   folders: readonly string[],
 ): { readonly kind: SourceKind } | { readonly failure: DeployFailure } => {
-  if (files.includes("Dockerfile"))
-    return {
-      failure: {
-        reason: "no_builder",
-        message:
-          "The source has a Dockerfile, and this version of the local platform has no container engine to build it with. Remove it to build from package.json, requirements.txt or a Procfile.",
-      },
-    };
   const found = signs.find(([, marks]) => marks.some((mark) => files.includes(mark)));
   return found === undefined ? { failure: nothingFound(files, folders) } : { kind: found[0] };
 };

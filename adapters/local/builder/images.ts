@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { removeTree } from "../remove-tree.ts";
 
-const manifestSchema = z.object({
+const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),
   /** A line for `sh -c`, run in the source's folder. */
   command: z.string(),
@@ -20,13 +20,25 @@ const manifestSchema = z.object({
   needs: z.array(z.string()),
 });
 
+const containerSchema = z.object({
+  kind: z.literal("container"),
+  /** The container engine's id of the image. */
+  id: z.string(),
+});
+
+const manifestSchema = z.discriminatedUnion("kind", [unpackedSchema, containerSchema]);
+
+export type UnpackedManifest = z.output<typeof unpackedSchema>;
+export type ContainerManifest = z.output<typeof containerSchema>;
 export type ImageManifest = z.output<typeof manifestSchema>;
 
-export interface Image extends ImageManifest {
-  readonly reference: string;
+/** A built source that runs with this machine's programs. */
+export interface UnpackedImage extends UnpackedManifest {
   /** The folder with the built source. */
   readonly app: string;
 }
+
+export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
 
 const KEPT_UNUSED = 10;
 const KEPT_MS = 7 * 86_400_000;
@@ -40,9 +52,12 @@ const SCHEME = "local://";
 
 export class ImageStore {
   readonly #root: string;
+  readonly #dropContainer: (id: string) => Promise<void>;
 
-  constructor(root: string) {
+  /** @param dropContainer removes an image from the container engine */
+  constructor(root: string, dropContainer: (id: string) => Promise<void> = async () => undefined) {
     this.#root = root;
+    this.#dropContainer = dropContainer;
   }
 
   reference(owner: AccountId, key: string): string {
@@ -63,7 +78,9 @@ export class ImageStore {
     const manifest = this.#manifest(reference);
     if (manifest === undefined) return undefined;
     utimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
-    return { ...manifest, reference, app: this.appFolder(reference) };
+    return manifest.kind === "container"
+      ? { ...manifest, reference }
+      : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
   /** An empty folder to build in; whatever an earlier build left there is gone. */
@@ -85,6 +102,8 @@ export class ImageStore {
   }
 
   async discard(reference: string): Promise<void> {
+    const manifest = this.#manifest(reference);
+    if (manifest?.kind === "container") await this.#dropContainer(manifest.id);
     // Under another name first, so that nothing can be added where it was while it goes.
     const gone = `${this.folder(reference)}.${randomUUID()}`;
     try {
@@ -119,9 +138,24 @@ export class ImageStore {
       // A kill may have come between making the manifest and writing it.
       const half = atStart ? images.filter(({ reference }) => this.#manifest(reference) === undefined) : [];
       for (const { reference } of [...goes, ...half]) await this.discard(reference);
-      for (const { reference } of images) for (const path of this.#manifest(reference)?.needs ?? []) needed.add(path);
+      for (const { reference } of images) {
+        const manifest = this.#manifest(reference);
+        if (manifest !== undefined && manifest.kind !== "container")
+          for (const path of manifest.needs) needed.add(path);
+      }
     }
     return needed;
+  }
+
+  /** The ids that images have at the container engine. */
+  containerIds(): ReadonlySet<string> {
+    const ids = namesIn(this.#root).flatMap((owner) =>
+      namesIn(join(this.#root, owner)).flatMap((key) => {
+        const manifest = this.#manifest(`${SCHEME}${owner}/${key}`);
+        return manifest?.kind === "container" ? [manifest.id] : [];
+      }),
+    );
+    return new Set(ids);
   }
 
   #manifest(reference: string): ImageManifest | undefined {

@@ -7,7 +7,10 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { narrate } from "../../shared/channel.ts";
+import { hasDockerfile } from "../../shared/source-kind.ts";
 import { Turns } from "../../shared/turns.ts";
+import { buildContainer, unreachable } from "../container/build/build.ts";
+import type { Containers } from "../container/containers.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
 import { detectSource, webCommand } from "./detect.ts";
 import { extractSource } from "./extract.ts";
@@ -23,6 +26,8 @@ const BUILDER_VERSION = "1";
 export interface BuilderConfig {
   readonly images: ImageStore;
   readonly runner: Runner;
+  /** Builds what has a Dockerfile; or in words why nothing does. */
+  readonly containers: Containers | string;
   readonly toolchain: Toolchain;
   /** What the commands of one build may use. */
   readonly limits: Limits;
@@ -68,18 +73,71 @@ const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest
   }
 };
 
+const unpackAndBuild = async ({ source }: BuildRequest, shop: Workshop, venvs: string): Promise<ImageManifest> => {
+  await extractSource(source, shop.app, shop.signal);
+  return buildSource(shop, venvs);
+};
+
+const noEngine = (why: string): BuildFailed =>
+  new BuildFailed({
+    reason: "no_builder",
+    message: `The source has a Dockerfile, and this platform has no container engine to build it with: ${why}. Install Docker or Podman and start the platform again, or remove the Dockerfile to build from package.json, requirements.txt or a Procfile.`,
+  });
+
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const turns = new Turns();
-  const { images, runner, toolchain, limits, network, ids, logger } = config;
+  const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
+
+  /** Whether it was built before, and nobody has removed it from the engine since. */
+  const isThere = async (reference: string): Promise<boolean | DeployFailure> => {
+    const image = images.find(reference);
+    if (image?.kind !== "container") return image !== undefined;
+    if (typeof containers === "string") return false;
+    return containers.hasImage(image.id).catch((cause: unknown) => {
+      logger.warn("the container engine does not answer", { cause });
+      return unreachable(containers.engine);
+    });
+  };
+
+  const buildImage = async (
+    { source, owner, name }: BuildRequest,
+    reference: string,
+    { say, signal }: Pick<Workshop, "say" | "signal">,
+  ): Promise<ImageManifest> => {
+    if (typeof containers === "string") throw noEngine(containers);
+    const labels = containers.imageLabels({ owner, service: name, source: source.digest });
+    const tag = containers.tagOf(reference);
+    const within = await containers.buildNetwork(owner).catch((cause: unknown) => {
+      logger.warn("a network for a build could not be made", { cause });
+      throw new BuildFailed(unreachable(containers.engine));
+    });
+    const account = ownerFolder(owner);
+    const given = {
+      source,
+      owner: account,
+      tag,
+      labels,
+      limits,
+      network,
+      within,
+      home: containers.folder,
+      say,
+      signal,
+    };
+    const id = await buildContainer(containers.engine, given);
+    return { kind: "container", id };
+  };
 
   const build = async (
     request: BuildRequest,
     reference: string,
     shop: Omit<Workshop, "app" | "cache">,
   ): Promise<BuildEvent> => {
-    if (images.find(reference) !== undefined) {
+    const known = await isThere(reference);
+    if (typeof known === "object") return { kind: "failed", failure: known };
+    if (known) {
       shop.say("This source was built before; its image is used again");
       return { kind: "built", image: reference };
     }
@@ -89,8 +147,9 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       shop.signal.throwIfAborted();
       await mkdir(cache, { recursive: true });
       const app = await images.begin(reference);
-      await extractSource(request.source, app, shop.signal);
-      const manifest = await buildSource({ ...shop, app, cache }, join(account, "venvs"));
+      const manifest = (await hasDockerfile(request.source, shop.signal))
+        ? await buildImage(request, reference, shop)
+        : await unpackAndBuild(request, { ...shop, app, cache }, join(account, "venvs"));
       shop.signal.throwIfAborted();
       await images.complete(reference, manifest);
       return { kind: "built", image: reference };

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
 import { flushHead, requestHeaders, responseHeaders } from "./headers.ts";
-import type { Member } from "./member.ts";
+import { type Member, neverMade } from "./member.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
 /**
@@ -13,7 +13,7 @@ const KEEP_ALIVE_MS = 1000;
 
 const connectionsOf = (member: Member): Dispatcher =>
   member.resource("http1", () => {
-    const pool = new Connections(`http://127.0.0.1:${member.instance.port}`, {
+    const pool = new Connections(member.origin, {
       connections: null,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -44,7 +44,7 @@ const plainReason = (reason: string | undefined): string =>
 /** How an exchange ended for which no answer began. */
 const endBefore = (code: string | undefined): ExchangeEnd =>
   // A head that Node's parser lets pass and undici does not, such as two Host headers.
-  code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: code === "ECONNREFUSED" };
+  code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: neverMade(code) };
 
 export interface ExchangeOptions {
   readonly req: IncomingMessage;

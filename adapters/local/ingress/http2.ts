@@ -44,7 +44,7 @@ const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined
   const kept = member.resources.get("http2") as { session: ClientHttp2Session } | undefined;
   let session = kept?.session;
   if (session === undefined || session.closed || session.destroyed) {
-    const made = connect(`http://127.0.0.1:${member.instance.port}`);
+    const made = connect(member.origin);
     // A broken session breaks its streams, and those report it.
     made.on("error", () => undefined);
     member.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });

@@ -1,6 +1,9 @@
 /** An instance in its pool, with whatever the forwarders keep for it. */
 import type { Instance } from "../runner/instance.ts";
 
+/** What a connection fails with that was never made, so that the instance saw nothing: it no longer listens, or is gone. */
+export const neverMade = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
+
 export class Member {
   readonly instance: Instance;
   active = 0;
@@ -14,6 +17,11 @@ export class Member {
 
   constructor(instance: Instance) {
     this.instance = instance;
+  }
+
+  get origin(): string {
+    const { host, port } = this.instance.address;
+    return `http://${host}:${port}`;
   }
 
   /** Something that is kept for the instance, made at its first use. */

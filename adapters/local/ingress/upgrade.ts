@@ -8,6 +8,7 @@ import { answerFor, BROKEN, bodyOf, NO_UPGRADE, type OwnAnswer, TIMED_OUT } from
 import type { FrontDeps } from "./front.ts";
 import type { Gate, Serving } from "./gate.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
+import { neverMade } from "./member.ts";
 import { hasBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
@@ -89,8 +90,7 @@ export const serveUpgrade = async (
   const protocol = String(req.headers.upgrade);
   const cookie = sticky && affinity !== instance.id ? cookieFor(instance.id) : undefined;
   const upstream = request({
-    host: "127.0.0.1",
-    port: instance.port,
+    ...instance.address,
     method: "GET",
     path: req.url,
     agent: false,
@@ -117,7 +117,7 @@ export const serveUpgrade = async (
   };
   socket.setNoDelay(true);
   upstream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "ECONNREFUSED") serving.pool.giveUp(lease.member);
+    if (neverMade(error.code)) serving.pool.giveUp(lease.member);
     fail(BROKEN);
   });
   upstream.on("upgrade", (answer, service: Socket, first) => {

@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlGroups } from "./cgroup.ts";
+import { hostFolders, readableEtc } from "./host-files.ts";
 import { launch, MARKER } from "./launch.ts";
 import type { Job, Runner } from "./runner.ts";
 import { joinGroup, limitResources } from "./shell.ts";
@@ -14,21 +15,9 @@ import type { Watchdog } from "./watchdog.ts";
 
 const NOBODY = "65534";
 
-const readableEtc = [
-  "ssl",
-  "pki",
-  "resolv.conf",
-  "nsswitch.conf",
-  "hosts",
-  "ld.so.cache",
-  "alternatives",
-  "localtime",
-  "ca-certificates",
-];
-
 /** /bin, /lib and their like are links into /usr on most systems, folders on the others. */
 const rootFolders = (): string[] =>
-  ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"].flatMap((path) => {
+  hostFolders.flatMap((path) => {
     try {
       return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
     } catch {
@@ -91,6 +80,12 @@ export const sandboxArguments = (
   job.cwd,
 ];
 
+/**
+ * Files of the kernel that belong to root, and ask for no capability of whoever writes them as root: a server that is root
+ * would leave them open. https://man7.org/linux/man-pages/man5/proc.5.html
+ */
+const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
+
 const baseArguments = (folder: string): string[] => [
   ...namespaces(),
   "--ro-bind",
@@ -101,6 +96,7 @@ const baseArguments = (folder: string): string[] => [
   ...accountFiles(folder),
   "--proc",
   "/proc",
+  ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
   "--dev",
   "/dev",
   "--dir",

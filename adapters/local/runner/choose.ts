@@ -1,4 +1,8 @@
 /** Which runner this machine gets: the best that works, or the one that was asked for. */
+import { join } from "node:path";
+import type { Logger } from "../../../core/ports/system.ts";
+import { type Containers, openContainers } from "../container/containers.ts";
+import { findEngine } from "../container/engine.ts";
 import { createBubblewrapRunner } from "./bubblewrap.ts";
 import { type ControlGroups, findControlGroups } from "./cgroup.ts";
 import { killOrphans } from "./launch.ts";
@@ -6,33 +10,71 @@ import { createProcessRunner } from "./process.ts";
 import type { Runner } from "./runner.ts";
 import { Watchdog } from "./watchdog.ts";
 
-export type RunnerChoice = "auto" | "bubblewrap" | "process";
+export type RunnerChoice = "auto" | "container" | "bubblewrap" | "process";
 
 export interface ChosenRunner {
   readonly runner: Runner;
   /** How memory, CPU and processes are held to their limits. */
   readonly limits: "cgroup" | "watchdog";
+  /** Runs what was built from a Dockerfile; or in words why nothing does. */
+  readonly containers: Containers | string;
   /** Why the better runner was not taken; undefined where it was, or the plain one was asked for. */
   readonly reason: string | undefined;
   /** Takes away what the machine was given for the runner's sake; its jobs have ended. */
   close(): Promise<void>;
 }
 
-/**
- * @param scope names this server's groups and marks; the same after a restart
- * @param folder for the runner's own files
- */
-export const chooseRunner = async (choice: RunnerChoice, scope: string, folder: string): Promise<ChosenRunner> => {
+export interface RunnerNeeds {
+  /** Names this server's groups, marks and containers; the same after a restart. */
+  readonly scope: string;
+  /** For the runner's own files. */
+  readonly folder: string;
+  /** In which the container engine is looked for. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly logger: Logger;
+}
+
+/** Sources without a Dockerfile run with this machine's own programs, which a virtual machine's engine does not see. */
+const ELSEWHERE = "the engine runs on another machine or a virtual one; it builds and runs sources with a Dockerfile";
+
+const findContainers = async ({ scope, folder, environment, logger }: RunnerNeeds): Promise<Containers | string> => {
+  const engine = await findEngine(environment);
+  if (typeof engine === "string") return engine;
+  try {
+    return await openContainers(engine, scope, join(folder, "containers"), logger);
+  } catch (cause) {
+    logger.warn("the container engine cannot be used", { cause });
+    return `${engine.name} does not do what is asked of it`;
+  }
+};
+
+/** Throws where the runner that was asked for does not work here. */
+export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Promise<ChosenRunner> => {
+  const { scope, folder } = needs;
   const groups: ControlGroups | undefined = findControlGroups(`portside-${scope}`);
   await killOrphans(scope);
   await groups?.sweep();
+  const containers = await findContainers(needs);
   const watchdog = new Watchdog();
-  const limits = groups === undefined ? "watchdog" : "cgroup";
-  const close = async () => groups?.sweep();
-  const chosen = (runner: Runner, reason?: string) => ({ runner, limits, reason, close }) as const;
+  const close = async () => {
+    await groups?.sweep();
+    if (typeof containers !== "string") await containers.close();
+  };
+  const chosen = (runner: Runner, reason?: string): ChosenRunner => {
+    const limits = runner.kind === "container" || groups !== undefined ? "cgroup" : "watchdog";
+    return { runner, limits, containers, reason, close };
+  };
   if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
+  if (choice === "container") {
+    const why = typeof containers === "string" ? containers : containers.engine.sharesKernel ? undefined : ELSEWHERE;
+    if (why !== undefined || typeof containers === "string")
+      throw new Error(`The runner 'container' was asked for, but ${why}.`);
+    return chosen(containers);
+  }
   const sandbox = createBubblewrapRunner(folder, groups, watchdog);
   if (typeof sandbox !== "string") return chosen(sandbox);
   if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' was asked for, but ${sandbox}.`);
+  // Slower to start, but neighbours are kept apart.
+  if (typeof containers !== "string" && containers.engine.sharesKernel) return chosen(containers, sandbox);
   return chosen(createProcessRunner(groups, watchdog), sandbox);
 };

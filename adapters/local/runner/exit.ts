@@ -8,6 +8,7 @@ const heapFull = (exit: Exit, tail: readonly string[]): boolean =>
   exit.signal === "SIGABRT" && tail.some((line) => line.includes("JavaScript heap out of memory"));
 
 export const describeExit = (exit: Exit, memory: number, tail: readonly string[]): DeployFailure => {
+  if (exit.failure !== undefined) return { ...exit.failure, logTail: tail };
   const rest = { logTail: tail, ...(exit.code === null ? {} : { exitCode: exit.code }) };
   if (exit.outOfMemory || heapFull(exit, tail))
     return {

@@ -5,8 +5,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlGroup } from "./cgroup.ts";
+import { exitOf } from "./exit-code.ts";
 import { readLines } from "./lines.ts";
 import { allProcesses, environmentOf, type ProcessInfo, programOf, signalProcess, treeOf } from "./proc.ts";
+import { lookAt, type Sight } from "./ready.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -25,18 +27,6 @@ export interface Launch {
   readonly group: ControlGroup | undefined;
   readonly watchdog: Watchdog;
 }
-
-const signalNames: Readonly<Record<number, string>> = {
-  4: "SIGILL",
-  5: "SIGTRAP",
-  6: "SIGABRT",
-  7: "SIGBUS",
-  8: "SIGFPE",
-  9: "SIGKILL",
-  11: "SIGSEGV",
-  13: "SIGPIPE",
-  15: "SIGTERM",
-};
 
 /** The marker by which a job's processes are found, whatever becomes of their parents. */
 export const MARKER = "PORTSIDE_INSTANCE";
@@ -71,14 +61,6 @@ export const killMarked = (id: string): Promise<void> => killThoseWith((entry) =
 export const killOrphans = (scope: string): Promise<void> =>
   killThoseWith((entry) => entry.startsWith(`${MARKER}=${scope}.`));
 
-/** A shell reports a signal that ended its command as 128 + its number, and so does the sandbox. */
-const exitOf = (code: number | null, signal: string | null): Exit => {
-  const hidden = code !== null && code > 128 ? signalNames[code - 128] : undefined;
-  return hidden === undefined
-    ? { code, signal, outOfMemory: false }
-    : { code: null, signal: hidden, outOfMemory: false };
-};
-
 /**
  * A start script's shell waits for its command; ended with it, it would take the command's time to finish away
  * (in a sandbox the first process's end is everybody's).
@@ -88,6 +70,7 @@ const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].incl
 class Launched implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
+  readonly begun = Promise.resolve();
   readonly exited: Promise<Exit>;
   readonly #launch: Launch;
   readonly #child: ChildProcess;
@@ -118,6 +101,10 @@ class Launched implements Running {
 
   processes(): number[] {
     return this.#ofCommand(allProcesses());
+  }
+
+  look(port: number, open: boolean): Promise<Sight> {
+    return lookAt(this.processes(), port, open);
   }
 
   terminate(): void {

@@ -3,6 +3,7 @@
  * and the stream is held back while its reader is busy.
  */
 import type { Readable } from "node:stream";
+import { paced } from "./paced.ts";
 
 const MAX_LINE_BYTES = 256 * 1024;
 const NEWLINE = 10;
@@ -34,7 +35,7 @@ const SILENCE_MS = 1000;
 
 type OnLine = (line: string) => Promise<void> | undefined;
 
-class Lines {
+export class LineSplitter {
   readonly #onLine: OnLine;
   #rest: Buffer = Buffer.alloc(0);
   /** The beginning of this line has been handed on, for nothing followed it in time. */
@@ -116,9 +117,9 @@ class Lines {
  * stream's end.
  */
 export const readLines = async (stream: Readable, onLine: OnLine): Promise<void> => {
-  const lines = new Lines(onLine);
+  const lines = new LineSplitter(onLine);
   try {
-    for await (const chunk of stream as AsyncIterable<Buffer>) await lines.take(chunk);
+    for await (const chunk of paced(stream)) await lines.take(chunk);
   } catch {
     // The pipe broke with its process; what was read is what there is.
   }

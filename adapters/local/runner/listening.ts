@@ -61,6 +61,15 @@ const socketsOf = (pid: number): string[] => {
   }
 };
 
+/** Docker's own resolver, which listens in every container. */
+const RESOLVER = "127.0.0.11";
+
+/** What listens in the network of a process that has one of its own. */
+export const listenersIn = (pid: number): Listener[] =>
+  ["tcp", "tcp6"]
+    .flatMap((table) => [...readTable(`/proc/${pid}/net/${table}`).values()])
+    .filter(({ address }) => address !== RESOLVER);
+
 /** Every listening TCP socket that one of the processes holds. */
 export const listenersOf = (pids: readonly number[]): Listener[] => {
   const table = new Map([...readTable("/proc/net/tcp"), ...readTable("/proc/net/tcp6")]);

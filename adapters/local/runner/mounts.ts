@@ -9,7 +9,8 @@ import type { BoundMount } from "../../../core/domain/mounts.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { APP } from "../builder/steps.ts";
 import { Blocked, descend, type Folder, openRoot } from "../storage/folder.ts";
-import type { OpenBind, Runner } from "./runner.ts";
+import { hostFolders } from "./host-files.ts";
+import type { OpenBind } from "./runner.ts";
 
 export interface VolumeFolders {
   /** The host folder of a volume. */
@@ -41,7 +42,7 @@ const openMount = async (folders: VolumeFolders, { bucket, subPath }: BoundMount
 const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
 /** What the sandbox has of the host, read-only: no mount point can be made there. */
-const hosts = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const hosts = ["/usr", ...hostFolders];
 
 /** Makes the mount point, where it lies in what the sandbox has read-only; why not, where that cannot be. */
 const makePoint = async (path: string, app: string): Promise<string | undefined> => {
@@ -96,12 +97,25 @@ const linkAt = (path: string, target: string, under: string): (() => void) | und
   };
 };
 
-/** Opens what the instance mounts; or says why it cannot be. */
+/** What of a runner decides how volumes are mounted. */
+export interface MountTarget {
+  readonly mapsPaths: boolean;
+  /** False where a folder within a volume cannot be mounted. */
+  readonly mountsWithin?: boolean;
+}
+
+const NOT_WITHIN =
+  "containers get a folder within a volume only where the platform runs as root; mount the whole volume";
+
+/**
+ * Opens what the instance mounts; or says why it cannot be.
+ * @param app the folder with the built source; undefined: an image of its own, in which every path can be mounted at
+ */
 export const mountVolumes = async (
-  runner: Runner,
+  runner: MountTarget,
   folders: VolumeFolders,
   { mounts }: ServiceTemplate,
-  app: string,
+  app: string | undefined,
 ): Promise<InstanceMounts | DeployFailure> => {
   const binds: OpenBind[] = [];
   const places: [string, string][] = [];
@@ -113,20 +127,28 @@ export const mountVolumes = async (
     for (const one of undo) one();
     return failure;
   };
+  const mountOne = async (mount: BoundMount): Promise<DeployFailure | undefined> => {
+    const folder = await openMount(folders, mount);
+    open.push(folder);
+    const within = partsOf(mount.subPath);
+    if (runner.mapsPaths) {
+      const problem = app === undefined ? undefined : await makePoint(mount.path, app);
+      if (problem !== undefined) return unavailable(mount, problem);
+      if (within.length > 0 && runner.mountsWithin === false) return unavailable(mount, NOT_WITHIN);
+      const host = within.length === 0 ? folders.folderOf(mount.bucket) : undefined;
+      binds.push({ fd: folder.handle.fd, host, inside: mount.path, writable: !mount.readOnly });
+      return undefined;
+    }
+    const target = join(folders.folderOf(mount.bucket), ...within);
+    const unlink = linkAt(mount.path, target, folders.under);
+    if (unlink !== undefined) undo.push(unlink);
+    places.push([mount.path, target]);
+    return undefined;
+  };
   for (const mount of mounts) {
     try {
-      const folder = await openMount(folders, mount);
-      open.push(folder);
-      if (runner.mapsPaths) {
-        const problem = await makePoint(mount.path, app);
-        if (problem !== undefined) return await fail(unavailable(mount, problem));
-        binds.push({ fd: folder.handle.fd, inside: mount.path, writable: !mount.readOnly });
-        continue;
-      }
-      const target = join(folders.folderOf(mount.bucket), ...partsOf(mount.subPath));
-      const unlink = linkAt(mount.path, target, folders.under);
-      if (unlink !== undefined) undo.push(unlink);
-      places.push([mount.path, target]);
+      const failure = await mountOne(mount);
+      if (failure !== undefined) return await fail(failure);
     } catch (error) {
       return await fail(unavailable(mount, whyOf(error)));
     }

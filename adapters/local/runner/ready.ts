@@ -5,18 +5,36 @@
 import { connect } from "node:net";
 import { type Listener, listenersOf } from "./listening.ts";
 
-/** True where something accepts a connection on the loopback port. */
-export const accepts = (port: number): Promise<boolean> =>
+/** Where connections are taken. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export const loopback = (port: number): Address => ({ host: "127.0.0.1", port });
+
+/** True where something accepts a connection, and keeps it for so many milliseconds. */
+const connects = ({ host, port }: Address, keeps: number): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port });
+    const socket = connect({ host, port });
     const finish = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.once("connect", () => finish(true));
+    socket.once("connect", () => (keeps === 0 ? finish(true) : setTimeout(() => finish(true), keeps)));
     socket.once("error", () => finish(false));
+    socket.once("end", () => finish(false));
     socket.setTimeout(1000, () => finish(false));
+    socket.resume();
   });
+
+/** True where something accepts a connection. */
+export const accepts = (address: Address): Promise<boolean> => connects(address, 0);
+
+const HANGS_UP_MS = 200;
+
+/** True where something accepts a connection there for longer than whoever only passes it on to nobody. */
+export const staysOpen = (address: Address): Promise<boolean> => connects(address, HANGS_UP_MS);
 
 const REACHABLE = ["0.0.0.0", "::", "127.0.0.1"];
 
@@ -25,15 +43,20 @@ export type Sight =
   | { readonly kind: "right"; readonly warning?: string }
   /** It listens, but elsewhere; said in words. */
   | { readonly kind: "elsewhere"; readonly words: string }
+  /** Another program of this machine has the port. */
+  | { readonly kind: "lost" }
   | { readonly kind: "nothing" };
 
 const said = ({ address, port }: Listener): string => `${address.includes(":") ? `[${address}]` : address}:${port}`;
 
-/** What a service's listening sockets mean for the port that it was given. Pure. */
-export const judgeListeners = (listeners: readonly Listener[], port: number): Sight => {
+/**
+ * What a service's listening sockets mean for the port that it was given. Pure.
+ * @param ownNetwork its 127.0.0.1 is not the platform's
+ */
+export const judgeListeners = (listeners: readonly Listener[], port: number, ownNetwork = false): Sight => {
   const right = listeners.filter((one) => one.port === port);
   if (right.some(({ address }) => REACHABLE.slice(0, 2).includes(address))) return { kind: "right" };
-  if (right.some(({ address }) => address === "127.0.0.1"))
+  if (!ownNetwork && right.some(({ address }) => address === "127.0.0.1"))
     return {
       kind: "right",
       warning: "warning: the service listens on 127.0.0.1 only; on a cloud it must listen on 0.0.0.0",
@@ -47,4 +70,11 @@ export const judgeListeners = (listeners: readonly Listener[], port: number): Si
   };
 };
 
-export const lookAt = (pids: readonly number[], port: number): Sight => judgeListeners(listenersOf(pids), port);
+/** Where the processes listen, on the machine's own network. */
+export const lookAt = async (pids: readonly number[], port: number, open: boolean): Promise<Sight> => {
+  // Without /proc the connection has to do.
+  if (process.platform !== "linux") return open ? { kind: "right" } : { kind: "nothing" };
+  const sight = judgeListeners(listenersOf(pids), port);
+  const isLost = open && sight.kind !== "right" && pids.length > 0 && (await accepts(loopback(port)));
+  return isLost ? { kind: "lost" } : sight;
+};

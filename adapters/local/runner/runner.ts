@@ -3,6 +3,11 @@
  * The engine above knows nothing of sandboxes; the runners below know nothing of services.
  */
 
+import type { AccountId } from "../../../core/domain/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { Instant } from "../../../core/domain/instant.ts";
+import type { Address, Sight } from "./ready.ts";
+
 /** A folder or file of the host that the command sees at `inside`. */
 export interface Bind {
   readonly host: string;
@@ -13,6 +18,8 @@ export interface Bind {
 /** A folder that the command sees at `inside`, given open: its name may lead elsewhere by now. */
 export interface OpenBind {
   readonly fd: number;
+  /** Its name on the host, where nothing that a service can write lies on the way to it. */
+  readonly host: string | undefined;
   readonly inside: string;
   readonly writable: boolean;
 }
@@ -35,15 +42,22 @@ export interface Job {
   /** The whole environment of the command, besides the marker. */
   readonly env: Readonly<Record<string, string>>;
   readonly binds: readonly Bind[];
-  /** Mounted after `binds`. The caller closes them once `start` has returned; only runners that map paths take them. */
+  /** Mounted after `binds`. The caller closes them once `begun`; only runners that map paths take them. */
   readonly folders?: readonly OpenBind[];
+  /** Whose it is, where accounts are kept apart. */
+  readonly owner?: AccountId;
+  /** The host's, at which the command should be reached; absent: nobody calls it. */
+  readonly port?: number;
   readonly limits: Limits;
 }
 
 export type OutputStream = "stdout" | "stderr";
 
-/** Takes a line without its end; a returned promise holds back further output until it is kept. */
-export type OnLine = (stream: OutputStream, line: string) => Promise<void> | undefined;
+/**
+ * Takes a line without its end, and when it was said where somebody else read the clock; a returned promise holds back
+ * further output until it is kept.
+ */
+export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promise<void> | undefined;
 
 /** How a command ended. Exactly one of `code` and `signal` is set. */
 export interface Exit {
@@ -51,15 +65,29 @@ export interface Exit {
   readonly signal: string | null;
   /** It was ended for using more memory than its limit. */
   readonly outOfMemory: boolean;
+  /** Why the platform could not run it, or could no longer: nothing that the command did. */
+  readonly failure?: DeployFailure;
+  /** Somebody else has the port at which it should be reached. */
+  readonly lostPort?: boolean;
 }
 
 export interface Running {
   readonly id: string;
   readonly startedAt: number;
+  /** Resolves when it runs, or will not: what its job held open is no longer needed. */
+  readonly begun: Promise<void>;
   /** Resolves when the command has ended, its output is read, and no process of it is left. */
   readonly exited: Promise<Exit>;
+  /** Where this machine reaches it, if not at its job's port of the loopback. */
+  readonly address?: Address | undefined;
   /** The ids of the command's processes on the host, sandbox helpers left out. */
   processes(): number[];
+  /**
+   * Where it listens.
+   * @param port the host's, where it should be reached
+   * @param open whether something accepts connections there
+   */
+  look(port: number, open: boolean): Promise<Sight>;
   /** Asks every process of the command to end. */
   terminate(): void;
   /** Ends every process of the command at once. */
@@ -67,7 +95,7 @@ export interface Running {
 }
 
 export interface Runner {
-  readonly kind: "bubblewrap" | "process";
+  readonly kind: "container" | "bubblewrap" | "process";
   /** True where binds appear at their `inside` path; else a command sees host paths only. */
   readonly mapsPaths: boolean;
   /** True where it takes the `folders` of a job. */

@@ -1,31 +1,7 @@
 /** API keys in the state file; another process may add to them while the server runs. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
-import type { Timestamp } from "../../../core/domain/instant.ts";
-import type { KeyRecord, KeyRecords } from "../../shared/key-record.ts";
-
-interface Row {
-  id: string;
-  account: string;
-  label: string;
-  prefix: string;
-  hash: string;
-  created_at: string;
-  last_used_at: string | null;
-}
-
-const recordOf = (row: unknown): KeyRecord => {
-  const { id, account, label, prefix, hash, created_at, last_used_at } = row as Row;
-  return {
-    id,
-    account: account as AccountId,
-    label,
-    prefix,
-    hash,
-    createdAt: created_at as Timestamp,
-    lastUsedAt: last_used_at as Timestamp | null,
-  };
-};
+import { type KeyRecords, keyRecordOf } from "../../shared/key-record.ts";
 
 export interface KeyRows extends KeyRecords {
   count(): number;
@@ -40,9 +16,9 @@ export const createKeyRows = (db: DatabaseSync): KeyRows => ({
       "INSERT INTO keys (id, account, label, prefix, hash, created_at, last_used_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
     ).run(record.id, record.account, record.label, record.prefix, record.hash, record.createdAt, record.lastUsedAt);
   },
-  withPrefix: async (prefix) => db.prepare("SELECT * FROM keys WHERE prefix = ?").all(prefix).map(recordOf),
+  withPrefix: async (prefix) => db.prepare("SELECT * FROM keys WHERE prefix = ?").all(prefix).map(keyRecordOf),
   ofAccount: async (account) =>
-    db.prepare("SELECT * FROM keys WHERE account = ? ORDER BY created_at, id").all(account).map(recordOf),
+    db.prepare("SELECT * FROM keys WHERE account = ? ORDER BY created_at, id").all(account).map(keyRecordOf),
   remove: async (account, id) =>
     db.prepare("DELETE FROM keys WHERE account = ? AND id = ?").run(account, id).changes === 1,
   used: async (id, at) => void db.prepare("UPDATE keys SET last_used_at = ? WHERE id = ?").run(at, id),

@@ -101,7 +101,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const first = read();
   const port = await readPort(input.text("port"));
   const state = join(folder, STATE);
-  mkdirSync(state, { recursive: true });
+  mkdirSync(state, { recursive: true, mode: 0o700 });
   writeFileSync(join(state, ".gitignore"), "*\n");
   const { buildRunPlatform } = await import("../../composition/run-platform.ts");
   const platform = await buildRunPlatform({

@@ -12,6 +12,7 @@ import { parseLogFilter } from "../../../core/domain/log-filter/parse.ts";
 import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { logFilter, logInstant, newLogEntry } from "../../arbitraries/index.ts";
+import { runs } from "../../support/runs.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const prefix = streamPrefixOf(scope.owner, scope.service);
@@ -50,7 +51,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
       if (matcherOf(filter, compileRe2)(entry))
         expect(isAsked(pushedOf(filter, scope, compileRe2), event), printLogFilter(filter)).toBe(true);
     }),
-    { numRuns: 3000 },
+    runs(3000),
   ));
 
 test("times and the platform's own entries are looked for there", () => {

@@ -26,6 +26,7 @@ import { awsConfig } from "../../fakes/aws/test-config.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
 import { type Listener, listen } from "../../support/listener.ts";
+import { runs } from "../../support/runs.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
 
 const NOW = parseInstant("2026-01-01T00:00:00Z") as Instant;
@@ -53,6 +54,7 @@ describe("an expression", () => {
     ["0 9 1-31 * 1", ["cron(0 9 * * ? *)"]],
     [BOTH, ["cron(0 9 1,15 * ? *)", "cron(0 9 ? * 2 *)"]],
     ["0 9 */10 * 1", ["cron(0 9 ? * 2 *)"]],
+    ["0 9 30 2 1", ["cron(0 9 ? 2 2 *)"]],
   ])("%s", (cron, wanted) => {
     expect(expressionsOf(cron).flatMap((one) => one?.text ?? [])).toEqual(wanted);
     for (const text of wanted) expect(fiveFields(text), text).toBeDefined();
@@ -82,7 +84,7 @@ describe("an expression", () => {
       fc.property(
         fc.oneof(
           schedules().map(({ cron }) => cron),
-          fc.constantFrom(BOTH, "0 0 */2 * 1-5", "5 5 */2 * */3", "0-1 0-3 6 * */4"),
+          fc.constantFrom(BOTH, "0 0 */2 * 1-5", "5 5 */2 * */3", "0-1 0-3 6 * */4", "0 9 31 2,4 1"),
         ),
         (cron) => {
           fc.pre(typeof parseCron(cron) !== "string");
@@ -94,7 +96,7 @@ describe("an expression", () => {
           compared += expected.length;
         },
       ),
-      { numRuns: 150 },
+      runs(150),
     );
     expect(compared).toBeGreaterThan(150);
   });
@@ -113,7 +115,7 @@ describe("a schedule", () => {
             expect(parseSchedule(one, Target.Input)).toEqual(one);
         },
       ),
-      { numRuns: 50 },
+      runs(50),
     ));
   test("carries every setting of the fire policy, and no account's id", () => {
     const [rendered] = renderSchedules(shared, job({ owner: "ann@example.com" as AccountId }), NOW);

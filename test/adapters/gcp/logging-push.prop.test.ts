@@ -16,6 +16,7 @@ import { type Message, messages } from "../../fakes/gcp/grpc.ts";
 import { keptOf } from "../../fakes/gcp/logging/entries.ts";
 import { filterOf } from "../../fakes/gcp/logging/filter.ts";
 import { messageOfLine } from "../../fakes/gcp/logging/ingest.ts";
+import { runs } from "../../support/runs.ts";
 
 const place = { project: "test-project", region: "europe-west1" };
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
@@ -66,7 +67,7 @@ test("no match is lost, of what the platform wrote or of what a service said", (
       if (entry === undefined) throw new Error("the entry is none of the deployment's");
       if (matcherOf(filter, compileRe2)(entry)) expect(isPushed(filter, json), printLogFilter(filter)).toBe(true);
     }),
-    { numRuns: 3000 },
+    runs(3000),
   ));
 
 test("what means the same there is looked for there", () => {

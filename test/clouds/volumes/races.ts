@@ -7,7 +7,7 @@ import type { Clock } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";
 import type { Faults } from "../../fakes/faults.ts";
-import { whileTicking } from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 import { a, account, data, discard, now, put } from "./steps.ts";
 
 /** The store of a cloud, over one fake for all tests of a file. */

@@ -58,7 +58,7 @@ test("rendered and parsed, the plan's template is the declaration with exactly t
     fc.property(declared, ({ declaration, capabilities }) => {
       const plan = planDeploy(acme, declaration, null, capabilities, []);
       for (const { field, from } of plan.adjustments)
-        expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field]);
+        expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
       const { writtenName, ...expected } = adjusted(declaration, plan);
       expect(declarationOf(throughTheDocument(plan))).toEqual({ env: {}, ...expected, writtenName: declaration.name });
     }),

@@ -5,6 +5,7 @@ import type { DeployRun } from "../../../core/control-plane.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
 import { err, ResultAsync } from "../../../core/result.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 import {
   accepted,
   deployed,
@@ -12,7 +13,6 @@ import {
   type MemoryPlatform,
   recordsOf,
   startMemory,
-  whileTicking,
 } from "../../support/memory-platform.ts";
 
 /** Every call of these methods, and every event of theirs, takes this many milliseconds. */

@@ -1,7 +1,8 @@
 /** Closing a control plane: every deploy ends with `interrupted`, and nothing of it is left. */
 import { expect, test } from "vitest";
 import { delayed } from "../../../adapters/memory/index.ts";
-import { accepted, deployed, listed, recordsOf, startMemory, whileTicking } from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { accepted, deployed, listed, recordsOf, startMemory } from "../../support/memory-platform.ts";
 
 const slow = (find = 0) =>
   startMemory({

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { delayed, faulty } from "../../../adapters/memory/index.ts";
 import { conflict, unavailable } from "../../../core/errors.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 import {
   accepted,
   deployed,
@@ -9,7 +10,6 @@ import {
   type MemoryPlatform,
   recordsOf,
   startMemory,
-  whileTicking,
 } from "../../support/memory-platform.ts";
 
 const remove = (platform: MemoryPlatform, name = "app", account?: string) =>

@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../core/domain/deploy-events.ts";
 import { type Instant, parseInstant } from "../../../core/domain/instant.ts";
-import { type MemoryPlatform, whileTicking } from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import type { MemoryPlatform } from "../../support/memory-platform.ts";
 import { runs } from "../../support/runs.ts";
 import { platformUnder, type Weather, weather } from "../../support/weather.ts";
 

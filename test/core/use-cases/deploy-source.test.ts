@@ -6,9 +6,10 @@ import { unavailable } from "../../../core/errors.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import { inOnePiece } from "../../models/upload-url.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 import { sourceOf } from "../../support/archives.ts";
 import { eventually } from "../../support/eventually.ts";
-import { type MemoryPlatform, startMemory, whileTicking, words } from "../../support/memory-platform.ts";
+import { type MemoryPlatform, startMemory, words } from "../../support/memory-platform.ts";
 
 const good = sourceOf({ "index.js": "run()" });
 const opened: MemoryPlatform[] = [];

@@ -10,8 +10,9 @@ import { type LogEntry, messageOf, type NewLogEntry } from "../../../core/domain
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
+import { okAsync } from "../../../core/result.ts";
 import { logFilter, newLogEntry } from "../../arbitraries/index.ts";
-import { createLateLogs, type LateEntry } from "../../support/late-logs.ts";
+import { createLateLogs, type LateEntry } from "../../simulation/late-logs.ts";
 import { deployed, startMemory } from "../../support/memory-platform.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -45,7 +46,9 @@ test("following the cursor yields every match exactly once, whenever it became v
         const entries: LateEntry[] = [];
         const platform = startMemory({
           capabilities: { logs: { ...memoryCapabilities.logs, settle_seconds: SETTLE_MS / 1000 } },
-          around: (_provider, clock) => ({ logs: createLateLogs(entries, clock) }),
+          around: (_provider, clock) => ({
+            logs: { ...createLateLogs(entries, clock, () => 0), append: () => okAsync(undefined) },
+          }),
         });
         await deployed(platform);
         const { clock, controlPlane, principal } = platform;

@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider, delayed } from "../../../adapters/memory/index.ts";
 import type { DeployEvent } from "../../../core/domain/deploy-events.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
-import { type MemoryPlatform, startMemory, whileTicking } from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { type MemoryPlatform, startMemory } from "../../support/memory-platform.ts";
 import { runs } from "../../support/runs.ts";
 
 /** Two control planes that share one cloud, each with its own delays. */

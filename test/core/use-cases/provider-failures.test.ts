@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { type Fault, faulty, type PortCall } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Logger } from "../../../core/ports/system.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 import {
   deployed,
   listed,
@@ -13,7 +14,6 @@ import {
   recorder,
   recordsOf,
   startMemory,
-  whileTicking,
 } from "../../support/memory-platform.ts";
 
 type PortName = "services" | "builder" | "logs";
@@ -71,8 +71,8 @@ test("the calls that are broken here are all that a deploy makes", () => {
     { port: "services", method: "list", count: 2 },
     { port: "builder", method: "build", count: 1 },
     { port: "services", method: "rollout", count: 1 },
-    { port: "services", method: "noteDeploy", count: 2 },
     { port: "logs", method: "append", count: 2 },
+    { port: "services", method: "noteDeploy", count: 2 },
   ]);
 });
 

@@ -2,14 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DeployEvent } from "../../../core/domain/deploy-events.ts";
-import {
-  accepted,
-  deployed,
-  type MemoryPlatform,
-  recordsOf,
-  startMemory,
-  whileTicking,
-} from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { accepted, deployed, type MemoryPlatform, recordsOf, startMemory } from "../../support/memory-platform.ts";
 import { runs } from "../../support/runs.ts";
 
 /** A platform whose builds say `lines` lines, one a second. */

@@ -2,14 +2,8 @@
 import { expect, test } from "vitest";
 import { delayed } from "../../../adapters/memory/index.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
-import {
-  accepted,
-  deployed,
-  type MemoryPlatform,
-  recordsOf,
-  startMemory,
-  whileTicking,
-} from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { accepted, deployed, type MemoryPlatform, recordsOf, startMemory } from "../../support/memory-platform.ts";
 
 const slowBuilds = () =>
   startMemory({

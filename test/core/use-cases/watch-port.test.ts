@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import { watchPort } from "../../../core/use-cases/watch-port.ts";
-import { whileTicking } from "../../support/memory-platform.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
 
 type Event =
   | { readonly kind: "progress"; readonly message: string }

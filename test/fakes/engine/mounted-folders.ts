@@ -52,12 +52,15 @@ const unlessGone = <T>(look: () => T): T | undefined => {
   }
 };
 
+/** Step by step: Node's own recursive reading follows the links that services plant. */
+const walk = (folder: string): string[] =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((one) => {
+    const path = join(folder, one.name);
+    return one.isDirectory() ? walk(path) : one.isFile() ? [path] : [];
+  });
+
 const filesIn = (folder: string): string[] | undefined =>
-  unlessGone(() =>
-    readdirSync(folder, { recursive: true, withFileTypes: true })
-      .filter((one) => one.isFile())
-      .map((one) => join(one.parentPath, one.name).slice(folder.length + 1)),
-  );
+  unlessGone(() => walk(folder).map((path) => path.slice(folder.length + 1)));
 
 export class MountedFolders<B extends MountableBucket> {
   readonly #world: MountableWorld<B>;

@@ -5,30 +5,9 @@ import { expect, test } from "vitest";
 import { helloServer } from "../../support/archives.ts";
 import { folderWith } from "../../support/folders.ts";
 import { portside } from "../../support/terminal.ts";
+import { watched } from "../../support/watched.ts";
 
 const packageJson = JSON.stringify({ type: "module", scripts: { start: "node server.js" } });
-
-/** Standard output as it grows, to wait for something in it. */
-const watched = () => {
-  let text = "";
-  let wake = () => {};
-  return {
-    onOutput: (more: string) => {
-      text += more;
-      wake();
-    },
-    until: async (pattern: RegExp, from = 0): Promise<RegExpExecArray> => {
-      for (;;) {
-        const match = pattern.exec(text.slice(from));
-        if (match !== null) return match;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-    length: () => text.length,
-  };
-};
 
 test("runs a folder, follows its changes, keeps what works, and cleans up", async () => {
   using folder = folderWith({

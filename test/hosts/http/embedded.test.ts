@@ -104,6 +104,23 @@ test("twice in one application, for two control planes", async () => {
   expect((await call("GET", "/two/v1/deployment/list", headers)).statusCode).toBe(401);
 });
 
+test("callers whom the application has checked itself need no key; others do as ever", async () => {
+  const { key, controlPlane } = await embed();
+  await app.close();
+  app = Fastify();
+  const account = parseAccount("theirs") as AccountId;
+  await register({
+    controlPlane,
+    caller: ({ headers }) => (headers.cookie === "session=1" ? { account, credentialId: "session" } : undefined),
+  });
+  const list = (headers: Record<string, string>) => call("GET", "/v1/volume/list", headers);
+  (await controlPlane.createVolume({ account, credentialId: "test" }, { name: "data" }))._unsafeUnwrap();
+  expect((await list({ cookie: "session=1" })).json()).toMatchObject([{ name: "data" }]);
+  expect((await list({ cookie: "session=2" })).statusCode).toBe(401);
+  expect((await list({ "x-api-key": key })).json()).toEqual([]);
+  expect((await call("PUT", "/v1/volume/list", { cookie: "session=1" })).statusCode).toBe(405);
+});
+
 test("without its pages, and with its health, where that is wanted", async () => {
   const { controlPlane } = await embed();
   await app.close();

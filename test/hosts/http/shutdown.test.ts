@@ -1,4 +1,5 @@
 /** A server that stops: running streams end with `interrupted`, nothing new begins, and it does stop. */
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
@@ -66,4 +67,13 @@ test("an idle connection does not keep it, nor one that becomes idle meanwhile",
   busy.socket.write("0123456789");
   await closed;
   await Promise.all([idle.closed, busy.closed]);
+});
+
+test("a connection on which nothing was asked yet does not keep it", async () => {
+  const { app, url } = await start();
+  const ahead = openRaw(url);
+  await once(ahead.socket, "connect");
+  const ended = once(ahead.socket, "close");
+  await app.close();
+  await ended;
 });

@@ -4,7 +4,8 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
-import { startMemory, whileTicking } from "../../../support/memory-platform.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import { startMemory } from "../../../support/memory-platform.ts";
 import { type VolumeStage, volumeFaultTests } from "../../../support/volume-faults.ts";
 import { volumesOver } from "./subject.ts";
 

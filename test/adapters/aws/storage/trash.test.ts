@@ -11,7 +11,7 @@ import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { runLifecycle } from "../../../fakes/aws/s3/lifecycle.ts";
 import { startFakeS3Files } from "../../../fakes/aws/s3files/server.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
-import { whileTicking } from "../../../support/memory-platform.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
 import { keepingLogger } from "../../../support/silent-logger.ts";
 import { cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";

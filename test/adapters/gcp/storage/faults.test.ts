@@ -3,7 +3,8 @@ import { Storage } from "@google-cloud/storage";
 import { expect } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
-import { startMemory, whileTicking } from "../../../support/memory-platform.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import { startMemory } from "../../../support/memory-platform.ts";
 import { type VolumeStage, volumeFaultTests } from "../../../support/volume-faults.ts";
 import { volumesOver } from "./subject.ts";
 

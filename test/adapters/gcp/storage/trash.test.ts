@@ -6,7 +6,7 @@ import { volumeReturnTests } from "../../../clouds/volumes/races.ts";
 import { account, data, now } from "../../../clouds/volumes/steps.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
-import { whileTicking } from "../../../support/memory-platform.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
 import { bucketOf, cloud, fake } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 

@@ -22,12 +22,6 @@ describe("detection", () => {
     expect(detectSource(["main.py"], ["package.json", "Dockerfile", "Procfile"])).toEqual({ kind: "python" });
   });
 
-  test("a Dockerfile is refused for now, with what would do instead", () => {
-    const outcome = detectSource(["Dockerfile", "package.json"], []);
-    expect(outcome).toMatchObject({ failure: { reason: "no_builder" } });
-    expect(words(outcome)).toMatch(/no container engine.*package\.json, requirements\.txt or a Procfile/);
-  });
-
   test("nothing recognised lists what was looked for", () => {
     const outcome = detectSource(["index.html", "style.css"], []);
     expect(outcome).toMatchObject({ failure: { reason: "no_builder" } });

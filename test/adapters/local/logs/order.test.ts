@@ -11,6 +11,7 @@ import { comparePositions, ordinalCode } from "../../../../core/domain/log-curso
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
+import { runs } from "../../../support/runs.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 const acme = "acme" as AccountId;
@@ -120,7 +121,7 @@ test("positions are unique and increase, for any clock, any services, any restar
           expect(comparePositions(entries[n - 1] as LogEntry, entries[n] as LogEntry)).toBeLessThan(0);
       }
     }),
-    { numRuns: 40 },
+    runs(40),
   );
 });
 

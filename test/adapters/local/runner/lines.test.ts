@@ -122,7 +122,7 @@ describe("a line whose end does not come", () => {
     const after: string[][] = [];
     for (const [text, millis] of pieces) {
       stream.write(Buffer.from(text));
-      await turns();
+      await taken(stream);
       await vi.advanceTimersByTimeAsync(millis);
       await turns();
       after.push([...lines]);
@@ -130,6 +130,12 @@ describe("a line whose end does not come", () => {
     stream.end();
     await reading;
     return { lines, after };
+  };
+  /** Reading rests now and then, by the real clock. */
+  const taken = async (stream: PassThrough) => {
+    do await turns();
+    while (stream.readableLength > 0);
+    await turns();
   };
   const turns = async () => {
     for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { listenersOf, parseTcpTable } from "../../../../adapters/local/runner/listening.ts";
-import { accepts, judgeListeners, lookAt } from "../../../../adapters/local/runner/ready.ts";
+import { accepts, judgeListeners, lookAt, loopback } from "../../../../adapters/local/runner/ready.ts";
 
 const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 const row = (local: string, state: string, inode: number) =>
@@ -78,13 +78,13 @@ describe("sockets of this process", () => {
     expect(found).toContainEqual({ address: "127.0.0.2", port: ports[2] });
     expect(listenersOf([])).toEqual([]);
     expect(listenersOf([2 ** 22 + 1])).toEqual([]);
-    expect(lookAt([process.pid], ports[1] as number).kind).toBe("right");
+    expect((await lookAt([process.pid], ports[1] as number, true)).kind).toBe("right");
   });
 
   test("accept connections or do not", async () => {
     const port = await listen("127.0.0.1");
-    expect(await accepts(port)).toBe(true);
+    expect(await accepts(loopback(port))).toBe(true);
     servers.pop()?.close();
-    await expect.poll(() => accepts(port)).toBe(false);
+    await expect.poll(() => accepts(loopback(port))).toBe(false);
   });
 });

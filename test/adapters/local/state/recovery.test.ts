@@ -8,6 +8,7 @@ import { openState } from "../../../../adapters/local/state/database.ts";
 import { DeployNotes } from "../../../../adapters/local/state/deploys.ts";
 import { ServiceRows } from "../../../../adapters/local/state/services.ts";
 import type { Timestamp } from "../../../../core/domain/instant.ts";
+import { deployEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 import { helloServer, nodeSource } from "../../../support/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
@@ -79,6 +80,18 @@ describe.each(["BUILDING", "DEPLOYING"] as const)("killed while %s", (step) => {
     const [listed] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
     expect(listed?.last_deploy).toMatchObject({ status: "DONE" });
   });
+});
+
+test("a deploy whose end is in the log, and not noted: the note is made after the log, and nothing is told twice", async () => {
+  const first = await startLocalIn(folder, { runner: "process" });
+  const news = { status: "ERROR", reason: "volume_unavailable", message: "It is gone." } as const;
+  (await first.local.provider.logs.append([deployEntry(acme.account, app, "cut", news)]))._unsafeUnwrap();
+  await first[Symbol.asyncDispose]();
+  killedInDeploy("cut", "BUILDING");
+  for (let n = 0; n < 2; n++) {
+    await using platform = await startLocalIn(folder, { runner: "process" });
+    expect(await ends(platform)).toEqual([["cut", "volume_unavailable"]]);
+  }
 });
 
 test("a kill right after the recovery changes nothing and tells nothing twice", async () => {

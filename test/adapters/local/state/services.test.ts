@@ -10,6 +10,7 @@ import { ServiceRows } from "../../../../adapters/local/state/services.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
 import type { Expected } from "../../../../core/domain/deploy-plan.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { runs } from "../../../support/runs.ts";
 import { day, names, owners, Play, step, templateOf } from "./model.ts";
 
 let folder: string;
@@ -47,7 +48,7 @@ test("any steps, restarts among them, leave what the model says", () => {
       for (const one of steps) play.take(one);
       for (const key of Object.keys(reached) as (keyof typeof reached)[]) reached[key] += play.counts[key];
     }),
-    { numRuns: 60 },
+    runs(60),
   );
   // The steps get somewhere: what they are to try did happen.
   for (const [what, times] of Object.entries(reached)) expect(times, what).toBeGreaterThan(10);

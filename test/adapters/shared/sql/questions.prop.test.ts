@@ -10,6 +10,7 @@ import { type Severity, severityNames } from "../../../../core/domain/log-entry.
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { sqlFunctionNames } from "../../../../core/domain/sql/functions.ts";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
+import { runs } from "../../../support/runs.ts";
 import { rowsOf } from "../../../support/sql.ts";
 import { pageQuestions, questionOf, sqlPage } from "../../../support/sql-page.ts";
 
@@ -154,7 +155,7 @@ test("over any log, every question has the answer of a plain computation", async
         );
       }
     }),
-    { numRuns: 25 },
+    runs(25),
   );
 }, 120_000);
 
@@ -188,7 +189,7 @@ test("cost per deployment is summed exactly, over any rows of billing", async ()
       );
       expect(sorted(await ask(questionOf("Cost per deployment")))).toEqual(sorted(expected));
     }),
-    { numRuns: 15 },
+    runs(15),
   );
 }, 120_000);
 

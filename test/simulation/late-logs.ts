@@ -1,11 +1,11 @@
 /** A log as the clouds keep it: entries carry times of their own, and are shown a while after they were written. */
 
 import { compileRe2 } from "../../adapters/shared/re2.ts";
-import type { Instant } from "../../core/domain/instant.ts";
+import { type Instant, plusMillis } from "../../core/domain/instant.ts";
 import { comparePositions, type LogPosition, nameCode } from "../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
-import type { LogFindings, LogQuery, LogStore } from "../../core/ports/log-store.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports/log-store.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
 
@@ -16,9 +16,14 @@ export interface LateEntry {
   readonly shownAt: Instant;
 }
 
-export const createLateLogs = (entries: readonly LateEntry[], clock: Clock): LogStore => {
-  const shown = ({ until }: LogQuery): LogEntry[] =>
+/**
+ * @param entries what it holds; what is appended is added to them
+ * @param delay milliseconds until searches show what is appended
+ */
+export const createLateLogs = (entries: LateEntry[], clock: Clock, delay: () => number): LogStore => {
+  const shown = ({ owner, service }: LogScope, { until }: LogQuery): LogEntry[] =>
     entries
+      .filter(({ entry }) => entry.owner === owner && entry.service === service)
       .filter(({ entry, shownAt }) => shownAt <= clock.now() && (until === undefined || entry.instant <= until))
       .map(({ entry, id }): LogEntry => ({ ...entry, code: nameCode(id) }))
       .toSorted(comparePositions);
@@ -28,13 +33,18 @@ export const createLateLogs = (entries: readonly LateEntry[], clock: Clock): Log
     ...(seen === undefined ? {} : { seen }),
   });
   return {
-    append: () => okAsync(undefined),
-    newest: (_scope, query) => {
-      const all = shown(query);
+    append: (written) => {
+      const instant = clock.now();
+      for (const entry of written)
+        entries.push({ entry: { ...entry, instant }, id: `e${entries.length}`, shownAt: plusMillis(instant, delay()) });
+      return okAsync(undefined);
+    },
+    newest: (scope, query) => {
+      const all = shown(scope, query);
       return okAsync(findings(all.filter(matcherOf(query.filter, compileRe2)).slice(-query.limit), all.at(-1)));
     },
-    after: (_scope, place, query) => {
-      const all = shown(query).filter((one) => comparePositions(one, place) > 0);
+    after: (scope, place, query) => {
+      const all = shown(scope, query).filter((one) => comparePositions(one, place) > 0);
       const matches = all.filter(matcherOf(query.filter, compileRe2)).slice(0, query.limit);
       return okAsync(findings(matches, matches.length === query.limit ? matches.at(-1) : all.at(-1)));
     },

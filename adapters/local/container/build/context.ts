@@ -1,0 +1,79 @@
+/**
+ * A source's archive as the context of a build: as it is, or without what its `.dockerignore` names, which an engine's API
+ * leaves to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ */
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import * as dockerignorePackage from "@balena/dockerignore";
+import { Pack, Parser, type ReadEntry } from "tar";
+import type { Source } from "../../../../core/ports/source-spool.ts";
+import { tarPieces } from "../../../shared/tar-pieces.ts";
+
+/** Its types say "default"; the package itself is the function. */
+const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
+
+const DOCKERFILE = "Dockerfile";
+const IGNORE = ".dockerignore";
+/** Longer ones than this say nothing more. */
+const MOST_BYTES = 1024 ** 2;
+
+const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
+
+const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entry: ReadEntry) => void) => {
+  const parser = new Parser({ onReadEntry });
+  const opened = Readable.from(source.open());
+  const left = Promise.withResolvers<never>();
+  left.promise.catch(() => undefined);
+  const leave = () => left.reject(signal.reason);
+  signal.addEventListener("abort", leave);
+  try {
+    for await (const chunk of opened.pipe(createGunzip()).pipe(tarPieces()) as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      if (!parser.write(chunk))
+        await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), left.promise]);
+    }
+  } finally {
+    signal.removeEventListener("abort", leave);
+    opened.destroy();
+  }
+  await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
+};
+
+/** The texts that decide about the build; undefined for a file that is not there. */
+export const readContext = async (
+  source: Source,
+  signal: AbortSignal,
+): Promise<{ readonly dockerfile: string | undefined; readonly ignore: string | undefined }> => {
+  const texts = new Map<string, string>();
+  await entriesOf(source, signal, (entry) => {
+    const path = plain(entry.path);
+    if (path !== DOCKERFILE && path !== IGNORE) return entry.resume();
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    entry.on("data", (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= MOST_BYTES) pieces.push(piece);
+    });
+    entry.on("end", () => texts.set(path, Buffer.concat(pieces).toString("utf8")));
+  });
+  return { dockerfile: texts.get(DOCKERFILE), ignore: texts.get(IGNORE) };
+};
+
+/** The context, as a tar stream that may be compressed. */
+export const contextOf = (source: Source, ignore: string | undefined, signal: AbortSignal): Readable => {
+  if (ignore === undefined) return Readable.from(source.open());
+  const rules = dockerignore().add(ignore);
+  const pack = new Pack({ portable: true });
+  const isLeftOut = (path: string) => path !== DOCKERFILE && path !== IGNORE && path !== "" && rules.ignores(path);
+  const leaving = new AbortController();
+  void entriesOf(source, AbortSignal.any([signal, leaving.signal]), (entry) => {
+    if (isLeftOut(plain(entry.path).replace(/\/$/, ""))) entry.resume();
+    else pack.add(entry);
+  }).then(
+    () => pack.end(),
+    (error: unknown) => pack.emit("error", error),
+  );
+  const context = Readable.from(pack as unknown as AsyncIterable<Buffer>);
+  context.once("close", () => leaving.abort());
+  return context;
+};

@@ -1,0 +1,178 @@
+/** One container: made, started, its log followed line by line, watched until it ends, and removed. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Container, ContainerInspectInfo } from "dockerode";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { formatMemory } from "../../../core/domain/resources.ts";
+import { exitOf } from "../runner/exit-code.ts";
+import { listenersIn } from "../runner/listening.ts";
+import { type Address, judgeListeners, loopback, type Sight, staysOpen } from "../runner/ready.ts";
+import type { Exit, OnLine, Running } from "../runner/runner.ts";
+import type { ContainerEngine } from "./engine.ts";
+import { ContainerLog } from "./log.ts";
+import { refusedStart } from "./refused-start.ts";
+import { type ContainerJob, containerName, createOptions } from "./settings.ts";
+
+/** What it takes to run a container, made when its turn comes, and what to do when it is gone. */
+export interface Prepared {
+  readonly job: ContainerJob;
+  readonly ended: () => Promise<void>;
+}
+
+const LOG_END_MS = 2000;
+const AGAIN_MS = 50;
+const DISK_LOOK_MS = 3000;
+
+/** Bytes of its own files that differ from the image's. The package's types do not know the question. */
+const writtenBy = async (container: Container): Promise<number> => {
+  const asked: object = { size: true };
+  const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };
+  return SizeRw;
+};
+
+export class Contained implements Running {
+  readonly id: string;
+  readonly startedAt = Date.now();
+  readonly begun: Promise<void>;
+  readonly exited: Promise<Exit>;
+  /** In its own network, where that is this machine's: past the engine's proxy, which accepts whoever listens behind it. */
+  address: Address | undefined;
+  readonly #engine: ContainerEngine;
+  #container: Container | undefined;
+  /** Of its first process, on the host; 0 while there is none. */
+  #pid = 0;
+  #inside: number | undefined;
+  #killed = false;
+  #overflown: DeployFailure | undefined;
+
+  /** @param remove takes away what is left of the container, now or when the engine answers again */
+  constructor(
+    engine: ContainerEngine,
+    id: string,
+    prepare: () => Promise<Prepared>,
+    remove: (container: Container) => Promise<void>,
+    onLine: OnLine,
+  ) {
+    this.id = id;
+    this.#engine = engine;
+    const begun = Promise.withResolvers<void>();
+    this.begun = begun.promise;
+    this.exited = this.#live(prepare, remove, onLine, begun.resolve).finally(begun.resolve);
+  }
+
+  processes(): number[] {
+    return this.#pid === 0 ? [] : [this.#pid];
+  }
+
+  async look(port: number, open: boolean): Promise<Sight> {
+    if (this.#pid === 0) return { kind: "nothing" };
+    const inside = this.#inside ?? port;
+    if (this.#engine.sharesKernel) return judgeListeners(listenersIn(this.#pid), inside, true);
+    // The engine accepts connections whether anybody listens in the container or not, and hangs up if nobody does.
+    return open && (await staysOpen(loopback(port))) ? { kind: "right" } : { kind: "nothing" };
+  }
+
+  terminate(): void {
+    this.#signal("SIGTERM");
+  }
+
+  kill(): void {
+    this.#killed = true;
+    this.#signal("SIGKILL");
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    // It may have ended, and the engine may be gone: what becomes of it is seen where its end is waited for.
+    this.#container?.kill({ signal }).catch(() => undefined);
+  }
+
+  async #live(
+    prepare: () => Promise<Prepared>,
+    remove: (container: Container) => Promise<void>,
+    onLine: OnLine,
+    begun: () => void,
+  ): Promise<Exit> {
+    let prepared: Prepared | undefined;
+    try {
+      prepared = await prepare();
+      return await this.#run(prepared.job, onLine, begun);
+    } catch (error) {
+      return refusedStart(this.#engine, error);
+    } finally {
+      this.#pid = 0;
+      if (this.#container !== undefined) await remove(this.#container);
+      await prepared?.ended();
+    }
+  }
+
+  async #run(job: ContainerJob, onLine: OnLine, begun: () => void): Promise<Exit> {
+    const named = { name: containerName(job.id) };
+    const container = await this.#engine.docker.createContainer({ ...named, ...createOptions(job, this.#engine) });
+    this.#container = container;
+    this.#inside = job.port?.inside;
+    if (this.#killed) return { code: null, signal: "SIGKILL", outOfMemory: false };
+    await container.start();
+    begun();
+    if (this.#killed) this.#signal("SIGKILL");
+    const { State, NetworkSettings } = await container.inspect();
+    const { sharesKernel, rootless } = this.#engine;
+    const host = NetworkSettings.Networks[job.network]?.IPAddress;
+    if (sharesKernel && !rootless && host && job.port !== undefined) this.address = { host, port: job.port.inside };
+    this.#pid = State.Pid;
+    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, job.disk);
+    try {
+      const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
+      return {
+        ...exitOf(ExitCode, null),
+        outOfMemory: OOMKilled,
+        ...(this.#overflown === undefined ? {} : { failure: this.#overflown }),
+      };
+    } finally {
+      unwatch?.();
+      this.#pid = 0;
+    }
+  }
+
+  /** Nothing bounds a container's own files on every engine's storage: they are measured, and it is ended. */
+  #watchDisk(container: Container, most: number): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    const look = async () => {
+      // An engine that does not answer is seen by whoever waits for the container's end.
+      const written = await writtenBy(container).catch(() => 0);
+      if (timer === undefined) return;
+      timer = setTimeout(look, DISK_LOOK_MS);
+      if (written <= most || this.#overflown !== undefined) return;
+      this.#overflown = {
+        reason: "crashed",
+        message: `The service wrote more than ${formatMemory(most)} into its own files and was ended; write to a volume instead.`,
+      };
+      this.kill();
+    };
+    timer = setTimeout(look, DISK_LOOK_MS);
+    return () => {
+      clearTimeout(timer);
+      timer = undefined;
+    };
+  }
+
+  /** Reads its log until it has ended, on from where it was where the engine was away for a moment; how it ended. */
+  async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
+    const log = new ContainerLog(onLine);
+    using over = new DisposableStack();
+    const leaving = new AbortController();
+    over.defer(() => leaving.abort());
+    const ended = container.wait({ abortSignal: leaving.signal }).catch(() => undefined);
+    for (;;) {
+      const read = log.read(container);
+      // An engine that is killed may leave its answer to a wait open for ever, but no stream.
+      await Promise.race([ended, read]);
+      const { State } = await container.inspect();
+      if (!State.Running) {
+        await log.settled(read, LOG_END_MS);
+        await log.end();
+        return State;
+      }
+      await read;
+      await sleep(AGAIN_MS);
+    }
+  }
+}

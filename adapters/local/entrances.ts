@@ -1,0 +1,119 @@
+/**
+ * Ways into what runs of a service on this machine: a program that puts its user beside the service, with its files,
+ * processes and environment. Whoever may not look at the service's processes finds none.
+ */
+import { readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { type ContainerEngine, findEngine } from "./container/engine.ts";
+import { containerName } from "./container/settings.ts";
+import { RUN_FOLDER, readInstanceNotes } from "./runner/instance-notes.ts";
+import { MARKER } from "./runner/launch.ts";
+import { allProcesses, environmentOf, type ProcessInfo } from "./runner/proc.ts";
+
+export interface Entrance {
+  readonly kind: "container" | "bubblewrap" | "process";
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The whole environment; undefined: that of whoever enters, for the program brings the service's. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** By its path: the service's own search path is its own. */
+const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
+
+/** Its own shell, in the container's environment and folder: https://docs.docker.com/reference/cli/docker/container/exec/ */
+const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<Entrance[]> => {
+  const container = engine.docker.getContainer(containerName(job));
+  const isRunning = await container.inspect().then(
+    ({ State }) => State.Running,
+    () => false,
+  );
+  if (!isRunning) return [];
+  const podman = engine.name === "Podman";
+  return [
+    {
+      kind: "container",
+      file: podman ? "podman" : "docker",
+      args: [...(podman ? ["--remote"] : []), "exec", ...flags, container.id, ...SHELL],
+      env: engine.environment,
+    },
+  ];
+};
+
+const linkOf = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const variablesOf = (pid: number): Record<string, string> =>
+  Object.fromEntries(
+    environmentOf(pid)
+      .filter((entry) => entry.includes("="))
+      .map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+  );
+
+/** The instance's first process: of those with its mark, the one that none of them has started; a sandbox's own know no service. */
+const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
+  const own = table.filter(({ pid }) => {
+    const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);
+    return mark === job && K_SERVICE !== undefined;
+  });
+  return own.filter(({ parent }) => !own.some(({ pid }) => pid === parent)).map(({ pid }) => pid);
+};
+
+/** Beside a process: in its sandbox, if it has one (https://man7.org/linux/man-pages/man1/nsenter.1.html). */
+const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
+  const { [MARKER]: _, ...own } = variablesOf(pid);
+  const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
+  const isSandboxed = linkOf(`/proc/${pid}/ns/mnt`) !== linkOf("/proc/self/ns/mnt");
+  if (!isSandboxed) {
+    const cwd = linkOf(`/proc/${pid}/cwd`);
+    const [file = "/bin/sh", ...args] = SHELL;
+    return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
+  }
+  // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
+  if (process.getuid?.() !== 0)
+    throw new Error("A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.");
+  const namespaces = ["--user", "--preserve-credentials", "--mount", "--pid", "--ipc", "--uts", "--wd"];
+  return { kind: "bubblewrap", file: "nsenter", args: ["--target", String(pid), ...namespaces, ...SHELL], env };
+};
+
+export interface EntranceOptions {
+  readonly dataDir: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Whether a person sits there. */
+  readonly isTerminal: boolean;
+}
+
+export interface Entrances {
+  /** One for each running instance of the service. */
+  readonly found: readonly Entrance[];
+  /** The services that run on the folder's platform. */
+  readonly services: readonly string[];
+}
+
+/** Throws where no platform has run on the data folder, and where this user may not enter. */
+export const findEntrances = async (
+  service: string,
+  { dataDir, environment, isTerminal }: EntranceOptions,
+): Promise<Entrances> => {
+  const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
+  if (notes === undefined) throw new Error(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
+  const services = [...new Set(notes.map((note) => note.service))].sort();
+  const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
+  if (jobs.length === 0) return { found: [], services };
+  const engine = await findEngine(environment);
+  const flags = isTerminal ? ["--interactive", "--tty"] : ["--interactive"];
+  const table = allProcesses();
+  const found = await Promise.all(
+    jobs.map(async (job): Promise<readonly Entrance[]> => {
+      const contained = typeof engine === "string" ? [] : await intoContainer(job, engine, flags);
+      return contained.length > 0 ? contained : firstOf(job, table).map((pid) => intoProcess(pid, environment["TERM"]));
+    }),
+  );
+  return { found: found.flat(), services };
+};

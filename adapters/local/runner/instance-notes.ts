@@ -1,0 +1,33 @@
+/**
+ * Which instances run, kept in the data folder for whoever enters one: what a process says of itself, a service can make up.
+ */
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+
+const noteSchema = z.object({ service: z.string(), job: z.string() });
+
+export type InstanceNote = z.output<typeof noteSchema>;
+
+/** Of a data folder: what runs now. */
+export const RUN_FOLDER = "run";
+const ENDING = ".instance";
+
+/** Returns what takes it away. */
+export const noteInstance = (runDir: string, note: InstanceNote): (() => void) => {
+  const file = join(runDir, `${note.job}${ENDING}`);
+  writeFileSync(file, JSON.stringify(note), { mode: 0o600 });
+  return () => rmSync(file, { force: true });
+};
+
+/** Those of the platform on this folder; undefined where no platform has run on it. */
+export const readInstanceNotes = (runDir: string): readonly InstanceNote[] | undefined => {
+  try {
+    return readdirSync(runDir)
+      .filter((name) => name.endsWith(ENDING))
+      .map((name) => noteSchema.parse(JSON.parse(readFileSync(join(runDir, name), "utf8"))));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+};

@@ -1,0 +1,163 @@
+/** Starts an instance of a service, and watches it until it listens or it is clear that it will not. */
+import { createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { describeExit } from "./exit.ts";
+import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
+import { launchService } from "./launch-service.ts";
+import { mountVolumes } from "./mounts.ts";
+import { accepts } from "./ready.ts";
+import type { Exit } from "./runner.ts";
+
+/** A loopback port that nobody has now. Somebody may take it before the service does; that is looked for later. */
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+export interface StartOptions {
+  readonly listenMillis: number;
+  readonly signal: AbortSignal;
+  readonly say: (message: string) => void;
+}
+
+const FIRST_TRY_MS = 5;
+const SLOWEST_TRY_MS = 100;
+const LOOK_MS = 500;
+
+type Outcome =
+  | { readonly kind: "ready" }
+  | { readonly kind: "failed"; readonly failure: DeployFailure }
+  | { readonly kind: "lost_port" };
+
+const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
+  kind: "failed",
+  failure: { reason: "did_not_listen", message, logTail: tail },
+});
+
+/** What is known of a starting instance's sockets. */
+class Watch {
+  readonly #instance: Instance;
+  readonly #patience: number;
+  #elsewhereSince: number | undefined;
+  words = "nothing listens on PORT";
+
+  /** @param patience how long it may listen elsewhere, in milliseconds */
+  constructor(instance: Instance, patience: number) {
+    this.#instance = instance;
+    this.#patience = patience;
+  }
+
+  /** @param open whether something accepts connections on the instance's port */
+  async look(open: boolean, say: (message: string) => void): Promise<Outcome | undefined> {
+    const { tail } = this.#instance;
+    const sight = await this.#instance.look(open);
+    if (open && sight.kind === "right") {
+      if (sight.warning !== undefined) say(sight.warning);
+      return { kind: "ready" };
+    }
+    if (sight.kind === "lost") return { kind: "lost_port" };
+    if (sight.kind !== "elsewhere") this.#elsewhereSince = undefined;
+    else {
+      this.#elsewhereSince ??= Date.now();
+      this.words = sight.words;
+      if (Date.now() - this.#elsewhereSince >= this.#patience)
+        return failedToListen(`The service is up, but ${sight.words}.`, tail);
+    }
+    return undefined;
+  }
+}
+
+/** Watches a new instance until it is ready or it is clear that it will not be. */
+const awaitReady = async (
+  deps: InstanceDeps,
+  spec: InstanceSpec,
+  instance: Instance,
+  options: StartOptions,
+): Promise<Outcome> => {
+  const { port } = instance;
+  const watch = new Watch(instance, deps.elsewhereMillis);
+  const begun = Date.now();
+  let ended: Exit | undefined;
+  void instance.exited.then((exit) => {
+    ended = exit;
+  });
+  let lookedAt = begun;
+  for (let pause = FIRST_TRY_MS; ; pause = Math.min(pause * 1.3, SLOWEST_TRY_MS)) {
+    if (options.signal.aborted)
+      return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
+    const open = await accepts(instance.address);
+    if (ended !== undefined) {
+      // Something answers where the service could not listen: the port was lost to it.
+      if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };
+      return { kind: "failed", failure: describeExit(ended, spec.template.memory, instance.tail) };
+    }
+    if (open || Date.now() - lookedAt >= LOOK_MS) {
+      lookedAt = Date.now();
+      const outcome = await watch.look(open, options.say);
+      if (outcome !== undefined) return outcome;
+    }
+    if (Date.now() - begun >= options.listenMillis)
+      return failedToListen(`After ${options.listenMillis / 1000} s ${watch.words} (${port}).`, instance.tail);
+    await Promise.race([sleep(pause), instance.exited]);
+  }
+};
+
+/** What was built with an engine that is no longer there cannot run. */
+const engineGone = (why: string): DeployFailure => ({
+  reason: "provider_unavailable",
+  message: `The service runs in a container, and ${why}.`,
+});
+
+/** The machine may lack the room for it: on the disk, in its process table, for another control group. */
+const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<Instance | DeployFailure> => {
+  const { image } = spec;
+  if (image.kind === "container" && typeof deps.containers === "string") return engineGone(deps.containers);
+  const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
+  const app = image.kind === "container" ? undefined : image.app;
+  const mounts = await mountVolumes(target, deps.volumes, spec.template, app);
+  if ("reason" in mounts) return mounts;
+  try {
+    const instance = launchService(deps, spec, await freePort(), mounts);
+    await instance.begun;
+    return instance;
+  } catch (cause) {
+    mounts.ended();
+    deps.logger.error("an instance could not be started", { service: spec.template.name, cause });
+    return {
+      reason: "provider_unavailable",
+      message: "The platform's machine has no room to start the service now; try again.",
+    };
+  } finally {
+    await mounts.started();
+  }
+};
+
+const PORT_TRIES = 3;
+
+/** Starts an instance; what comes back listens, or says why it does not and has left nothing. */
+export const startInstance = async (
+  deps: InstanceDeps,
+  spec: InstanceSpec,
+  options: StartOptions,
+): Promise<Instance | DeployFailure> => {
+  for (let tries = 1; ; tries++) {
+    const instance = await launchWhereRoom(deps, spec);
+    if ("reason" in instance) return instance;
+    const outcome = await awaitReady(deps, spec, instance, options);
+    if (outcome.kind === "ready") return instance;
+    instance.kill();
+    await instance.exited;
+    if (outcome.kind === "failed") return outcome.failure;
+    if (tries === PORT_TRIES)
+      return {
+        reason: "did_not_listen",
+        message: "Other programs of this machine keep taking the ports given to the service.",
+      };
+  }
+};

@@ -1,0 +1,20 @@
+/** The suites that Portside's own stores pass. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createMemoryProvider } from "portside/memory";
+import { contractTests, freshNames, logSearchCases, logStoreCases } from "portside/testing";
+import { createFileLogs } from "./file-logs.ts";
+
+const start = async () => {
+  const folder = mkdtempSync(join(tmpdir(), "file-logs-"));
+  const { provider, ports } = createMemoryProvider();
+  const logs = createFileLogs(folder, ports.clock, ports.compilePattern);
+  return {
+    subject: { provider: { ...provider, logs }, ...freshNames("files") },
+    close: async () => rmSync(folder, { recursive: true, force: true }),
+  };
+};
+
+const { capabilities } = createMemoryProvider().provider;
+contractTests("logs in files", [...logStoreCases, ...logSearchCases], start, capabilities);

@@ -1,0 +1,88 @@
+/** An adapter of one port, from nothing but the published package: logs in files, a JSON line an entry. */
+import { appendFile, mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  behind,
+  type Clock,
+  type CompilePattern,
+  comparePositions,
+  fitting,
+  type Instant,
+  type LogEntry,
+  type LogFindings,
+  type LogPosition,
+  type LogScope,
+  type LogStore,
+  matcherOf,
+  nextPosition,
+  ResultAsync,
+  type Unavailable,
+  unavailable,
+} from "portside/ports";
+
+/** Instants are whole nanoseconds, which JSON has no number for. */
+const write = (entry: LogEntry): string =>
+  `${JSON.stringify(entry, (_key, value) => (typeof value === "bigint" ? { bigint: String(value) } : value))}\n`;
+const read = (line: string): LogEntry =>
+  JSON.parse(line, (_key, value) => (typeof value?.bigint === "string" ? BigInt(value.bigint) : value));
+
+/** @param folder one folder an account, one file a deployment */
+export const createFileLogs = (folder: string, clock: Clock, compile: CompilePattern): LogStore => {
+  // Neither an account nor a name may lead out of the folder.
+  const fileOf = ({ owner, service }: LogScope) =>
+    join(folder, Buffer.from(owner).toString("base64url"), `${service}.ndjson`);
+  const last = new Map<string, LogPosition>();
+  let turn: Promise<unknown> = Promise.resolve();
+
+  const entriesOf = async (scope: LogScope, until?: Instant): Promise<LogEntry[]> => {
+    const text = await readFile(fileOf(scope), "utf8").catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return "";
+      throw error;
+    });
+    const all = text.split("\n").filter(Boolean).map(read);
+    return until === undefined ? all : all.filter((one) => comparePositions(one, behind(until)) <= 0);
+  };
+  /** One after the other, so that entries lie in the order of their positions. */
+  const inTurn = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable> => {
+    const done = turn.then(work);
+    turn = done.catch(() => undefined);
+    return ResultAsync.fromPromise(done, (cause) => unavailable("The log does not answer; try again.", 5, cause));
+  };
+  const findings = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
+    entries,
+    ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
+    partial,
+  });
+
+  return {
+    append: (entries) =>
+      inTurn(async () => {
+        for (const entry of entries) {
+          const path = fileOf(entry);
+          const place = nextPosition(last.get(path) ?? (await entriesOf(entry)).at(-1), clock.now());
+          await mkdir(dirname(path), { recursive: true });
+          await appendFile(path, write({ ...entry, ...place }));
+          last.set(path, place);
+        }
+      }),
+
+    newest: (scope, { filter, limit, until }, { signal } = {}) =>
+      inTurn(async () => {
+        signal?.throwIfAborted();
+        const all = await entriesOf(scope, until);
+        const matches = all.filter(matcherOf(filter, compile)).slice(-limit);
+        const page = fitting(matches.toReversed()).toReversed();
+        return findings(page, all.at(-1), page.length < matches.length);
+      }),
+
+    after: (scope, place, { filter, limit, until }, { signal } = {}) =>
+      inTurn(async () => {
+        signal?.throwIfAborted();
+        const all = (await entriesOf(scope, until)).filter((one) => comparePositions(one, place) > 0);
+        const matches = all.filter(matcherOf(filter, compile)).slice(0, limit);
+        const page = fitting(matches);
+        const cut = page.length < matches.length;
+        return findings(page, (cut || matches.length === limit ? page : all).at(-1), cut);
+      }),
+  };
+};

@@ -1,0 +1,35 @@
+/** A team's own rules about deploys, as policies of the control plane. */
+import { adjust, type Policy, veto } from "portside";
+
+const GiB = 1024 ** 3;
+
+/** What runs in production reads its volumes. */
+export const readOnlyInProduction: Policy = {
+  name: "production mounts are read-only",
+  judge: ({ declaration: { name, mounts } }) =>
+    name.startsWith("prod-")
+      ? mounts.filter(({ readOnly }) => !readOnly).map(({ path }) => veto("volumes", `${path} must be read_only`))
+      : [],
+};
+
+/** Large services have somebody to ask. An environment that is not declared stays what it is. */
+export const largeHasOwner: Policy = {
+  name: "over 8Gi has an owner",
+  judge: ({ declaration: { memory, env }, current }) =>
+    memory > 8 * GiB && (env ?? current?.env)?.["OWNER"] === undefined
+      ? [veto("env", "set OWNER to a team: memory over 8Gi needs one")]
+      : [],
+};
+
+/** The first version of the rule above. The property in rules.test.ts finds what is wrong with it. */
+export const largeHasOwnerAtFirst: Policy = {
+  name: "over 8Gi has an owner",
+  judge: ({ declaration: { memory, env } }) =>
+    memory > 8 * GiB && env?.["OWNER"] === undefined ? [veto("env", "set OWNER to a team")] : [],
+};
+
+/** Nobody needs more than ten minutes for a request. */
+export const tenMinutes: Policy = {
+  name: "ten minutes",
+  judge: ({ declaration: { timeout } }) => (timeout > 600 ? [adjust("timeout", 600, "Timeout lowered to 600 s")] : []),
+};

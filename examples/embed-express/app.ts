@@ -1,0 +1,37 @@
+/** An Express application whose own login decides who calls Portside: the API is a handler behind its middleware. */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import express, { type NextFunction, type Request, type Response } from "express";
+import Fastify from "fastify";
+import { type AccountId, createControlPlane, type Principal, parseAccount } from "portside";
+import { portside } from "portside/http";
+import { createMemoryProvider } from "portside/memory";
+
+/** Sessions of the application's own; yours come from its login. */
+const sessions = new Map([["s1", "ann"]]);
+
+/** Who has logged in, for the requests that get as far as Portside. */
+const callers = new WeakMap<IncomingMessage, Principal>();
+
+const requireLogin = (request: Request, response: Response, next: NextFunction): void => {
+  const session = /(?:^|; )session=([^;]*)/.exec(request.headers.cookie ?? "")?.[1] ?? "";
+  const user = sessions.get(session);
+  if (user === undefined) return void response.status(401).json({ detail: "Log in first." });
+  callers.set(request, { account: parseAccount(user) as AccountId, credentialId: session });
+  next();
+};
+
+export const createApp = async (): Promise<Server> => {
+  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  const api = Fastify();
+  await api.register(portside, { prefix: "/platform", controlPlane, caller: ({ raw }) => callers.get(raw) });
+  await api.ready();
+
+  const app = express();
+  app.get("/", (_request, response) => void response.send("An application of its own; Portside is under /platform.\n"));
+  app.use("/platform", requireLogin, (request, response) => {
+    // Express takes away the path that it is mounted on; the plugin knows it as its prefix.
+    request.url = request.originalUrl;
+    api.routing(request, response);
+  });
+  return createServer(app).once("close", () => void controlPlane.close());
+};

@@ -1,0 +1,41 @@
+/** A Fastify application of one's own with Portside in it: with the application's users, its log and its clock. */
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { type AccountId, createControlPlane, parseAccount } from "portside";
+import { portside } from "portside/http";
+import { createMemoryProvider } from "portside/memory";
+import { type Authenticator, errAsync, type Logger, okAsync, unauthenticated } from "portside/ports";
+
+/** The application's own users by their tokens; yours ask a database, or an identity provider. */
+const users = new Map([
+  ["token-of-ann", "ann"],
+  ["token-of-bob", "bob"],
+]);
+
+const authenticator: Authenticator = {
+  authenticate: ({ kind, value }) => {
+    const user = kind === "bearer" ? users.get(value) : undefined;
+    if (user === undefined) return errAsync(unauthenticated("Send the token of one of this application's users."));
+    return okAsync({ account: parseAccount(user) as AccountId, credentialId: user });
+  },
+};
+
+/** Portside's words in the application's log. */
+const loggerOf = (log: FastifyBaseLogger): Logger => ({
+  debug: (message, fields) => log.debug(fields, message),
+  info: (message, fields) => log.info(fields, message),
+  warn: (message, fields) => log.warn(fields, message),
+  error: (message, fields) => log.error(fields, message),
+});
+
+export const createApp = async (options: { readonly quiet?: boolean } = {}): Promise<FastifyInstance> => {
+  const app = Fastify({ logger: options.quiet !== true });
+  const logger = loggerOf(app.log);
+  // The provider is in memory here: `createLocalProvider` of portside/local runs what is deployed.
+  const memory = createMemoryProvider({ logger });
+  const identity = { ...memory.identity, authenticator };
+  const controlPlane = createControlPlane({ ...memory.ports, identity, logger });
+  await app.register(portside, { prefix: "/platform", controlPlane });
+  app.get("/", async () => "An application of its own; Portside is under /platform.\n");
+  app.addHook("onClose", () => controlPlane.close());
+  return app;
+};

@@ -1,0 +1,49 @@
+/** `portside shell NAME` */
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Entrance } from "../../composition/entrances.ts";
+import type { Command } from "../command.ts";
+import { CommandError, type Io, say } from "../io.ts";
+
+const nothingRuns = (name: string, services: readonly string[]): CommandError =>
+  new CommandError(
+    `No instance of '${name}' runs here that you may look at${services.length === 0 ? "" : `; there are some of ${services.join(", ")}`}. A call of its URL starts one; enter it on the platform's own machine and as its user.`,
+  );
+
+/** Runs until the shell ends; its exit code. */
+const enter = ({ file, args, env, cwd }: Entrance, io: Io): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(file, args, { stdio: "inherit", env: env ?? io.env, ...(cwd === undefined ? {} : { cwd }) });
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "ENOENT"
+          ? new CommandError(`'${file}' is not installed, and is what leads into the instance.`)
+          : error,
+      ),
+    );
+    child.once("exit", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+
+export const shell: Command = {
+  usage: "shell NAME [--data-dir DIR]",
+  options: { "data-dir": { type: "string", value: "DIR", description: "The server's data folder." } },
+  positionals: { min: 1, max: 1 },
+  notes: [
+    "On the machine that the platform runs on: a shell in a running instance, with its files, processes and environment.",
+    "What is written to its own files is gone with the instance; volumes stay. Enter only what you trust with your terminal.",
+    "Cloud Run lets nobody into an instance; on ECS 'aws ecs execute-command' does, where it is switched on.",
+  ],
+  run: async (input, io) => {
+    const name = input.positionals[0] as string;
+    const { entrancesOf } = await import("../../composition/entrances.ts");
+    const isTerminal = io.stdin.isTTY === true;
+    const { found, services } = await entrancesOf(name, { dataDir: input.text("data-dir") }, io.env, isTerminal);
+    const [first] = found;
+    if (first === undefined) throw nothingRuns(name, services);
+    say(
+      io,
+      `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}); 'exit' leaves it.`,
+    );
+    return enter(first, io);
+  },
+};

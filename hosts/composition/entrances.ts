@@ -1,0 +1,17 @@
+/** Ways into a running instance of this machine's platform. */
+import type { Entrance, Entrances } from "../../adapters/local/entrances.ts";
+import { resolveSettings } from "./settings.ts";
+
+/** @param flags the data folder, as `serve` takes it */
+export const entrancesOf = async (
+  service: string,
+  flags: { readonly dataDir: string | undefined },
+  environment: NodeJS.ProcessEnv,
+  isTerminal: boolean,
+): Promise<Entrances> => {
+  const { dataDir } = resolveSettings(flags, environment);
+  const { findEntrances } = await import("../../adapters/local/entrances.ts");
+  return findEntrances(service, { dataDir, environment, isTerminal });
+};
+
+export type { Entrance };

@@ -1,0 +1,35 @@
+/** Credentials in a PostgreSQL database that replicas share, where the settings name one. */
+import type { Identity } from "../../core/ports/provider.ts";
+import { issuersOf } from "./issuers.ts";
+import type { Ambient } from "./providers.ts";
+import { type ServeSettings, SettingsError } from "./settings.ts";
+
+export interface SharedIdentity {
+  readonly identity: Identity;
+  countKeys(): number;
+  close(): Promise<void>;
+}
+
+/** Connections of one replica. */
+const MOST = 8;
+
+/** Throws where the database does not answer, in words that do not repeat its URL. */
+export const openSharedIdentity = async (settings: ServeSettings, ambient: Ambient): Promise<SharedIdentity> => {
+  const { Pool } = await import("pg").catch((cause: unknown) => {
+    throw new SettingsError("Keys in PostgreSQL need the package 'pg': npm install pg", { cause });
+  });
+  const { createPostgresIdentity } = await import("../../adapters/identity/postgres/index.ts");
+  const pool = new Pool({ connectionString: settings.keysDatabase, max: MOST });
+  // Of connections that end while nobody uses them; the next call makes another.
+  pool.on("error", (cause) => ambient.logger.warn("a connection to the keys' database ended", { cause }));
+  try {
+    const { identity, keys } = await createPostgresIdentity(pool, { ...ambient, issuers: issuersOf(settings) });
+    return { identity, countKeys: () => keys, close: () => pool.end() };
+  } catch (cause) {
+    await pool.end();
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new SettingsError(`The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used: ${message || code}`, {
+      cause,
+    });
+  }
+};

@@ -1,0 +1,108 @@
+/** An engine that is stopped, restarted, killed; a platform that is killed; an image that somebody removed. */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sourceOf } from "../support/archives.ts";
+import { containersOf, removeImagesOf } from "../support/at-docker.ts";
+import { eventually } from "../support/eventually.ts";
+import { folderWith } from "../support/folders.ts";
+import { principalOf, startLocal, startLocalIn } from "../support/local-platform.ts";
+import { has, needs } from "../support/machine.ts";
+import { startPrivateEngine } from "../support/private-engine.ts";
+import { Client, serve } from "../support/served.ts";
+
+const Dockerfile = `FROM node:24-bookworm-slim
+COPY server.js /
+CMD ["node", "/server.js"]
+`;
+const server = `require("node:http").createServer((q, r) => r.end("hi")).listen(process.env.PORT)`;
+const source = (text = server) => sourceOf({ Dockerfile, "server.js": text });
+
+let engine: Awaited<ReturnType<typeof startPrivateEngine>>;
+beforeAll(async () => {
+  if (!has("base images") || !has("root")) return;
+  engine = await startPrivateEngine();
+  const image = execFileSync("docker", ["save", "node:24-bookworm-slim"], { maxBuffer: 2 ** 30 });
+  execFileSync("docker", ["load"], { env: engine.environment, input: image });
+});
+afterAll(() => engine?.close());
+
+const containers = () => engine.docker("ps", "--all", "--quiet").split("\n").filter(Boolean);
+
+test.for(["SIGTERM", "SIGKILL"] as const)(
+  "an engine that is ended by %s and comes back: 503 with a reason, then it serves again",
+  async (signal, context) => {
+    needs(context, "base images", "root");
+    await using platform = await startLocal({ runner: "process" }, {}, { environment: engine.environment });
+    const url = await platform.up(source());
+    expect(await (await fetch(url)).text()).toBe("hi");
+    await engine.stop(signal);
+    await eventually(async () => {
+      const answer = await fetch(url);
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).toContain("provider_unavailable");
+    });
+    const last = (await platform.deploy(source("another"))).at(-1);
+    expect(last).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
+    // What runs is not given up for it.
+    const same = (await platform.deploy(source())).at(-1);
+    expect(same).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
+    await engine.start();
+    await eventually(async () => expect(await (await fetch(url)).text()).toBe("hi"));
+    await eventually(() => expect(containers()).toHaveLength(1));
+  },
+);
+
+test("a platform that is killed leaves its containers, and the next one on its folder takes them away and serves", async (context) => {
+  needs(context, "base images");
+  using folder = folderWith();
+  const first = await serve(folder.path, {});
+  const client = new Client(first.url, first.apiKey as string);
+  const records = await Array.fromAsync(client.deploy("orphan", source()));
+  expect(records.at(-1)).toMatchObject({ status: "DONE" });
+  first.child.kill("SIGKILL");
+  await once(first.child, "exit");
+  expect(await containersOf("orphan")).toHaveLength(1);
+  const second = await serve(folder.path, {});
+  expect(await containersOf("orphan")).toEqual([]);
+  const [deployment] = await new Client(second.url, first.apiKey as string).list();
+  expect(await (await fetch(deployment?.url ?? "")).text()).toBe("hi");
+  second.child.kill("SIGTERM");
+  await once(second.child, "exit");
+  expect(await containersOf("orphan")).toEqual([]);
+  await removeImagesOf("orphan");
+});
+
+test("a network that somebody has removed is made again; an image that somebody has removed is built again by the next deploy, and said to be gone until then", async (context) => {
+  needs(context, "base images", "root");
+  await using platform = await startLocal({ idleSeconds: 0.2 }, {}, { environment: engine.environment });
+  const url = await platform.up(source());
+  await eventually(() => expect(containers()).toEqual([]));
+  engine.docker("network", "prune", "--force");
+  expect(await (await fetch(url)).text()).toBe("hi");
+  await eventually(() => expect(containers()).toEqual([]));
+  const images = engine.docker("images", "--quiet", "--filter", "label=portside.image").split("\n").filter(Boolean);
+  engine.docker("rmi", "--force", ...images);
+  const answer = await fetch(url);
+  expect(answer.status).toBe(503);
+  expect(await answer.text()).toContain("image_not_found");
+  expect(await (await fetch(await platform.up(source()))).text()).toBe("hi");
+});
+
+test("images of a folder's platform that it knows nothing of are removed at its start", async (context) => {
+  needs(context, "base images", "root");
+  using folder = folderWith();
+  const known = () =>
+    engine.docker("images", "--quiet", "--filter", "label=portside.image").split("\n").filter(Boolean);
+  const before = known().length;
+  {
+    await using platform = await startLocalIn(folder.path, {}, {}, { environment: engine.environment });
+    await platform.up(source(`/* another */${server}`));
+    (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "app" }))._unsafeUnwrap();
+  }
+  expect(known()).toHaveLength(before + 1);
+  // As if it had been killed between the build and its note.
+  execFileSync("rm", ["-r", `${folder.path}/images`]);
+  await using _again = await startLocalIn(folder.path, {}, {}, { environment: engine.environment });
+  expect(known()).toHaveLength(before);
+});

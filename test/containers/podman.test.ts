@@ -1,0 +1,58 @@
+/** Podman behind the same API: one deploy, a call, its log, its end. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { sourceOf } from "../support/archives.ts";
+import { eventually } from "../support/eventually.ts";
+import { folderWith } from "../support/folders.ts";
+import { principalOf, startLocal } from "../support/local-platform.ts";
+import { has, needs } from "../support/machine.ts";
+
+const folder = folderWith();
+const socket = join(folder.path, "podman.sock");
+const environment = { ...process.env, DOCKER_HOST: `unix://${socket}` };
+const works = has("base images") && has("podman");
+
+let service: ChildProcess | undefined;
+beforeAll(async () => {
+  if (!works) return;
+  const image = spawnSync("docker", ["save", "node:24-bookworm-slim"], { maxBuffer: 2 ** 30 }).stdout;
+  spawnSync("podman", ["load"], { input: image });
+  // Docker writes no registry into a saved name, and Podman reads that as this machine's.
+  spawnSync("podman", ["tag", "localhost/node:24-bookworm-slim", "docker.io/library/node:24-bookworm-slim"]);
+  // Its own defaults are more than a root without all of its capabilities may give.
+  writeFileSync(
+    join(folder.path, "containers.conf"),
+    '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n',
+  );
+  service = spawn("podman", ["system", "service", "--time", "0", `unix://${socket}`], {
+    stdio: "ignore",
+    env: { ...process.env, CONTAINERS_CONF: join(folder.path, "containers.conf") },
+  });
+  await eventually(() => expect(existsSync(socket)).toBe(true));
+});
+afterAll(async () => {
+  if (service !== undefined && service.exitCode === null) {
+    service.kill("SIGTERM");
+    await once(service, "exit");
+  }
+  folder[Symbol.dispose]();
+});
+
+test("a Dockerfile is built, called, logged and removed", async (context) => {
+  needs(context, "base images", "podman");
+  const Dockerfile = 'FROM docker.io/library/node:24-bookworm-slim\nCOPY server.js /\nCMD ["node", "/server.js"]\n';
+  const server = `require("node:http").createServer((q, r) => { console.log("called"); r.end("hi"); }).listen(process.env.PORT)`;
+  await using platform = await startLocal({ runner: "process" }, {}, { environment });
+  expect(platform.local.provider.capabilities.builders.dockerfile).toMatchObject({ supported: true });
+  const url = await platform.up(sourceOf({ Dockerfile, "server.js": server }));
+  expect(await (await fetch(url)).text()).toBe("hi");
+  await eventually(async () => {
+    const page = await platform.controlPlane.readLogs(principalOf("acme"), { deployment_name: "app", limit: 100 });
+    expect(page._unsafeUnwrap().logs.map(({ message }) => message)).toContain("called");
+  });
+  (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "app" }))._unsafeUnwrap();
+  await eventually(async () => await expect(fetch(url)).rejects.toThrow());
+});

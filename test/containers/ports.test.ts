@@ -1,0 +1,42 @@
+/** A port that somebody takes between its choice and the container's start is not the service's failure. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { openContainers } from "../../adapters/local/container/containers.ts";
+import { findEngine } from "../../adapters/local/container/engine.ts";
+import { silent } from "../../adapters/local/identity.ts";
+import { type AccountId, parseAccount } from "../../core/domain/account.ts";
+import { MiB } from "../../core/domain/limits.ts";
+import { folderWith } from "../support/folders.ts";
+import { needs } from "../support/machine.ts";
+
+test("a taken port is told apart from everything that a service does", async (context) => {
+  needs(context, "base images");
+  using folder = folderWith();
+  const engine = await findEngine(process.env);
+  if (typeof engine === "string") throw new Error(engine);
+  const containers = await openContainers(engine, "porttest", folder.path, silent);
+  const taken = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => taken.once("listening", resolve));
+  const start = (image: string) =>
+    containers.startImage(
+      {
+        id: `porttest.${image.length}`,
+        owner: parseAccount("acme") as AccountId,
+        image,
+        env: {},
+        folders: [],
+        limits: { memory: 64 * MiB, cpu: 1, processes: 32 },
+        port: { inside: 8080, host: (taken.address() as AddressInfo).port },
+        labels: {},
+      },
+      () => undefined,
+    ).exited;
+  try {
+    expect(await start("node:24-bookworm-slim")).toMatchObject({ lostPort: true });
+    expect(await start("nobody-has-built-this")).toMatchObject({ failure: { reason: "image_not_found" } });
+  } finally {
+    taken.close();
+    await containers.close();
+  }
+});

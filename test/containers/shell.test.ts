@@ -1,0 +1,15 @@
+/** `portside shell` leads into containers. */
+import { afterAll } from "vitest";
+import { sourceOf } from "../support/archives.ts";
+import { removeImagesOf } from "../support/at-docker.ts";
+import { has } from "../support/machine.ts";
+import { DEPLOYED, plainSource, server, shellTests } from "../support/shell-suite.ts";
+
+const Dockerfile = `FROM node:24-bookworm-slim
+WORKDIR /srv
+COPY . .
+CMD ["node", "server.js"]
+`;
+shellTests("container", {}, sourceOf({ Dockerfile, "server.js": server, mark: "" }), "base images");
+shellTests("container", { runner: "container" }, plainSource, "containers");
+afterAll(() => (has("base images") ? removeImagesOf(DEPLOYED) : undefined));

@@ -1,0 +1,75 @@
+/** Policies of a control plane: a veto is a refusal, an adjustment is told in the plan and in the stream. */
+import { expect, test } from "vitest";
+import type { DeployRun } from "../../../core/control-plane.ts";
+import { MiB } from "../../../core/domain/limits.ts";
+import { adjust, type Policy, veto } from "../../../core/domain/policy.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { deployed, listed, recordsOf, startMemory, words } from "../../support/memory-platform.ts";
+
+const fields = { function_name: "app", volumes: {} };
+const small: Policy = {
+  name: "small",
+  judge: ({ declaration: { memory } }) =>
+    memory > 512 * MiB ? [adjust("memory", 512 * MiB, "Memory lowered to 512Mi")] : [],
+};
+const owned: Policy = {
+  name: "owned",
+  judge: ({ declaration, principal }) =>
+    declaration.name.startsWith(`${principal.account}-`)
+      ? []
+      : [veto("function_name", `must begin with '${principal.account}-'`)],
+};
+
+test("a veto refuses plan and deploy alike, and nothing is done", async () => {
+  const platform = startMemory({ settings: { policies: [owned] } });
+  const before = platform.memory.snapshot();
+  const refusal = {
+    kind: "invalid_input",
+    issues: [{ path: ["function_name"], message: "must begin with 'acme-' (policy 'owned')", type: "value_error" }],
+  };
+  expect((await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrapErr()).toMatchObject(
+    refusal,
+  );
+  expect((await platform.submit())._unsafeUnwrapErr()).toMatchObject(refusal);
+  expect(platform.memory.snapshot()).toEqual(before);
+  expect(platform.kept.size).toBe(0);
+  await deployed(platform, { function_name: "acme-app" });
+});
+
+test("an adjustment is in the plan, in the stream and in what runs", async () => {
+  const platform = startMemory({ settings: { policies: [small] } });
+  const message = "Memory lowered to 512Mi (policy 'small')";
+  const plan = (await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrap();
+  expect(plan.summary).toEqual(["Create 'app'", message]);
+  expect(plan.adjustments).toEqual([{ field: "memory", from: "1Gi", to: "512Mi", message }]);
+  expect(words(await deployed(platform))).toContain(`DEPLOYING ${message}`);
+  expect(await listed(platform)).toMatchObject([{ memory: "512Mi" }]);
+});
+
+test("a deploy is judged again in its turn: what an earlier one has made meanwhile ends it", async () => {
+  const once: Policy = {
+    name: "once",
+    judge: ({ current }) => (current === null ? [] : [veto("function_name", "is deployed once")]),
+  };
+  const platform = startMemory({ settings: { policies: [once] } });
+  const both = await whileTicking(platform.clock, Promise.all([platform.submit(), platform.submit()]));
+  const [first, second] = both.map((one) => one._unsafeUnwrap()) as [DeployRun, DeployRun];
+  expect((await recordsOf(platform, first)).at(-1)).toMatchObject({ status: "DONE" });
+  expect((await recordsOf(platform, second)).at(-1)).toMatchObject({
+    status: "ERROR",
+    reason: "superseded",
+    message: "function_name: is deployed once (policy 'once')",
+  });
+});
+
+test("a policy that throws is a bug, and no deploy", async () => {
+  const broken: Policy = {
+    name: "broken",
+    judge: () => {
+      throw new Error("of its own");
+    },
+  };
+  const platform = startMemory({ settings: { policies: [broken] } });
+  expect((await platform.submit())._unsafeUnwrapErr()).toMatchObject({ kind: "internal" });
+  expect(await listed(platform)).toEqual([]);
+});

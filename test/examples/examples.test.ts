@@ -1,0 +1,63 @@
+/** Every example passes its own tests, and does what its first lines say, on the sources of this repository. */
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+
+const hook = resolve("test/examples/from-source.ts");
+const config = resolve("test/examples/vitest.config.ts");
+
+const run = async (args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}) => {
+  const { NODE_OPTIONS: _options, VITEST: _vitest, NODE_TEST_CONTEXT: _context, ...inherited } = process.env;
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | null>((done) => child.once("exit", done));
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { code: await ended, stdout, stderr };
+};
+
+const scriptsOf = (example: string): Readonly<Record<string, string>> => {
+  const path = `examples/${example}/package.json`;
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")).scripts ?? {}) : {};
+};
+
+const examples = readdirSync("examples").filter((name) => scriptsOf(name)["test"] !== undefined);
+const commands: Readonly<Record<string, readonly string[]>> = {
+  "node --test": ["--import", hook, "--test"],
+  "vitest run": [resolve("node_modules/vitest/vitest.mjs"), "run", "--config", config, "--root", "."],
+};
+
+test("there are examples with tests", () => {
+  expect(examples).toEqual(["adapter-fs-only", "deploy-rules", "embed-express", "embed-fastify", "embed-job"]);
+});
+
+test.each(examples)("%s: npm test", async (example) => {
+  const command = commands[scriptsOf(example)["test"] as string];
+  if (command === undefined) throw new Error(`nobody knows how ${example} is tested`);
+  const { code, stdout, stderr } = await run(command, `examples/${example}`);
+  expect(code, stdout + stderr).toBe(0);
+});
+
+describe("swap-provider: npm start", () => {
+  const start = (env: Readonly<Record<string, string>>) =>
+    run(["--import", hook, "main.ts"], "examples/swap-provider", { ...env, PORTSIDE_LOG_LEVEL: "error" });
+
+  test("in memory: what it offers, and a plan", async () => {
+    const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: "memory" });
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain("Create 'app'\nCPU raised from 1 to 2: 8Gi of memory needs it");
+  });
+
+  test.each([
+    ["gcp", "PORTSIDE_GCP_PROJECT"],
+    ["aws", "PORTSIDE_AWS_REGION"],
+  ])("%s without its settings: what is missing", async (provider, missing) => {
+    const { code, stdout, stderr } = await start({ PORTSIDE_PROVIDER: provider, HOME: "/nonexistent" });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain(missing);
+  });
+});

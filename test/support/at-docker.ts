@@ -1,0 +1,30 @@
+/** What Docker has of a service, whichever platform made it. */
+import Dockerode from "dockerode";
+
+const docker = new Dockerode();
+
+export const containersOf = async (service: string): Promise<string[]> => {
+  const filters = { label: [`portside.service=${service}`] };
+  return (await docker.listContainers({ all: true, filters })).map(({ Id }) => Id);
+};
+
+/** How many processes and threads a container has. */
+export const processesOf = async (id: string): Promise<number> =>
+  (await docker.getContainer(id).stats({ stream: false })).pids_stats?.current ?? 0;
+
+export const imagesOf = async (service: string): Promise<string[]> => {
+  const built = await docker.listImages({ filters: { label: ["portside.image"] } });
+  return built
+    .filter(({ Labels }) => Labels?.["portside.image"]?.includes(`"service":${JSON.stringify(service)}`) === true)
+    .map(({ Id }) => Id);
+};
+
+/** Removes what a killed run of the tests has left. */
+export const sweepLabelled = async (label: string): Promise<void> => {
+  for (const { Id } of await docker.listContainers({ all: true, filters: { label: [label] } }))
+    await docker.getContainer(Id).remove({ force: true });
+};
+
+export const removeImagesOf = async (service: string): Promise<void> => {
+  for (const id of await imagesOf(service)) await docker.getImage(id).remove({ force: true });
+};

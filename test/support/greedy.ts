@@ -1,0 +1,27 @@
+/** A service that takes more than it is given: as the path of a request says. */
+
+/** For Node, as `server.js`. */
+export const greedy = `
+const { once } = require("node:events");
+const { createServer } = require("node:http");
+const { spawn } = require("node:child_process");
+const { appendFileSync } = require("node:fs");
+const kept = [];
+const deeds = {
+  "/memory": () => { for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); },
+  "/forks": () => spawn("sh", ["-c", "f() { f | f & }; f; sleep 1000"], { stdio: "ignore" }),
+  "/disk": () => { const piece = Buffer.alloc(64 * 1024 * 1024, 1); for (;;) appendFileSync("/filled", piece); },
+  "/deaf": () => server.close(() => setInterval(() => undefined, 1000)),
+  "/logs": async () => {
+    const line = "x".repeat(200) + "\\n";
+    for (let n = 0; n < 200_000; n++) if (!process.stdout.write(n + line)) await once(process.stdout, "drain");
+  },
+};
+process.on("SIGTERM", () => {});
+const server = createServer((request, response) => {
+  const deed = deeds[request.url];
+  if (request.url === "/deaf") response.setHeader("connection", "close");
+  response.end("hi");
+  if (deed !== undefined) setImmediate(deed);
+}).listen(process.env.PORT);
+`;

@@ -1,0 +1,23 @@
+/** A service that runs any command it is told to, to try from inside what a service may reach. */
+
+/** For Node, as `server.mjs`. */
+export const puppet = `
+import { execFile } from "node:child_process";
+import { createServer } from "node:http";
+createServer(async (request, response) => {
+  let script = "";
+  for await (const chunk of request) script += chunk;
+  execFile("sh", ["-c", script], { timeout: 20000 }, (error, stdout, stderr) =>
+    response.end(JSON.stringify({ code: error === null ? 0 : (error.code ?? -1), out: stdout.trim(), err: stderr.trim() })));
+}).listen(process.env.PORT);
+`;
+
+export interface Told {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** @param url of a puppet */
+export const tell = async (url: string, script: string): Promise<Told> =>
+  (await (await fetch(url, { method: "POST", body: script })).json()) as Told;
