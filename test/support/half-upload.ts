@@ -15,9 +15,7 @@ export interface HalfUpload extends RawConnection {
   finish(): void;
 }
 
-/** Sends half of an upload, and waits until some of it has been stored. */
-export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUpload> => {
-  const before = (await api.spooled()).length;
+const sendHalf = async (api: DiskApi, account: string): Promise<HalfUpload> => {
   const { before: start, after: end } = aroundFile({ function_name: `app-${account}`, volumes: "{}" });
   const body = Buffer.concat([start, bigArchive, end]);
   const half = start.length + bigArchive.length / 2;
@@ -32,6 +30,23 @@ export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUp
   const connection = openRaw(api.url);
   connection.socket.write(`${head.join("\r\n")}\r\n\r\n`);
   connection.socket.write(body.subarray(0, half));
-  await eventually(async () => expect((await api.spooled()).length).toBeGreaterThan(before));
   return { ...connection, finish: () => void connection.socket.write(body.subarray(half)) };
+};
+
+/**
+ * Sends half of an upload, and waits until some of it has been stored. The place of an upload that broke off is free
+ * only after its file is gone, so one that is refused meanwhile is sent again.
+ */
+export const uploadHalf = async (api: DiskApi, account = "acme"): Promise<HalfUpload> => {
+  const before = (await api.spooled()).length;
+  const upload = await sendHalf(api, account);
+  let refused = false;
+  upload.received("HTTP/1.1 429 ").then(
+    () => (refused = true),
+    () => undefined,
+  );
+  await eventually(async () => refused || expect((await api.spooled()).length).toBeGreaterThan(before));
+  if (!refused) return upload;
+  upload.socket.destroy();
+  return uploadHalf(api, account);
 };
