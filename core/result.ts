@@ -3,4 +3,4 @@
  *
  * Kept to one file because the library is small and quiet; replacing it must touch nothing else.
  */
-export { err, errAsync, ok, okAsync, Result, ResultAsync } from "neverthrow";
+export { Err, err, errAsync, ok, okAsync, Result, ResultAsync } from "neverthrow";

@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { deployLimits } from "../../core/domain/limits.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import { okAsync } from "../../core/result.ts";
 import { noBilling } from "../billing/none.ts";
 import { createIdentity, type JwtIssuer } from "../identity/index.ts";
@@ -55,6 +56,8 @@ export interface LocalDeps {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly logger?: Logger;
+  /** Where it tells of itself, for metrics. */
+  readonly telemetry?: Telemetry;
   /** Further issuers of bearer tokens. */
   readonly issuers?: readonly JwtIssuer[];
   /** The environment in which programs are looked up, and whose network settings builds get. */
@@ -94,6 +97,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     clock = createSystemClock(),
     ids = randomIds,
     logger = silent,
+    telemetry = noTelemetry,
     environment = process.env,
     keepsImages = true,
   } = deps;
@@ -112,7 +116,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const keys = createKeyRows(db);
 
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
-  const logs = new LocalLogs({ folder: at("logs"), clock, logger, retentionDays, maxBytes });
+  const logs = new LocalLogs({ folder: at("logs"), clock, logger, telemetry, retentionDays, maxBytes });
   stack.defer(() => logs.close());
   await endInterrupted(rows, notes, logs, clock);
 
@@ -176,6 +180,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     ids,
     log: (entry) => {
       meter.served(entry);
+      if (entry.http !== undefined) telemetry.requestServed(entry.http.status, Number.parseFloat(entry.http.latency));
       void logs.push(entry);
     },
     host: config.host,
@@ -198,9 +203,11 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     instances,
     clock,
     logger,
+    telemetry,
     listenMillis: deployLimits.listenDeadline,
   });
   stack.defer(() => platform.settle());
+  stack.defer(telemetry.watchLoad(() => ({ ...platform.load(), logEntriesWaiting: logs.waiting })));
   await sweepCache(at("cache"), await platform.sweepImages());
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();

@@ -9,6 +9,7 @@ import type { Service, ServiceTemplate } from "../../core/domain/service-templat
 import { conflict, notFound, unavailable } from "../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
+import type { Load, Telemetry } from "../../core/ports/telemetry.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../shared/rollout-ends.ts";
@@ -33,6 +34,7 @@ export interface PlatformDeps {
   readonly instances: InstanceDeps;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
   readonly listenMillis: number;
 }
 
@@ -68,6 +70,18 @@ export class LocalPlatform implements ServicePlatform {
   /** Resolves when what goes on behind answers that were given (drains, sweeps) is done. */
   async settle(): Promise<void> {
     await Promise.allSettled(this.#background);
+  }
+
+  /** What its instances do, and how many requests wait for one. */
+  load(): Omit<Load, "logEntriesWaiting"> {
+    const pools = this.#deps.ingress.pools().map((pool) => pool.load);
+    const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
+    const [starting, busy, idle] = [sum((pool) => pool.starting), sum((pool) => pool.busy), sum((pool) => pool.idle)];
+    const all = [...this.#budget.values()].reduce((total, taken) => total + taken, 0);
+    return {
+      instances: { starting, busy, idle, rolling: all - starting - busy - idle },
+      requestsWaiting: sum((pool) => pool.waiting),
+    };
   }
 
   find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
@@ -201,7 +215,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   #pool(template: ServiceTemplate, revision: string): Pool {
-    const { config, images, instances, listenMillis, logger } = this.#deps;
+    const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
     const { owner } = template;
     const log = (severity: Severity, instance: string, json: Record<string, unknown>) =>
       this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
@@ -232,12 +246,14 @@ export class LocalPlatform implements ServicePlatform {
           });
         return outcome;
       },
-      onStarted: (instance, millis) =>
+      onStarted: (instance, millis) => {
+        telemetry.coldStarted(millis / 1000);
         log("INFO", instance.id, {
           event: "started",
           message: `An instance started in ${millis} ms`,
           cold_start_ms: millis,
-        }),
+        });
+      },
       onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "An idle instance is stopped" }),
       onUnreachable: (instance) =>
         log("ERROR", instance.id, {

@@ -11,6 +11,7 @@ import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { err, errAsync, ResultAsync } from "../../core/result.ts";
+import { type Method, wrapPort } from "./around.ts";
 
 export interface PortCall {
   readonly method: string;
@@ -25,20 +26,12 @@ export type Fault =
   /** For methods that return events: they end with this failure instead. */
   | { readonly failure: DeployFailure; readonly after?: boolean };
 
-type Method = (...args: unknown[]) => unknown;
-
 const wrap = <P extends object>(port: P, around: (call: PortCall, method: Method) => unknown): P => {
   const counts = new Map<string, number>();
-  return new Proxy(port, {
-    get: (target, key) => {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function" || typeof key !== "string") return value;
-      return (...args: unknown[]) => {
-        const count = (counts.get(key) ?? 0) + 1;
-        counts.set(key, count);
-        return around({ method: key, count, args }, (...passed) => value.apply(target, passed));
-      };
-    },
+  return wrapPort(port, (name, method, args) => {
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    return around({ method: name, count, args }, method);
   });
 };
 

@@ -80,6 +80,7 @@ export {
   type SqlScope,
 } from "./sql-engine.ts";
 export type { CallOptions, Clock, Ids, Logger } from "./system.ts";
+export { type Load, noTelemetry, type Telemetry } from "./telemetry.ts";
 export type {
   Grant,
   ObjectEntry,

@@ -3,6 +3,8 @@ import { isIP } from "node:net";
 import { buildPlatform, type Platform } from "../composition/container.ts";
 import { firstKey } from "../composition/first-key.ts";
 import type { ServeSettings } from "../composition/settings.ts";
+
+import { createMetricsServer } from "../http/metrics-server.ts";
 import { createServer } from "../http/server.ts";
 import { CommandError } from "./io.ts";
 
@@ -10,6 +12,8 @@ export interface Serving {
   readonly url: string;
   /** The port that services share by host name, as a URL; undefined where the provider has none. */
   readonly ingress: string | undefined;
+  /** Where the figures are, if they are collected. */
+  readonly metrics: string | undefined;
   /** Set at the first start of a data folder. */
   readonly apiKey: string | undefined;
   readonly platform: Platform;
@@ -41,21 +45,38 @@ const listen = async (app: Server, settings: ServeSettings, remembered: number):
   return (app.server.address() as { port: number }).port;
 };
 
+const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metricsPort = 0 }: ServeSettings) => {
+  if (metrics === undefined) return undefined;
+  const app = createMetricsServer(metrics);
+  await app.listen({ host, port: metricsPort }).catch((error: Error) => {
+    throw new CommandError(
+      `The metrics cannot listen on ${host}:${metricsPort}: ${error.message}. Choose another with --metrics-port.`,
+    );
+  });
+  return { app, url: `${urlOf(host, (app.server.address() as { port: number }).port)}/metrics` };
+};
+
 /** Throws in words where the settings cannot be carried out. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
   const platform = await buildPlatform(settings).catch((error: unknown) => {
     throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
   });
-  const { controlPlane, parts, log } = platform;
-  const app = await createServer({ controlPlane, logger: log });
+  const { controlPlane, parts, log, metrics } = platform;
+  const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
   const remembered = parts.remembered?.("api_port");
   const port = await listen(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
     await platform.close();
     throw error;
   });
   remembered?.set(String(port));
+  const figures = await listenForMetrics(platform, settings).catch(async (error: unknown) => {
+    await app.close();
+    await platform.close();
+    throw error;
+  });
   return {
     url: urlOf(settings.host, port),
+    metrics: figures?.url,
     ingress: parts.ingressPort === undefined ? undefined : urlOf(settings.host, parts.ingressPort),
     apiKey: await firstKey(platform),
     platform,
@@ -64,6 +85,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
       await controlPlane.close();
       await app.close();
       await platform.close();
+      await figures?.app.close();
     },
   };
 };

@@ -11,6 +11,7 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Identity, Ports } from "../../core/ports/provider.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
+import type { Metrics } from "../metrics/index.ts";
 import { createBilling } from "./billing.ts";
 import { coreModule } from "./core-module.ts";
 import { issuersOf } from "./issuers.ts";
@@ -18,13 +19,28 @@ import { openSharedIdentity } from "./keys-database.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { type Ambient, loadProvider, type ProvidedParts } from "./providers.ts";
 import type { ServeSettings } from "./settings.ts";
-import { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, roots, SETTINGS } from "./tokens.ts";
+import {
+  BILLING,
+  CLOCK,
+  CONTROL_PLANE,
+  IDENTITY,
+  IDS,
+  LOGGER,
+  PORTS,
+  PROVIDER,
+  roots,
+  SETTINGS,
+  WATCHING,
+} from "./tokens.ts";
+import { watch } from "./watching.ts";
 
 export interface Platform {
   readonly controlPlane: ControlPlane;
   readonly ports: Ports;
   readonly log: ReturnType<typeof createPino>;
   readonly parts: ProvidedParts;
+  /** Where the settings name a port for them. */
+  readonly metrics?: Metrics;
   /** Ends deploys, then services, then everything else. */
   close(): Promise<void>;
 }
@@ -94,7 +110,14 @@ export const buildPlatform = async (
   container.load(systemModule);
   if (!container.isBound(LOGGER)) container.bind(LOGGER).toConstantValue(loggerOf(log));
   if (!container.isBound(SETTINGS)) container.bind(SETTINGS).toConstantValue(coreSettings(settings));
-  const ambient = { clock: container.get(CLOCK), ids: container.get(IDS), logger: container.get(LOGGER) };
+  if (!container.isBound(WATCHING)) container.bind(WATCHING).toConstantValue(await watch(settings));
+  const watching = container.get(WATCHING);
+  const ambient = {
+    clock: container.get(CLOCK),
+    ids: container.get(IDS),
+    logger: container.get(LOGGER),
+    telemetry: watching.telemetry,
+  };
   const loaded = await loadProvider(settings, ambient);
   stack.defer(() => loaded.close?.());
   const parts = container.isBound(IDENTITY)
@@ -108,5 +131,12 @@ export const buildPlatform = async (
   const controlPlane = container.get(CONTROL_PLANE);
   stack.defer(() => controlPlane.close());
   const teardown = stack.move();
-  return { controlPlane, ports: container.get(PORTS), log, parts, close: () => teardown.disposeAsync() };
+  return {
+    controlPlane,
+    ports: container.get(PORTS),
+    log,
+    parts,
+    ...(watching.metrics && { metrics: watching.metrics }),
+    close: () => teardown.disposeAsync(),
+  };
 };

@@ -14,7 +14,10 @@ export interface SharedIdentity {
 const MOST = 8;
 
 /** Throws where the database does not answer, in words that do not repeat its URL. */
-export const openSharedIdentity = async (settings: ServeSettings, ambient: Ambient): Promise<SharedIdentity> => {
+export const openSharedIdentity = async (
+  settings: ServeSettings,
+  ambient: Omit<Ambient, "telemetry">,
+): Promise<SharedIdentity> => {
   const { Pool } = await import("pg").catch((cause: unknown) => {
     throw new SettingsError("Keys in PostgreSQL need the package 'pg': npm install pg", { cause });
   });

@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import type { Telemetry } from "../../core/ports/telemetry.ts";
 import { issuersOf } from "./issuers.ts";
 import { awsConfigFrom, gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
@@ -11,6 +12,7 @@ export interface Ambient {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
 }
 
 /** What a provider module gives: `createProvider(config)` of `--provider PATH` returns (a promise of) this. */

@@ -75,6 +75,17 @@ export const serveShape = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe("Where Stripe's API is, for tests."),
+  metricsPort: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .optional()
+    .describe("A port for `/metrics` (Prometheus), 0 for any; without it no figures are collected."),
+  metricsHost: z
+    .string()
+    .min(1)
+    .default("127.0.0.1")
+    .describe("The address of that port; whoever reaches it reads it, without a credential."),
   logLevel: z.enum(logLevels).default("info").describe("How much is logged, to standard error."),
 } as const;
 

@@ -5,12 +5,14 @@ import type { Billing } from "../../core/ports/billing.ts";
 import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
+import type { Watching } from "./watching.ts";
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol.for(`portside.${name}`) as ServiceIdentifier<T>;
 
 export const CLOCK = token<Clock>("clock");
 export const IDS = token<Ids>("ids");
 export const LOGGER = token<Logger>("logger");
+export const WATCHING = token<Watching>("watching");
 export const PROVIDER = token<Provider>("provider");
 export const IDENTITY = token<Identity>("identity");
 export const BILLING = token<Billing>("billing");
@@ -23,6 +25,7 @@ export const roots: readonly ServiceIdentifier<unknown>[] = [
   CLOCK,
   IDS,
   LOGGER,
+  WATCHING,
   PROVIDER,
   IDENTITY,
   BILLING,

@@ -31,6 +31,18 @@ export interface PortsideOptions {
    * and the request's own key or token decides. Where absent, these decide alone.
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
+  /** Told of each request when it is over, for metrics. */
+  readonly onServed?: (call: ServedCall) => void;
+}
+
+/** A request that was answered, or whose client left. */
+export interface ServedCall {
+  readonly method: string;
+  /** The endpoint's path as it is documented; undefined where there is no such endpoint. */
+  readonly route: string | undefined;
+  readonly status: number;
+  /** From its head to the last byte of its answer. */
+  readonly seconds: number;
 }
 
 /** What a request carries from its first hook to its last. */
@@ -179,6 +191,13 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     reply.header("x-request-id", carry(request).requestId);
     done();
   });
+  const { onServed } = options;
+  if (onServed !== undefined)
+    app.addHook("onResponse", (request, reply, done) => {
+      const { method, routeOptions } = request;
+      onServed({ method, route: routeOptions.url, status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
+      done();
+    });
   for (const endpoint of endpoints)
     app.route({
       method: endpoint.method,

@@ -9,12 +9,13 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import { portside, principalOf, requestIdOf } from "./plugin.ts";
+import { type PortsideOptions, portside, principalOf, requestIdOf } from "./plugin.ts";
 
 export interface ServerOptions {
   readonly controlPlane: ControlPlane;
   /** pino, or anything with its methods. */
   readonly logger: FastifyBaseLogger;
+  readonly onServed?: PortsideOptions["onServed"];
 }
 
 const HEADERS_MS = 60_000;
@@ -93,7 +94,7 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   else request.log.info(fields, "request");
 };
 
-export const createServer = async ({ controlPlane, logger }: ServerOptions): Promise<FastifyInstance> => {
+export const createServer = async ({ controlPlane, logger, onServed }: ServerOptions): Promise<FastifyInstance> => {
   const app = Fastify({
     loggerInstance: logger,
     // Every line says its request's id itself; a logger a request would be made for the few that write one.
@@ -115,6 +116,6 @@ export const createServer = async ({ controlPlane, logger }: ServerOptions): Pro
   });
   app.setNotFoundHandler(nothingHere);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
-  await app.register(portside, { controlPlane, health: true });
+  await app.register(portside, { controlPlane, health: true, ...(onServed && { onServed }) });
   return app;
 };

@@ -30,6 +30,8 @@ const seeded: readonly (readonly [file: string, code: string])[] = [
   ["adapters/local/x.ts", 'import { Container } from "inversify";'],
   ["adapters/local/x.ts", 'import { portside } from "../../hosts/http/index.ts";'],
   ["adapters/shared/x.ts", 'import { createWorld } from "../memory/world.ts";'],
+  ["hosts/metrics/x.ts", 'import { createWorld } from "../../adapters/memory/world.ts";'],
+  ["adapters/shared/x.ts", 'import { Registry } from "prom-client";'],
   ["hosts/http/x.ts", 'import { createMemoryProvider } from "../../adapters/memory/index.ts";'],
   ["hosts/http/x.ts", 'import { Container } from "inversify";'],
   ["hosts/http/x.ts", 'import type { Ports } from "../../core/ports/provider.ts";'],
@@ -65,6 +67,8 @@ test.each([
   "hosts/http",
   "hosts/cli",
   "hosts/composition",
+  "hosts/metrics",
+  "hosts/tracing",
   "test/contracts",
   "test/simulation",
 ])("%s has files", (folder) =>

@@ -72,8 +72,24 @@ const rules: readonly Rule[] = [
     why: "shared adapters know no provider",
   },
   {
+    from: /^hosts\/(metrics|tracing)\//,
+    may: [
+      /^hosts\/(metrics|tracing)\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(control-plane|errors|result)\.ts$/,
+      /^adapters\/shared\/around\.ts$/,
+      /^(prom-client|@opentelemetry\/api)$/,
+    ],
+    why: "what watches the control plane sees it from both sides, and no provider",
+  },
+  {
     from: /^hosts\/composition\//,
-    may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata|pg)$/],
+    may: [
+      /^(core|adapters)\//,
+      /^hosts\/(composition|metrics|tracing)\//,
+      node,
+      /^(zod|jose|pino|inversify|reflect-metadata|pg)$/,
+    ],
     why: "composition knows the providers and the container, and no host",
   },
   {

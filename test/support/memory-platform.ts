@@ -11,7 +11,7 @@ import type { Capabilities } from "../../core/domain/capabilities.ts";
 import type { DeployEvent } from "../../core/domain/deploy-events.ts";
 import type { Deployment } from "../../core/domain/deployment.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
-import type { Provider } from "../../core/ports/provider.ts";
+import type { Ports, Provider } from "../../core/ports/provider.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import type { Result } from "../../core/result.ts";
@@ -40,6 +40,8 @@ export interface MemoryOptions {
   readonly memory?: MemoryProvider;
   /** Puts faults and delays in front of the provider's ports. */
   readonly around?: (provider: Provider, clock: ManualClock) => Partial<Provider>;
+  /** What watches it. */
+  readonly watch?: { ports?(ports: Ports): Ports; controlPlane?(controlPlane: ControlPlane): ControlPlane };
 }
 
 const principal = (account = "acme"): Principal => ({
@@ -54,7 +56,8 @@ export const startMemory = (options: MemoryOptions = {}): MemoryPlatform => {
   const logger = options.logger === undefined ? {} : { logger: options.logger };
   const memory = options.memory ?? createMemoryProvider({ clock, capabilities, ...logger });
   const provider = { ...memory.provider, ...around?.(memory.provider, clock) };
-  const controlPlane = createControlPlane({ ...memory.ports, ...logger, provider }, settings);
+  const { ports = (own: Ports) => own, controlPlane: watched = (own: ControlPlane) => own } = options.watch ?? {};
+  const controlPlane = watched(createControlPlane(ports({ ...memory.ports, ...logger, provider }), settings));
   const kept = new Set<Source>();
   const newSource = (): Source => {
     const source: Source = {

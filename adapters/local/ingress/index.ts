@@ -10,6 +10,7 @@ import { type FrontDeps, serveRequest } from "./front.ts";
 import { Gate, type Serving } from "./gate.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
+import type { Pool } from "./pool.ts";
 import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
 
 export interface IngressConfig extends FrontDeps {
@@ -82,6 +83,11 @@ export class Ingress {
   /** The service's own port, where its entrance is open. */
   portOf(service: string): number | undefined {
     return this.#entrances.get(service)?.listener.port;
+  }
+
+  /** The pools that take requests now, those that drain left out. */
+  pools(): Pool[] {
+    return [...this.#entrances.values()].flatMap(({ gate }) => gate.serving?.pool ?? []);
   }
 
   gate(service: string): Gate | undefined {

@@ -79,6 +79,17 @@ export class Pool {
     return this.#members.length + this.#starting;
   }
 
+  /** What its instances do. */
+  get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
+    const busy = this.#members.filter((member) => member.active > 0).length;
+    return {
+      starting: this.#starting,
+      busy,
+      idle: this.#members.length - busy,
+      waiting: this.#queue.length,
+    };
+  }
+
   get active(): number {
     return this.#members.reduce((sum, member) => sum + member.active, 0);
   }

@@ -14,6 +14,7 @@ import { isEverything } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
+import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { LogFile } from "./file.ts";
@@ -45,6 +46,7 @@ export interface LogConfig {
   readonly folder: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly telemetry?: Telemetry;
   readonly retentionDays: number;
   /** Bytes an account. */
   readonly maxBytes: number;
@@ -72,8 +74,13 @@ const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   return end < 0 ? rows : rows.slice(0, end);
 };
 
+/** How old the first row, which is the oldest, is now. */
+const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
+  first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
+
 export class LocalLogs implements LogStore {
   readonly #config: LogConfig;
+  readonly #telemetry: Telemetry;
   readonly #accounts = new Map<AccountId, AccountLog>();
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #searches = new Searches();
@@ -87,6 +94,7 @@ export class LocalLogs implements LogStore {
 
   constructor(config: LogConfig) {
     this.#config = config;
+    this.#telemetry = config.telemetry ?? noTelemetry;
     this.#retention = setInterval(() => void this.#retain(), RETAIN_MS).unref();
   }
 
@@ -127,6 +135,11 @@ export class LocalLogs implements LogStore {
     { signal }: CallOptions = {},
   ): ReturnType<LogStore["after"]> {
     return this.#read(scope, query, place, signal);
+  }
+
+  /** How many entries are in no file yet. */
+  get waiting(): number {
+    return this.#waiting.entries;
   }
 
   /** Where the account's file is, once it has logged. */
@@ -262,6 +275,7 @@ export class LocalLogs implements LogStore {
     try {
       const failed = account.file.write(batch);
       if (failed.length > 0) this.#lost(failed.length, failed[0]);
+      this.#telemetry.logStored(batch.length - failed.length, lagSeconds(batch, this.#config.clock.now()));
     } catch (cause) {
       this.#lost(batch.length, cause);
     }
@@ -273,6 +287,7 @@ export class LocalLogs implements LogStore {
 
   /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
   #lost(entries: number, cause: unknown): void {
+    this.#telemetry.logLost(entries);
     this.#config.logger.error("log entries were lost: the log could not be written", { entries, cause });
   }
 

@@ -9,16 +9,18 @@ const isLoopback = (host: string): boolean => host === "localhost" || host === "
 
 const warn = (io: Io, text: string): void => say(io, `${paint(io, "yellow", "warning:", io.stderr)} ${text}`);
 
-const announce = (io: Io, json: boolean, { url, ingress, apiKey, platform }: Serving): void => {
+const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
   if (json) {
     const key = apiKey === undefined ? {} : { api_key: apiKey };
-    printJson(io, { event: "ready", url, ...(ingress === undefined ? {} : { ingress }), ...key });
+    const figures = metrics === undefined ? {} : { metrics };
+    printJson(io, { event: "ready", url, ...(ingress === undefined ? {} : { ingress }), ...figures, ...key });
     return;
   }
   print(io, paint(io, "green", "Portside is ready."));
   print(io, `  API       ${url}  (documentation at ${url}/docs)`);
   if (ingress !== undefined)
     print(io, `  Services  a port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
+  if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
   print(io, `  Running   ${platform.controlPlane.capabilities().runner}`);
   if (apiKey === undefined) return;
   print(io, `  API key   ${apiKey}  (account 'default', shown this once)`);

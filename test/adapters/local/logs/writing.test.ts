@@ -13,6 +13,7 @@ import type { Instant } from "../../../../core/domain/instant.ts";
 import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { noTelemetry } from "../../../../core/ports/telemetry.ts";
 import { every } from "../../../contracts/log-steps.ts";
 
 const acme = "acme" as AccountId;
@@ -22,13 +23,17 @@ const scope = { owner: acme, service: app };
 let folder: string;
 let logs: LocalLogs;
 let complaints: string[];
+let lost: number[];
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   folder = mkdtempSync(join(tmpdir(), "portside-logs-"));
   complaints = [];
+  lost = [];
   const complain = (message: string) => void complaints.push(message);
   const logger = { debug: complain, info: complain, warn: complain, error: complain };
-  logs = new LocalLogs({ folder, clock: createSystemClock(), logger, retentionDays: 30, maxBytes: 2 ** 30 });
+  const telemetry = { ...noTelemetry, logLost: (entries: number) => void lost.push(entries) };
+  const clock = createSystemClock();
+  logs = new LocalLogs({ folder, clock, logger, telemetry, retentionDays: 30, maxBytes: 2 ** 30 });
 });
 afterEach(async () => {
   await logs.close();
@@ -173,6 +178,7 @@ test("a file that cannot be written loses its batch, says so, and takes the next
   void logs.push(line("lost"));
   await vi.advanceTimersByTimeAsync(200);
   expect(complaints).toEqual(["log entries were lost: the log could not be written"]);
+  expect(lost).toEqual([1]);
   void logs.push(line("kept"));
   await vi.advanceTimersByTimeAsync(200);
   expect(write).toHaveBeenCalledTimes(2);

@@ -1,0 +1,23 @@
+/** Any port with something around each call of its methods: faults, delays, spans. */
+
+export type Method = (...args: unknown[]) => unknown;
+
+/** @param around answers a call in the method's place; it is given the method's name, the method and its arguments */
+export const wrapPort = <P extends object>(
+  port: P,
+  around: (name: string, method: Method, args: readonly unknown[]) => unknown,
+): P => {
+  const wrapped = new Map<string, Method>();
+  return new Proxy(port, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function" || typeof key !== "string") return value;
+      const known = wrapped.get(key);
+      if (known !== undefined) return known;
+      const method: Method = (...passed) => value.apply(target, passed);
+      const made: Method = (...args) => around(key, method, args);
+      wrapped.set(key, made);
+      return made;
+    },
+  });
+};

@@ -1,0 +1,41 @@
+/** What watches a platform: figures where the settings ask for them, spans where OpenTelemetry's API is installed. */
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Ports } from "../../core/ports/provider.ts";
+import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
+import type { Metrics } from "../metrics/index.ts";
+import type { ServeSettings } from "./settings.ts";
+
+export interface Watching {
+  /** For the provider. */
+  readonly telemetry: Telemetry;
+  ports(ports: Ports): Ports;
+  controlPlane(controlPlane: ControlPlane): ControlPlane;
+  /** Undefined where nobody collects figures. */
+  readonly metrics?: Metrics;
+}
+
+type Tracing = Pick<Watching, "ports" | "controlPlane">;
+
+/** Without an SDK the spans cost next to nothing, so that its presence is the only switch. */
+const loadTracing = async (): Promise<Tracing> => {
+  try {
+    const { tracePorts, traceControlPlane } = await import("../tracing/index.ts");
+    return { ports: tracePorts, controlPlane: traceControlPlane };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    return { ports: (ports) => ports, controlPlane: (controlPlane) => controlPlane };
+  }
+};
+
+export const watch = async ({ metricsPort }: ServeSettings): Promise<Watching> => {
+  const tracing = await loadTracing();
+  if (metricsPort === undefined) return { ...tracing, telemetry: noTelemetry };
+  const { createMetrics } = await import("../metrics/index.ts");
+  const metrics = createMetrics();
+  return {
+    ports: tracing.ports,
+    controlPlane: (controlPlane) => metrics.measure(tracing.controlPlane(controlPlane)),
+    telemetry: metrics.telemetry,
+    metrics,
+  };
+};

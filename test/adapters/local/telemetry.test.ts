@@ -1,0 +1,113 @@
+/** What the engine tells of itself: instances and requests as they are at the moment, cold starts, and the log. */
+import { expect, test } from "vitest";
+import { noTelemetry } from "../../../core/ports/telemetry.ts";
+import { createMetrics } from "../../../hosts/metrics/index.ts";
+import { nodeSource } from "../../support/archives.ts";
+import { send } from "../../support/clients.ts";
+import { eventually } from "../../support/eventually.ts";
+import { figuresIn } from "../../support/figures.ts";
+import { startLocal } from "../../support/local-platform.ts";
+import { eventsOf } from "../../support/log-entries.ts";
+import { startWitness, witnessCode } from "../../support/witness.ts";
+
+/** Holds requests of `/hold` until the test says so. */
+const server = `
+${witnessCode}
+import { createServer } from "node:http";
+createServer(async (request, response) => {
+  if (request.url === "/hold") {
+    await report("begun");
+    await hold("end");
+  }
+  response.statusCode = request.url === "/teapot" ? 418 : 200;
+  response.end("ok");
+}).listen(process.env.PORT);
+`;
+
+const start = async (options: Parameters<typeof startLocal>[0] = {}) => {
+  const metrics = createMetrics({ process: false });
+  const platform = await startLocal({ runner: "process", ...options }, {}, { telemetry: metrics.telemetry });
+  const figures = async () => figuresIn(await metrics.text());
+  /** Instances by what they do: starting, busy, idle, rolling. */
+  const instances = async () => {
+    const now = await figures();
+    return ["starting", "busy", "idle", "rolling"].map((state) => now[`portside_instances{state="${state}"}`]);
+  };
+  return { platform, figures, instances };
+};
+
+test("instances by what they do, and requests that wait for one", async () => {
+  await using witness = await startWitness();
+  const { platform, figures, instances } = await start();
+  await using _platform = platform;
+  const source = nodeSource(server);
+  const fields = { concurrency: 1, max_instances: 1, env: witness.env };
+  expect(await instances()).toEqual([0, 0, 0, 0]);
+  const url = await platform.up(source, fields);
+  expect(await instances()).toEqual([0, 0, 1, 0]);
+  const first = send(url, { path: "/hold" });
+  await witness.reported("begun");
+  const second = send(url, { path: "/hold" });
+  await eventually(async () => expect((await figures())["portside_service_requests_waiting"]).toBe(1));
+  expect(await instances()).toEqual([0, 1, 0, 0]);
+  // The one that waits is served by the next revision, the other keeps the one before it.
+  await platform.up(source, { ...fields, concurrency: 2 });
+  await witness.reported("begun", 2);
+  expect(await instances()).toEqual([0, 1, 0, 1]);
+  expect((await figures())["portside_service_requests_waiting"]).toBe(0);
+  witness.release("end");
+  await Promise.all([first, second]);
+  await eventually(async () => expect(await instances()).toEqual([0, 0, 1, 0]));
+});
+
+test("a start that requests waited for is a cold start, one of a rollout is not", async () => {
+  const { platform, figures, instances } = await start({ idleSeconds: 0.2 });
+  await using _platform = platform;
+  const url = await platform.up(nodeSource(server));
+  expect(await figures()).toMatchObject({ portside_cold_start_seconds_count: 0 });
+  await eventually(async () => expect(await instances()).toEqual([0, 0, 0, 0]));
+  await send(url);
+  const [started] = await eventsOf(platform, "started");
+  expect(await figures()).toMatchObject({
+    portside_cold_start_seconds_count: 1,
+    portside_cold_start_seconds_sum: Number(started?.["cold_start_ms"]) / 1000,
+  });
+});
+
+test("requests to services by the class of their status", async () => {
+  const { platform, figures } = await start();
+  await using _platform = platform;
+  const url = await platform.up(nodeSource(server));
+  for (const path of ["/", "/", "/teapot"]) await send(url, { path });
+  await eventually(async () =>
+    expect(await figures()).toMatchObject({
+      'portside_service_request_seconds_count{status="2xx"}': 2,
+      'portside_service_request_seconds_count{status="4xx"}': 1,
+    }),
+  );
+});
+
+test("entries of the log when they are stored, and how far that is behind", async () => {
+  const { platform, figures } = await start();
+  await using _platform = platform;
+  await platform.up(nodeSource(server));
+  await eventually(async () => {
+    const now = await figures();
+    expect(now["portside_log_entries_waiting"]).toBe(0);
+    expect(now["portside_log_entries_stored_total"]).toBeGreaterThan(0);
+    expect(now["portside_log_lag_seconds_count"]).toBeGreaterThan(0);
+    expect(now["portside_log_lag_seconds_sum"]).toBeGreaterThan(0);
+  });
+});
+
+test("an engine that is closed is asked no more", async () => {
+  const asked = new Set<() => unknown>();
+  const watchLoad = (read: () => unknown) => {
+    asked.add(read);
+    return () => void asked.delete(read);
+  };
+  const platform = await startLocal({ runner: "process" }, {}, { telemetry: { ...noTelemetry, watchLoad } });
+  expect(asked.size).toBe(1);
+  await platform[Symbol.asyncDispose]();
+  expect(asked.size).toBe(0);
+});
