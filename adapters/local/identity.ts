@@ -18,8 +18,8 @@ export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> 
 
 export interface FolderIdentity {
   readonly identity: Identity;
-  /** How many API keys there are. */
-  countKeys(): number;
+  /** Whether there is none yet: one server at a time has the folder. */
+  claimFirstKey(): boolean;
   /** True where the folder has keys of an account other than this one. */
   hasOtherAccounts(account: AccountId): boolean;
   close(): void;
@@ -42,7 +42,7 @@ export const createLocalIdentity = (
   });
   return {
     identity,
-    countKeys: () => keys.count(),
+    claimFirstKey: () => keys.count() === 0,
     hasOtherAccounts: (account) => keys.hasOther(account),
     close: () => db.close(),
   };

@@ -77,8 +77,8 @@ export interface LocalProvider {
   readonly ingressPort: number;
   /** A way to keep a number between runs, such as the API's own port. */
   remembered(name: string): { get(): string | undefined; set(value: string): void };
-  /** How many API keys there are. */
-  countKeys(): number;
+  /** Whether there is no API key yet: one server at a time has the folder. */
+  claimFirstKey(): boolean;
   /** Stops every instance, within the drain and grace times, and closes everything. */
   close(): Promise<void>;
 }
@@ -266,7 +266,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     billing: new BillingRows(usage),
     ingressPort: ingress.port,
     remembered,
-    countKeys: () => keys.count(),
+    claimFirstKey: () => keys.count() === 0,
     close: () => teardown.disposeAsync(),
   };
 };

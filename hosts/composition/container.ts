@@ -69,7 +69,7 @@ const systemModule = new ContainerModule(({ bind, isBound }) => {
   if (!isBound(IDS)) bind(IDS).toConstantValue(randomIds);
 });
 
-type IdentityParts = Pick<ProvidedParts, "identity" | "countKeys">;
+type IdentityParts = Pick<ProvidedParts, "identity" | "claimFirstKey">;
 
 /** Keys in the data folder, for a provider that brings no identity of its own. */
 const keptIdentity = async (
@@ -80,7 +80,7 @@ const keptIdentity = async (
   const { createLocalIdentity } = await import("../../adapters/local/index.ts");
   const kept = createLocalIdentity(settings.dataDir, { logger, issuers: issuersOf(settings) });
   stack.defer(() => kept.close());
-  return { identity: kept.identity, countKeys: kept.countKeys };
+  return { identity: kept.identity, claimFirstKey: kept.claimFirstKey };
 };
 
 /** The database that the settings name, else what the provider brings, else the data folder. */
@@ -93,7 +93,7 @@ const chosenIdentity = async (
   if (settings.keysDatabase !== undefined) {
     const shared = await openSharedIdentity(settings, ambient);
     stack.defer(() => shared.close());
-    return { identity: shared.identity, countKeys: shared.countKeys };
+    return { identity: shared.identity, claimFirstKey: shared.claimFirstKey };
   }
   return loaded.identity === undefined ? keptIdentity(settings, ambient.logger, stack) : {};
 };

@@ -7,7 +7,7 @@ export const FIRST_ACCOUNT = "default";
 
 /** The new key, or undefined where there are keys already, or the provider keeps them elsewhere. */
 export const firstKey = async ({ parts, ports }: Platform): Promise<string | undefined> => {
-  if (parts.countKeys?.() !== 0) return undefined;
+  if ((await parts.claimFirstKey?.()) !== true) return undefined;
   const made = await ports.identity.keys.create(parseAccount(FIRST_ACCOUNT) as AccountId, "made at the first start");
   return made.isOk() ? made.value.key : undefined;
 };

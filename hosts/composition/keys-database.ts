@@ -6,7 +6,7 @@ import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export interface SharedIdentity {
   readonly identity: Identity;
-  countKeys(): number;
+  claimFirstKey(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -26,8 +26,11 @@ export const openSharedIdentity = async (
   // Of connections that end while nobody uses them; the next call makes another.
   pool.on("error", (cause) => ambient.logger.warn("a connection to the keys' database ended", { cause }));
   try {
-    const { identity, keys } = await createPostgresIdentity(pool, { ...ambient, issuers: issuersOf(settings) });
-    return { identity, countKeys: () => keys, close: () => pool.end() };
+    const { identity, claimFirstKey } = await createPostgresIdentity(pool, {
+      ...ambient,
+      issuers: issuersOf(settings),
+    });
+    return { identity, claimFirstKey, close: () => pool.end() };
   } catch (cause) {
     await pool.end();
     const { code, message } = cause as NodeJS.ErrnoException;

@@ -23,7 +23,8 @@ export interface ProvidedParts {
   /** Where services answer by host name, if there is one such port. */
   readonly ingressPort?: number;
   readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
-  readonly countKeys?: () => number;
+  /** Whether whoever asks is to make the first key; true once, while there are none. */
+  readonly claimFirstKey?: () => boolean | Promise<boolean>;
   close?(): Promise<void>;
 }
 

@@ -13,12 +13,12 @@ import type { Identity } from "../../../core/ports/provider.ts";
 import { createIdentity, generateSigningKey, type IdentityConfig } from "../index.ts";
 import type { PostgresClient } from "./client.ts";
 import { migrate } from "./migrations.ts";
-import { countKeys, createKeyRecords, getOrMakeSecret } from "./records.ts";
+import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./records.ts";
 
 export interface PostgresIdentity {
   readonly identity: Identity;
-  /** How many API keys there were when it was opened. */
-  readonly keys: number;
+  /** Whether the caller is the one who makes the first key: true for one replica, once. Rejects where the database is away. */
+  claimFirstKey(): Promise<boolean>;
 }
 
 /**
@@ -36,7 +36,7 @@ export const createPostgresIdentity = async (
     records: createKeyRecords(client),
     loadSigningKey: async () => JSON.parse(await getOrMakeSecret(client, "signing_key", make)) as JWK,
   });
-  return { identity, keys: await countKeys(client) };
+  return { identity, claimFirstKey: () => claimFirstKey(client) };
 };
 
 export type { PostgresClient };

@@ -21,8 +21,14 @@ export const createKeyRecords = (client: PostgresClient): KeyRecords => ({
     void (await client.query("UPDATE portside_keys SET last_used_at = $1 WHERE id = $2", [at, id])),
 });
 
-export const countKeys = async (client: PostgresClient): Promise<number> =>
-  Number(((await client.query("SELECT count(*) AS n FROM portside_keys")).rows[0] as { n: string }).n);
+/** True for one replica, once, while there are no keys. */
+export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
+  (
+    await client.query(
+      `INSERT INTO portside_secrets (name, value) SELECT 'first_key', 'claimed' WHERE NOT EXISTS (SELECT FROM portside_keys)
+       ON CONFLICT DO NOTHING`,
+    )
+  ).rowCount === 1;
 
 /** A secret that all replicas share: whoever comes first makes it. */
 export const getOrMakeSecret = async (

@@ -50,9 +50,10 @@ test("replicas that start at once make the tables once, and share keys and the s
 
 test("a migration that is done is not done again, and no key is lost", async () => {
   const before = await replica();
-  (await before.identity.keys.create(acme, "kept"))._unsafeUnwrap();
+  const { id } = (await before.identity.keys.create(acme, "kept"))._unsafeUnwrap();
   const after = await replica();
-  expect(after.keys).toBe(before.keys + 1);
+  const ids = (await after.identity.keys.list(acme))._unsafeUnwrap().map((key) => key.id);
+  expect(ids).toContain(id);
   const { rows } = await server.pool().query("SELECT version FROM portside_migrations ORDER BY version");
   expect(rows).toEqual([{ version: 1 }]);
 });
@@ -82,8 +83,10 @@ test("replicas of the whole platform take each other's keys; the first key is ma
   using folder = folderWith();
   try {
     const [one, two] = await Promise.all([buildPlatform(settings(folder.path)), buildPlatform(settings(folder.path))]);
-    const first = await firstKey(one);
+    const offered = await Promise.all([one, two].map(firstKey));
+    const first = offered.find((key) => key !== undefined);
     expect(first).toMatch(/^psk_/);
+    expect(offered).toContain(undefined);
     const made = await createKeyInFolder(
       { dataDir: folder.path },
       { PORTSIDE_KEYS_DATABASE: own.url },
