@@ -23,11 +23,8 @@ import {
 } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
-
-const MADE = "<!-- Made by `npm run docs`; change the code instead. -->";
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+import { decisions } from "./pages/decisions.ts";
+import { MADE, table } from "./pages/markdown.ts";
 
 const presetOf = (key: string): string => {
   const preset = serveShape[key as keyof typeof serveShape].safeParse(undefined);
@@ -241,6 +238,7 @@ export const pages = (): Readonly<Record<string, string>> => ({
   "docs/configuration.md": configuration(),
   "docs/limits.md": limits(),
   "docs/capabilities.md": capabilities(),
+  "docs/decisions/README.md": decisions(),
 });
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
