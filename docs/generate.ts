@@ -23,6 +23,7 @@ import {
 } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
+import { commandsPage } from "./pages/commands.ts";
 import { decisions } from "./pages/decisions.ts";
 import { MADE, table } from "./pages/markdown.ts";
 
@@ -234,7 +235,8 @@ ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 };
 
 /** Every generated page by its path. */
-export const pages = (): Readonly<Record<string, string>> => ({
+export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
+  "docs/commands.md": await commandsPage(),
   "docs/configuration.md": configuration(),
   "docs/limits.md": limits(),
   "docs/capabilities.md": capabilities(),
@@ -242,4 +244,4 @@ export const pages = (): Readonly<Record<string, string>> => ({
 });
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [path, text] of Object.entries(pages())) writeFileSync(path, text);
+  for (const [path, text] of Object.entries(await pages())) writeFileSync(path, text);

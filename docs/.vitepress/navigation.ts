@@ -20,6 +20,7 @@ export const navigation: readonly Group[] = [
     "docs/": "All pages",
   }),
   group("Using", {
+    "docs/commands": "Commands",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
     "docs/schedules": "Schedules",
