@@ -23,6 +23,7 @@ import {
 } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
+import { apiPage } from "./pages/api.ts";
 import { commandsPage } from "./pages/commands.ts";
 import { decisions } from "./pages/decisions.ts";
 import { MADE, table } from "./pages/markdown.ts";
@@ -236,6 +237,7 @@ ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 
 /** Every generated page by its path. */
 export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
+  "docs/api.md": apiPage(),
   "docs/commands.md": await commandsPage(),
   "docs/configuration.md": configuration(),
   "docs/limits.md": limits(),

@@ -21,6 +21,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Using", {
     "docs/commands": "Commands",
+    "docs/api": "HTTP API",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
     "docs/schedules": "Schedules",
