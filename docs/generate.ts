@@ -23,11 +23,10 @@ import {
 } from "../core/domain/limits.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
-
-const MADE = "<!-- Made by `npm run docs`; change the code instead. -->";
-
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
+import { apiPage } from "./pages/api.ts";
+import { commandsPage } from "./pages/commands.ts";
+import { decisions } from "./pages/decisions.ts";
+import { MADE, table } from "./pages/markdown.ts";
 
 const presetOf = (key: string): string => {
   const preset = serveShape[key as keyof typeof serveShape].safeParse(undefined);
@@ -237,11 +236,14 @@ ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 };
 
 /** Every generated page by its path. */
-export const pages = (): Readonly<Record<string, string>> => ({
+export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
+  "docs/api.md": apiPage(),
+  "docs/commands.md": await commandsPage(),
   "docs/configuration.md": configuration(),
   "docs/limits.md": limits(),
   "docs/capabilities.md": capabilities(),
+  "docs/decisions/README.md": decisions(),
 });
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [path, text] of Object.entries(pages())) writeFileSync(path, text);
+  for (const [path, text] of Object.entries(await pages())) writeFileSync(path, text);

@@ -12,21 +12,23 @@ const anyName = (description: string) =>
     "my-app",
   ]);
 
-const text = (description: string, max: number) =>
+const ANY_ID = "k3zq0b9fw2m7c1t8x5ya";
+
+const text = (description: string, max: number, example: string) =>
   z
     .string({ error: ({ input }) => (input === undefined ? "is required" : "must be a text") })
     .min(1, "must not be empty")
     .max(max, `at most ${max} characters`)
-    .meta({ description });
+    .meta({ description, examples: [example] });
 
 export const checkNameFields = { name: anyName("The name to check.") } as const;
 
 export const deleteFields = { name: anyName("The deployment to delete.") } as const;
 
-export const cancelFields = { deploy_id: text("The deploy to end.", 64) } as const;
+export const cancelFields = { deploy_id: text("The deploy to end.", 64, ANY_ID) } as const;
 
 export const resumeFields = {
-  deploy_id: text("The deploy to follow.", 64),
+  deploy_id: text("The deploy to follow.", 64, ANY_ID),
   after: integerField({ min: 0, default: 0 }, "The `seq` of the last record seen; 0 for all."),
 } as const;
 
@@ -53,16 +55,16 @@ export const logsFields = {
     .max(logLimits.filterChars, `at most ${logLimits.filterChars} characters`)
     .nullable()
     .optional()
-    .meta({ description: "A filter in the Cloud Logging query language." }),
+    .meta({ description: "A filter in the Cloud Logging query language.", examples: ["severity>=ERROR"] }),
 } as const;
 
 export const sqlFields = {
-  query: text("One SELECT over `logs` and `billing`, in GoogleSQL.", sqlLimits.chars),
+  query: text("One SELECT over `logs` and `billing`, in GoogleSQL.", sqlLimits.chars, "SELECT COUNT(*) AS n FROM logs"),
 } as const;
 
-export const createKeyFields = { label: text("What the key is for, to recognise it by.", 100) } as const;
+export const createKeyFields = { label: text("What the key is for, to recognise it by.", 100, "laptop") } as const;
 
-export const revokeKeyFields = { id: text("The key's id.", 64) } as const;
+export const revokeKeyFields = { id: text("The key's id.", 64, ANY_ID) } as const;
 
 /** As with deployments, a name that breaks a rule belongs to nobody. */
 const anyVolume = (description: string) =>

@@ -28,13 +28,16 @@ export interface Command {
   readonly usage: string;
   readonly options: Readonly<Record<string, Option>>;
   readonly positionals: { readonly min: number; readonly max: number };
+  /** What somebody may type behind `portside`, with `'` around words that a shell would read. */
+  readonly examples: readonly string[];
   /** Further lines of help. */
   readonly notes?: readonly string[];
   /** Resolves to the exit code. */
   run(input: Input, io: Io): Promise<number>;
 }
 
-const common: Readonly<Record<string, Option>> = {
+/** What every command takes. */
+export const commonOptions: Readonly<Record<string, Option>> = {
   help: { type: "boolean", short: "h", description: "Show this help." },
   debug: { type: "boolean", description: "Show where an error came from." },
 };
@@ -56,7 +59,7 @@ const parseConfig = (options: Readonly<Record<string, Option>>) =>
 
 /** Reads a command's words; throws `UsageError` where they are not its own. */
 export const readInput = (command: Command, args: readonly string[]): Input & { readonly wantsHelp: boolean } => {
-  const options = { ...command.options, ...common };
+  const options = { ...command.options, ...commonOptions };
   let parsed: ReturnType<typeof parseArgs>;
   try {
     const config = { options: parseConfig(options), allowPositionals: true, strict: true };
@@ -89,7 +92,8 @@ const usageWords = (message: string, options: Readonly<Record<string, Option>>):
   return `There is no option '--${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
 };
 
-const optionLine = ([name, option]: [string, Option]): [string, string] => {
+/** An option as it is typed, and what it does. */
+export const optionLine = ([name, option]: [string, Option]): [string, string] => {
   const short = option.short === undefined ? "    " : `-${option.short}, `;
   return [`${short}--${name}${option.type === "string" ? ` ${option.value ?? "VALUE"}` : ""}`, option.description];
 };
@@ -105,6 +109,8 @@ export const commandHelp = (io: Io, command: Command, summary: string): string =
     "",
     summary,
     "",
-    columns(Object.entries({ ...command.options, ...common }).map(optionLine)),
+    columns(Object.entries({ ...command.options, ...commonOptions }).map(optionLine)),
     ...(command.notes === undefined ? [] : ["", ...command.notes]),
+    "",
+    ...command.examples.map((words) => `  $ portside ${words}`),
   ].join("\n");

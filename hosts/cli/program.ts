@@ -13,7 +13,8 @@ interface Entry {
   load(words: readonly string[]): Promise<Command>;
 }
 
-const entries: Readonly<Record<string, Entry>> = {
+/** Every command by its word. */
+export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     summary: "Run the whole platform on this machine.",
     load: async () => (await import("./commands/serve.ts")).serve,
@@ -68,7 +69,7 @@ const entries: Readonly<Record<string, Entry>> = {
 };
 
 const find = (word: string): [string, Entry] | undefined =>
-  Object.entries(entries).find(([name, entry]) => name === word || entry.aliases?.includes(word) === true);
+  Object.entries(commands).find(([name, entry]) => name === word || entry.aliases?.includes(word) === true);
 
 const overview = (io: Io): string =>
   [
@@ -77,7 +78,7 @@ const overview = (io: Io): string =>
     `${paint(io, "bold", "Usage:")} portside COMMAND [options]`,
     "",
     columns(
-      Object.entries(entries).map(
+      Object.entries(commands).map(
         ([name, { summary, aliases = [] }]) => [[name, ...aliases].join(", "), summary] as const,
       ),
     ),
@@ -86,7 +87,7 @@ const overview = (io: Io): string =>
   ].join("\n");
 
 const unknownCommand = (word: string): UsageError => {
-  const near = closest(word, Object.keys(entries));
+  const near = closest(word, Object.keys(commands));
   return new UsageError(
     `There is no command '${word}'${near === undefined ? "; see portside --help" : `; did you mean '${near}'?`}`,
   );

@@ -98,7 +98,7 @@ const formBody = (endpoint: Endpoint): Json => {
     source_archive: {
       type: "string",
       contentMediaType: "application/gzip",
-      description: "The source as a tar.gz of at most 100 MiB.",
+      description: "The source as a tar.gz of at most 100 MiB; a deploy needs this or `source_object`.",
     },
   };
   return { required: true, content: { "multipart/form-data": { schema: { ...made, properties } } } };

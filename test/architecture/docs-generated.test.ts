@@ -3,6 +3,6 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { pages } from "../../docs/generate.ts";
 
-test.each(Object.entries(pages()))("%s is as `npm run docs` makes it", (path, text) => {
+test.each(Object.entries(await pages()))("%s is as `npm run docs` makes it", (path, text) => {
   expect(readFileSync(path, "utf8")).toBe(text);
 });

@@ -39,6 +39,7 @@ export const cost: Command = {
     by: { type: "string", short: "b", value: "KEY", description: "By user, chat or model instead of by deployment." },
   },
   positionals: { min: 0, max: 1 },
+  examples: ["cost -m", "cost hello -s 7d -b user"],
   notes: [
     "Sums the usage lines that services log, and asks the platform what running them costs.",
     "Without a NAME, all deployments that are there now.",

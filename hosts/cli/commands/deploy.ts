@@ -128,6 +128,7 @@ export const deploy: Command = {
     plan: { type: "boolean", description: "Show what would be done, and do nothing." },
   },
   positionals: { min: 0, max: 1 },
+  examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],
   notes: ["Flags go before portside.json. Files that .gitignore or .portsideignore name stay here."],
   run,
 };

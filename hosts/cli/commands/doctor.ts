@@ -19,6 +19,7 @@ export const doctor: Command = {
   usage: "doctor [--provider local|gcp|aws] [options]",
   options: { ...jsonOption, ...settingOptions },
   positionals: { min: 0, max: 0 },
+  examples: ["doctor", "doctor --provider gcp --gcp-project my-project --gcp-region europe-west1"],
   notes: ["Exit code 1 where something is missing without which the platform cannot work."],
   run: async (input, io) => {
     const settings = settingsFrom(input, io);

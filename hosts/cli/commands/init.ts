@@ -74,6 +74,7 @@ export const init: Command = {
   usage: "init [NAME] [--template node|python]",
   options: { template: { type: "string", short: "t", value: "NAME", description: "node (default) or python." } },
   positionals: { min: 0, max: 1 },
+  examples: ["init hello", "init hello --template python"],
   notes: ["With NAME the service goes into a folder of that name, else into this one. Nothing is overwritten."],
   run: async (input, io) => {
     const [given] = input.positionals;

@@ -99,6 +99,7 @@ export const keys: Command = {
     "data-dir": { type: "string", value: "DIR", description: "The server's data folder, with --account." },
   },
   positionals: { min: 1, max: 2 },
+  examples: ["keys create --account ann", "keys create --label laptop", "keys list"],
   run: (input, io) => {
     const [word = ""] = input.positionals;
     const action = actions[word];

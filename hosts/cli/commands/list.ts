@@ -14,6 +14,7 @@ export const list: Command = {
   usage: "list [--json]",
   options: clientOptions,
   positionals: { min: 0, max: 0 },
+  examples: ["list"],
   run: async (input, io) => {
     const client = new Client(findAccount(io, input.text("url")));
     const deployments = await client.call<Deployment[]>("/v1/deployment/list");

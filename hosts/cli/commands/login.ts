@@ -8,6 +8,7 @@ export const login: Command = {
   usage: "login [--url URL]",
   options: { url: clientOptions["url"] as NonNullable<(typeof clientOptions)["url"]> },
   positionals: { min: 0, max: 0 },
+  examples: ["login --url https://portside.example.com"],
   notes: ["The key is asked for, or read from standard input. It is checked, and kept for you alone."],
   run: async (input, io) => {
     const url = findUrl(io, input.text("url"));

@@ -37,6 +37,7 @@ export const logs: Command = {
     lines: { type: "string", short: "n", value: "N", description: "The newest N entries: 100; with -s, all." },
   },
   positionals: { min: 1, max: 1 },
+  examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],
   notes: [
     "Filters are the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
     "Times are UTC, and can be copied behind -s. Ctrl-C is exit code 130.",

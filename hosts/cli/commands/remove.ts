@@ -8,6 +8,7 @@ export const remove: Command = {
   usage: "remove NAME [-y]",
   options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Do not ask." } },
   positionals: { min: 1, max: 1 },
+  examples: ["remove hello"],
   notes: ["Volumes and logs stay."],
   run: async (input, io) => {
     const [name] = input.positionals;

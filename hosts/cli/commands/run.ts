@@ -155,6 +155,7 @@ export const runCommand: Command = {
     "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
   },
   positionals: { min: 0, max: 1 },
+  examples: ["run hello --port 3000"],
   notes: ["Needs no server and no key. Its data is in DIR/.portside; all but volumes is removed at the end."],
   run,
 };

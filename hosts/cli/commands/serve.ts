@@ -53,6 +53,7 @@ export const serve: Command = {
     ...settingOptions,
   },
   positionals: { min: 0, max: 0 },
+  examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
   notes: [
     "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the file (dataDir).",
     "A flag goes before a variable, a variable before the file.",

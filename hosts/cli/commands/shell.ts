@@ -28,6 +28,7 @@ export const shell: Command = {
   usage: "shell NAME [--data-dir DIR]",
   options: { "data-dir": { type: "string", value: "DIR", description: "The server's data folder." } },
   positionals: { min: 1, max: 1 },
+  examples: ["shell hello"],
   notes: [
     "On the machine that the platform runs on: a shell in a running instance, with its files, processes and environment.",
     "What is written to its own files is gone with the instance; volumes stay. Enter only what you trust with your terminal.",

@@ -63,6 +63,7 @@ export const sql: Command = {
     format: { type: "string", value: "FORMAT", description: "table (on terminals), json (in pipes) or csv." },
   },
   positionals: { min: 0, max: 1 },
+  examples: ["sql 'SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity'", "sql -f report.sql --format csv"],
   notes: [
     "Without a query on a terminal, asks for statements. The tables are logs and billing; docs/sql.md has examples.",
   ],

@@ -8,6 +8,7 @@ export const token: Command = {
   usage: "token [--json]",
   options: clientOptions,
   positionals: { min: 0, max: 0 },
+  examples: ["token"],
   run: async (input, io) => {
     const client = new Client(findAccount(io, input.text("url")));
     const made = await client.call<{ access_token: string; expires_at: string }>("/v1/token", { method: "POST" });

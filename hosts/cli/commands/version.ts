@@ -14,6 +14,7 @@ export const version: Command = {
   usage: "version",
   options: {},
   positionals: { min: 0, max: 0 },
+  examples: ["version"],
   run: async (_input, io) => {
     print(io, packageVersion());
     return 0;

@@ -8,7 +8,8 @@ interface Entry {
   load(): Promise<Command>;
 }
 
-const entries: Readonly<Record<string, Entry>> = {
+/** Every subcommand by its word. */
+export const volumeCommands: Readonly<Record<string, Entry>> = {
   create: { summary: "Make a volume.", load: async () => (await import("./volume/create.ts")).create },
   ls: {
     summary: "List your volumes, those in the trash, or the objects of one.",
@@ -30,14 +31,15 @@ const entries: Readonly<Record<string, Entry>> = {
   },
 };
 
-const names = Object.keys(entries).join("|");
+const names = Object.keys(volumeCommands).join("|");
 
 const overview: Command = {
   usage: `volume ${names}`,
   options: {},
   positionals: { min: 0, max: 0 },
+  examples: ["volume ls"],
   notes: [
-    columns(Object.entries(entries).map(([name, { summary }]) => [name, summary] as const)),
+    columns(Object.entries(volumeCommands).map(([name, { summary }]) => [name, summary] as const)),
     "",
     "portside volume put --help tells more about put, and so on.",
   ],
@@ -47,7 +49,7 @@ const overview: Command = {
 };
 
 const unknown = (word: string): UsageError => {
-  const near = closest(word, Object.keys(entries));
+  const near = closest(word, Object.keys(volumeCommands));
   const hint = near === undefined ? `; it is one of ${names}.` : `; did you mean '${near}'?`;
   return new UsageError(`There is no 'volume ${word}'${hint}`);
 };
@@ -56,7 +58,7 @@ const unknown = (word: string): UsageError => {
 export const volumeCommand = async (words: readonly string[]): Promise<Command> => {
   const [word = "--help"] = words;
   if (word.startsWith("-")) return overview;
-  const entry = Object.hasOwn(entries, word) ? entries[word] : undefined;
+  const entry = Object.hasOwn(volumeCommands, word) ? volumeCommands[word] : undefined;
   if (entry === undefined) throw unknown(word);
   const command = await entry.load();
   return { ...command, notes: [entry.summary, ...(command.notes ?? [])] };

@@ -8,6 +8,7 @@ export const create: Command = {
   usage: "volume create NAME [--json]",
   options: clientOptions,
   positionals: { min: 2, max: 2 },
+  examples: ["volume create shop-data"],
   notes: ["A deploy that mounts a volume makes it, too."],
   run: async (input, io) => {
     const [, name] = input.positionals;

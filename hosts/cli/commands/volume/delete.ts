@@ -9,6 +9,7 @@ export const deleteCommand: Command = {
   usage: "volume delete NAME [-y]",
   options: { ...clientOptions, yes: { type: "boolean", short: "y", description: "Do not ask." } },
   positionals: { min: 2, max: 2 },
+  examples: ["volume delete shop-data"],
   notes: [`It can be restored for ${trashDays} days. One that a deployment mounts cannot be deleted.`],
   run: async (input, io) => {
     const [, name] = input.positionals;

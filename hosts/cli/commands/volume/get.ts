@@ -100,6 +100,7 @@ export const get: Command = {
     force: { type: "boolean", description: "Replace files that are there." },
   },
   positionals: { min: 3, max: 4 },
+  examples: ["volume get shop-data reports/figures.csv", "volume get shop-data www/ site"],
   notes: [
     "DEST is a file or a folder, the last part of PATH in this folder if it is left out, or - for standard output.",
     "A PATH that ends with '/' is a folder, as with -r.",

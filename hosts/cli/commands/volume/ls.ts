@@ -85,6 +85,7 @@ export const ls: Command = {
   usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
   options: { ...clientOptions, deleted: { type: "boolean", description: "Those that can be restored." } },
   positionals: { min: 1, max: 3 },
+  examples: ["volume ls", "volume ls shop-data reports/"],
   notes: [
     "A prefix is what paths begin with: 'logs/' is a folder, 'logs/2026' all of a year.",
     "With --json, objects are printed one a line.",

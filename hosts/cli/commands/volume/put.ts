@@ -63,6 +63,7 @@ export const put: Command = {
     recursive: { type: "boolean", short: "r", description: "Send a folder, four files at once." },
   },
   positionals: { min: 3, max: 4 },
+  examples: ["volume put shop-data figures.csv reports/", "volume put -r shop-data site www"],
   notes: [
     "SOURCE is a file, a folder with -r, or - for standard input. PATH is the object's path, else the source's name.",
     "A file goes into a PATH that ends with '/'; what is in a folder goes below PATH, '/' being the volume itself.",

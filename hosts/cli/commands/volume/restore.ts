@@ -12,6 +12,7 @@ export const restore: Command = {
     id: { type: "string", value: "ID", description: "Which of that name; else the one that was deleted last." },
   },
   positionals: { min: 2, max: 2 },
+  examples: ["volume restore shop-data"],
   notes: ["'portside volume ls --deleted' shows what can be restored, and until when."],
   run: async (input, io) => {
     const [, name] = input.positionals;

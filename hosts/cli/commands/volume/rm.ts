@@ -51,6 +51,7 @@ export const rm: Command = {
     yes: { type: "boolean", short: "y", description: "Do not ask." },
   },
   positionals: { min: 3, max: 3 },
+  examples: ["volume rm -r shop-data reports"],
   run: async (input, io) => {
     const [, volume = "", path = ""] = input.positionals;
     const client = new Client(findAccount(io, input.text("url")));

@@ -1,0 +1,26 @@
+/**
+ * The documentation as a searchable site: `npm run docs:site` writes it to docs/.site. The repository's own Markdown is
+ * its source, read where it lies, so that every link leads to the same place here and in a viewer of repositories.
+ */
+import { defineConfig } from "vitepress";
+import { navigation } from "./navigation.ts";
+import { repositoryLinks } from "./repository-links.ts";
+
+export default defineConfig({
+  title: "Portside",
+  description: "An embeddable serverless control plane.",
+  lang: "en",
+  srcDir: "..",
+  srcExclude: ["{adapters,core,examples,hosts,node_modules,test}/**", ".*/**"],
+  outDir: ".site",
+  // Works under any path of any web server.
+  base: "./",
+  rewrites: (path) => path.replace(/README\.md$/, "index.md"),
+  ignoreDeadLinks: false,
+  markdown: { config: repositoryLinks },
+  themeConfig: {
+    search: { provider: "local" },
+    sidebar: navigation.map(({ text, items }) => ({ text, items: [...items] })),
+    outline: [2, 3],
+  },
+});

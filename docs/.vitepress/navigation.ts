@@ -1,0 +1,57 @@
+/** The pages of the site, in the order in which somebody new would read them. A test holds it to the folder. */
+
+interface Page {
+  readonly text: string;
+  readonly link: string;
+}
+
+interface Group {
+  readonly text: string;
+  readonly items: readonly Page[];
+}
+
+const group = (text: string, pages: Readonly<Record<string, string>>): Group => ({
+  text,
+  items: Object.entries(pages).map(([link, words]) => ({ text: words, link: `/${link}` })),
+});
+
+export const navigation: readonly Group[] = [
+  group("Start", {
+    "docs/": "All pages",
+  }),
+  group("Using", {
+    "docs/commands": "Commands",
+    "docs/api": "HTTP API",
+    "docs/logs": "Logs",
+    "docs/volumes": "Volumes",
+    "docs/schedules": "Schedules",
+    "docs/sql": "SQL",
+    "docs/cost": "Cost",
+  }),
+  group("Embedding", {
+    "docs/embedding": "In your own service",
+    "docs/writing-an-adapter": "Writing an adapter",
+    "docs/dependencies": "Dependencies",
+  }),
+  group("Providers", {
+    "docs/capabilities": "Capabilities",
+    "docs/local-engine": "The local engine",
+    "docs/gcp": "Google Cloud",
+    "docs/aws": "Amazon Web Services",
+  }),
+  group("Operating", {
+    "docs/configuration": "Configuration",
+    "docs/security": "Security",
+    "docs/limits": "Limits",
+    "docs/errors": "Errors",
+    "docs/performance": "Performance",
+  }),
+  group("Project", {
+    "docs/architecture": "Architecture",
+    "docs/decisions/": "Decisions",
+    "docs/testing": "Testing",
+    CONTRIBUTING: "Contributing",
+    SECURITY: "Reporting a hole",
+    CHANGELOG: "Changes",
+  }),
+];

@@ -1,0 +1,54 @@
+/** A request of each endpoint that its own rules take, as data and as a curl command. */
+import type { Endpoint } from "../../hosts/http/endpoints/index.ts";
+import type { Schema } from "./json-shape.ts";
+
+/** Fields that may be left out, but without which an example would say little. */
+const WORTH_SHOWING: Readonly<Record<string, readonly string[]>> = {
+  "/v1/volume/upload": ["object"],
+  "/v1/deployment/logs": ["query"],
+};
+
+export type Values = Readonly<Record<string, unknown>>;
+
+/** The first example of each field that must be sent. */
+export const exampleValues = (
+  path: string,
+  fields: Readonly<Record<string, Schema>>,
+  required: readonly string[],
+): Values => {
+  const shown = Object.entries(fields).filter(
+    ([name]) => required.includes(name) || WORTH_SHOWING[path]?.includes(name),
+  );
+  return Object.fromEntries(
+    shown.map(([name, { examples }]) => {
+      if (examples === undefined) throw new Error(`the field '${name}' of ${path} has no example`);
+      return [name, examples[0]];
+    }),
+  );
+};
+
+/** The path with its ids and its query. */
+export const addressOf = ({ path, method }: Pick<Endpoint, "path" | "method">, values: Values): string => {
+  const named = path.replace(/:(\w+)/g, (_, name: string) => String(values[name]));
+  if (method !== "GET") return named;
+  const query = Object.entries(values).filter(([name]) => !path.includes(`:${name}`));
+  return query.length === 0 ? named : `${named}?${new URLSearchParams(query as [string, string][])}`;
+};
+
+const KEY = '-H "X-API-Key: $PORTSIDE_API_KEY"';
+
+const formValue = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+export const curlOf = (endpoint: Endpoint, values: Values): string => {
+  const { kind, method } = endpoint;
+  const streams = kind === "deploy" || kind === "resume";
+  const curl = `curl${streams ? " -N" : ""} ${KEY}`;
+  const url = `"$PORTSIDE_URL${addressOf(endpoint, values)}"`;
+  if (kind === "deploy" || kind === "plan") {
+    const fields = Object.entries(values).map(([name, value]) => `-F '${name}=${formValue(value)}'`);
+    const archive = kind === "deploy" ? " -F source_archive=@source.tar.gz" : "";
+    return `${curl} ${fields.join(" ")}${archive} \\\n  ${url}`;
+  }
+  if (method === "GET") return `${curl} ${url}`;
+  return `${curl} -H 'Content-Type: application/json' -d '${JSON.stringify(values)}' \\\n  ${url}`;
+};

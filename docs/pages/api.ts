@@ -1,0 +1,155 @@
+/** Every endpoint of the HTTP API, from the table that its routes are made from and its OpenAPI document. */
+import { type Endpoint, endpoints } from "../../hosts/http/endpoints/index.ts";
+import { openApiDocument } from "../../hosts/http/openapi.ts";
+import { curlOf, exampleValues } from "./api-example.ts";
+import { type Schema, shapeOf } from "./json-shape.ts";
+import { MADE, table } from "./markdown.ts";
+
+interface Body {
+  readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+interface Operation {
+  readonly summary: string;
+  readonly requestBody?: Body;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly schema: Schema;
+  }[];
+  readonly responses: Readonly<Record<string, Body & { readonly description: string }>>;
+}
+
+const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
+
+const groups: Readonly<Record<string, RegExp>> = {
+  Deploys: /^\/v1\/deploy(\/|$)/,
+  Deployments: /^\/v1\/deployment\//,
+  Volumes: /^\/v1\/volume\//,
+  SQL: /^\/v1\/sql/,
+  Account: /^\/v1\/(user|capabilities|key|token)/,
+};
+
+const operationOf = ({ path, method }: Endpoint): Operation =>
+  paths[path.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()] as Operation;
+
+/** The only entry of a body: its content type and its schema. */
+const contentOf = (body: Body | undefined): [string, Schema] | undefined => {
+  const [entry] = Object.entries(body?.content ?? {});
+  return entry === undefined ? undefined : [entry[0], entry[1].schema];
+};
+
+interface Fields {
+  readonly place: string;
+  readonly schemas: Readonly<Record<string, Schema>>;
+  readonly required: readonly string[];
+}
+
+const fieldsOf = ({ requestBody, parameters = [] }: Operation): Fields => {
+  const body = contentOf(requestBody);
+  if (body !== undefined)
+    return { place: body[0], schemas: body[1].properties ?? {}, required: body[1].required ?? [] };
+  return {
+    place: [...new Set(parameters.map((one) => one.in))].join(" and "),
+    schemas: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+    required: parameters.filter((one) => one.required).map(({ name }) => name),
+  };
+};
+
+const inTable = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ").replace(/ {2,}/g, " ");
+const inText = (text: string): string => inTable(text).replaceAll(/<(?![^`]*`[^`]*$)/g, "&lt;");
+const code = (value: unknown): string => `\`${inTable(typeof value === "string" ? value : JSON.stringify(value))}\``;
+
+const needed = (schema: Schema, required: boolean): string => {
+  if (required) return "yes";
+  return schema.default === undefined || schema.default === "" ? "no" : `no: ${code(schema.default)}`;
+};
+
+const fieldRow = (name: string, schema: Schema, required: boolean): string[] => {
+  const { examples = [], description = "" } = { ...schema.anyOf?.[0]?.anyOf?.[0], ...schema.anyOf?.[0], ...schema };
+  const such = examples.length === 0 ? "" : ` Such as ${examples.map(code).join(", ")}.`;
+  return [code(name), code(shapeOf(schema, " ")), needed(schema, required), `${inText(description)}${such}`];
+};
+
+const fieldsTable = ({ place, schemas, required }: Fields): string => {
+  const rows = Object.entries(schemas).map(([name, schema]) => fieldRow(name, schema, required.includes(name)));
+  if (rows.length === 0) return "Takes no fields.\n\n";
+  return `Fields, in the ${place.includes("/") ? `body (\`${place}\`)` : place}:\n\n${table(["field", "type", "needed", "meaning"], rows)}\n\n`;
+};
+
+/** An endpoint before it that takes the very same fields. */
+const alike = ({ fields }: Endpoint): Endpoint | undefined =>
+  Object.keys(fields).length > 1 ? endpoints.find((one) => one.fields === fields) : undefined;
+
+const takes = (endpoint: Endpoint, fields: Fields): string => {
+  const same = alike(endpoint);
+  return same === undefined || same === endpoint
+    ? fieldsTable(fields)
+    : `Fields as of \`${same.method} ${same.path}\`${endpoint.kind === "plan" ? "; the source may be left out" : ""}.\n\n`;
+};
+
+const section = (endpoint: Endpoint): string => {
+  const operation = operationOf(endpoint);
+  const fields = fieldsOf(operation);
+  const { "200": done, ...refusals } = operation.responses;
+  const answer = contentOf(done);
+  const [type, schema] = answer ?? ["", {}];
+  const values = exampleValues(endpoint.path, fields.schemas, fields.required);
+  return `### ${endpoint.method} ${endpoint.path}
+
+${operation.summary}
+
+${takes(endpoint, fields)}\`\`\`console
+$ ${curlOf(endpoint, values)}
+\`\`\`
+
+Answers 200, \`${type}\`${type === "application/x-ndjson" ? ", each line" : ""}:
+
+\`\`\`text
+${shapeOf(schema)}
+\`\`\`
+
+Refuses with ${Object.keys(refusals).join(", ")}.
+`;
+};
+
+const group = (title: string, which: RegExp): string =>
+  `## ${title}\n\n${endpoints
+    .filter(({ path }) => which.test(path))
+    .map(section)
+    .join("\n")}`;
+
+const missing = endpoints.filter(({ path }) => !Object.values(groups).some((which) => which.test(path)));
+if (missing.length > 0) throw new Error(`no group for ${missing.map(({ path }) => path).join(", ")}`);
+
+const refusals = (): string[][] => {
+  const all = endpoints.flatMap((one) => Object.entries(operationOf(one).responses));
+  const words = new Map(all.map(([status, { description }]) => [status, description]));
+  return [...words].filter(([status]) => status !== "200").sort(([a], [b]) => Number(a) - Number(b));
+};
+
+export const apiPage = (): string => `# HTTP API
+
+${MADE}
+
+Every endpoint takes an API key in \`X-API-Key\`, or a bearer token in \`Authorization\`, for the same account: a key is made by
+\`portside keys create\`, a token by \`portside token\` or by an issuer that the platform trusts. Paths without a credential are
+\`GET /health\`, \`GET /ready\`, \`GET /openapi.json\`, \`GET /docs\` and \`GET /schema/portside.json\`.
+
+A body is JSON, but for the form of a deploy. Unknown fields of a body are refused; unknown query parameters are ignored.
+Every answer has an \`X-Request-Id\`, the caller's own where it sent a sane one. In the shapes below \`?\` marks what may be
+absent, and a \`date-time\` is a text as RFC 3339 has it. A platform describes itself in OpenAPI 3.1 at \`/openapi.json\`, with a reader at \`/docs\`.
+
+| status | meaning |
+| --- | --- |
+${refusals()
+  .map(([status, words]) => `| ${status} | ${words} |`)
+  .join("\n")}
+
+The body of a refusal is \`{"detail": …}\`, a sentence; for 422 the list of every broken rule. [errors.md](errors.md) says of
+each what to do, and lists the reasons of a deploy.
+
+${Object.entries(groups)
+  .map(([title, which]) => group(title, which))
+  .join("\n")}`;

@@ -1,0 +1,53 @@
+/** The page of the HTTP API shows a call of each endpoint, and each of them is one that a platform takes. */
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { serveMemory } from "../support/api.ts";
+import { sourceOf } from "../support/archives.ts";
+import { endpointNames } from "../support/endpoint-calls.ts";
+import { needs } from "../support/machine.ts";
+
+const page = readFileSync("docs/api.md", "utf8");
+const sections = page
+  .split(/^### /m)
+  .slice(1)
+  .map((text) => ({
+    name: text.split("\n")[0] as string,
+    command: /```console\n\$ (.*?)\n```/s.exec(text)?.[1] as string,
+  }));
+
+let api: Awaited<ReturnType<typeof serveMemory>>;
+let folder: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  api = await serveMemory();
+  folder = mkdtempSync(join(tmpdir(), "portside-calls-"));
+  writeFileSync(join(folder, "source.tar.gz"), sourceOf({ "index.js": "run()" }));
+  env = { PATH: process.env["PATH"], PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test("every endpoint has a section", () => {
+  expect(sections.map(({ name }) => name).sort()).toEqual([...endpointNames].sort());
+});
+
+/** What these name is an id, or an object that nobody has put; a volume that lives cannot be restored. */
+const statusOf = (name: string): string => {
+  if (/cancel|:deploy_id|download|delete-object|revoke/.test(name)) return "404";
+  return name.includes("restore") ? "409" : "200";
+};
+
+test.for(sections)("$name", async ({ name, command }, context) => {
+  needs(context, "curl");
+  await api.call("POST", "/v1/volume/create", { json: { name: "my-volume" } });
+  const line = `${command} -sS -o /dev/null -w '%{http_code}'`;
+  const { stdout } = await promisify(execFile)("sh", ["-c", line], { cwd: folder, env });
+  expect(stdout).toBe(statusOf(name));
+});

@@ -1,0 +1,29 @@
+/** The examples of the command line's help are words that their own command takes. */
+import { describe, expect, test } from "vitest";
+import { type Command, readInput } from "../../hosts/cli/command.ts";
+import { volumeCommands } from "../../hosts/cli/commands/volume.ts";
+import { commands } from "../../hosts/cli/program.ts";
+
+/** As a shell reads them. */
+const wordsOf = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));
+
+const commandOf = (words: readonly string[]): Promise<Command> | undefined =>
+  commands[words[0] ?? ""]?.load(words.slice(1));
+
+const all = await Promise.all([
+  ...Object.entries(commands).map(async ([name, { load }]) => [name, await load([])] as const),
+  ...Object.entries(volumeCommands).map(async ([name, { load }]) => [`volume ${name}`, await load()] as const),
+]);
+
+describe.each(all)("portside %s", (name, command) => {
+  test("shows an example of itself", () => {
+    for (const example of command.examples) expect(`${example} `).toMatch(new RegExp(`^${name} `));
+    expect(command.examples.length).toBeGreaterThan(0);
+  });
+
+  test.each(command.examples)("%s", async (example) => {
+    const words = wordsOf(example);
+    const own = (await commandOf(words)) as Command;
+    expect(readInput(own, words.slice(1)).wantsHelp).toBe(false);
+  });
+});

@@ -1,0 +1,55 @@
+/** The documentation as a site: built as `npm run docs:site` builds it, into a folder of its own. */
+import { globSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "vitepress";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { navigation } from "../../docs/.vitepress/navigation.ts";
+import { BuiltSite } from "./built-site.ts";
+
+let folder: string;
+let site: BuiltSite;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "portside-site-"));
+  // Fails where a link leads to no page.
+  await build("docs", { outDir: join(folder, "site") });
+  site = new BuiltSite(join(folder, "site"));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const decisions = globSync("docs/decisions/[0-9]*.md");
+const pages = [...globSync("docs/*.md"), "docs/decisions/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+
+test("every page of the documentation is built, and the README is the first", () => {
+  const built = [...pages, ...decisions, "README.md"].map((file) =>
+    file.replace(/README\.md$/, "index.md").replace(/\.md$/, ".html"),
+  );
+  expect(site.pages).toEqual([...built, "404.html"].sort());
+});
+
+test("every page is in the navigation, once; decisions are on a page of their own", () => {
+  const listed = navigation.flatMap(({ items }) =>
+    items.map(({ link }) => `${link.slice(1).replace(/\/$/, "/README")}.md`),
+  );
+  expect(listed.sort()).toEqual(pages.sort());
+  const links = site.linksOf("docs/decisions/index.html");
+  for (const file of decisions) expect(links).toContain(file.replace("docs/decisions/", "./").replace(/md$/, "html"));
+});
+
+test("every link within the site leads to a file, and to a heading where it names one", () => {
+  expect(site.brokenLinks()).toEqual([]);
+});
+
+test("nothing is loaded from elsewhere", () => {
+  expect(site.foreign()).toEqual([]);
+});
+
+test.each([
+  ["cursor exactly once", "docs/logs.html"],
+  ["did_not_listen", "docs/errors.html"],
+  ["PORTSIDE_KEYS_DATABASE", "docs/configuration.html"],
+])("the search finds '%s' on %s", async (words, page) => {
+  const found = await site.search(words);
+  expect(found.slice(0, 5).map((path) => path.replace(/^(\.?\/)*/, ""))).toContain(page);
+});
