@@ -41,6 +41,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Operating", {
     "docs/configuration": "Configuration",
+    "docs/observability": "Metrics and traces",
     "docs/security": "Security",
     "docs/limits": "Limits",
     "docs/errors": "Errors",
