@@ -15,6 +15,7 @@ const slow = [
   "test/docs/site.test.ts",
   "test/e2e/kill.test.ts",
   "test/examples/examples.test.ts",
+  "test/examples/shell-snippets.test.ts",
   "test/examples/snippets.test.ts",
   "test/hosts/cli/volume-cuts.test.ts",
   "test/hosts/cli/volume-large.test.ts",

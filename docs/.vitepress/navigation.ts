@@ -17,6 +17,8 @@ const group = (text: string, pages: Readonly<Record<string, string>>): Group => 
 
 export const navigation: readonly Group[] = [
   group("Start", {
+    "docs/quickstart": "Quickstart",
+    "docs/concepts": "Concepts",
     "docs/": "All pages",
   }),
   group("Using", {
@@ -41,6 +43,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Operating", {
     "docs/configuration": "Configuration",
+    "docs/operations": "Operations",
     "docs/observability": "Metrics and traces",
     "docs/security": "Security",
     "docs/limits": "Limits",

@@ -47,9 +47,9 @@ export class BuiltSite {
     });
   }
 
-  /** Links of a page's own text, without the frame. */
+  /** Where a page's own text leads, without the frame and its own headings. */
   linksOf(page: string): string[] {
-    return attributes(contentOf(this.#read(page)), "a", "href");
+    return attributes(contentOf(this.#read(page)), "a", "href").filter((href) => !href.startsWith("#"));
   }
 
   /** Whatever a browser would fetch from elsewhere. */

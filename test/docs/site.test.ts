@@ -28,7 +28,10 @@ test("every page of the documentation is built, and the README is the first", ()
   expect(site.pages).toEqual([...built, "404.html"].sort());
 });
 
-test("every page is in the navigation, once; decisions are on a page of their own", () => {
+test("every page is in the navigation, once, and on the first page; decisions are on a page of their own", () => {
+  const first = site.linksOf("docs/index.html").map((href) => join("docs", href).replace(/html$/, "md"));
+  const asSource = (file: string): string => file.replace(/index\.md$/, "README.md");
+  expect(["docs/README.md", ...first.map(asSource)].sort()).toEqual(pages.sort());
   const listed = navigation.flatMap(({ items }) =>
     items.map(({ link }) => `${link.slice(1).replace(/\/$/, "/README")}.md`),
   );
