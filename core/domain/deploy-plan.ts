@@ -108,7 +108,7 @@ export const planDeploy = (
   ruled: readonly Adjustment[] = [],
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
-  // A declaration is only made where the provider has a size for it, so the fallback never runs.
+  // A declaration is only made where the provider has a size for it.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
   const spec: ServiceSpec = {

@@ -85,8 +85,6 @@ const wordOf = (raw: z.core.$ZodIssue): IssueType => {
       return sizeWord(raw.origin, false);
     case "invalid_format":
       return "string_pattern_mismatch";
-    case "unrecognized_keys":
-      return "extra_forbidden";
     case "custom":
       return (raw.params?.["type"] as IssueType | undefined) ?? "value_error";
     default:

@@ -63,7 +63,7 @@ export const parseStrictJson = (text: string): StrictJson => {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    const detail = error instanceof Error ? error.message.replace(/, (?:\.\.\.)?"[\s\S]*/, "") : "malformed";
+    const detail = (error as SyntaxError).message.replace(/, (?:\.\.\.)?"[\s\S]*/, "");
     return { ok: false, message: `is not valid JSON: ${detail}` };
   }
   const problem = hiddenProblem(text);

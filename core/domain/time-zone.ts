@@ -23,7 +23,8 @@ const LONG_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
 /** The offset of a zone at a moment. Throws a RangeError for a zone that this runtime does not know. */
 export const offsetAt = (zone: string, second: number): number => {
-  const [, sign, hours = 0, minutes = 0, seconds = 0] = LONG_OFFSET.exec(formatterOf(zone).format(second * 1000)) ?? [];
+  const text = formatterOf(zone).format(second * 1000);
+  const [, sign, hours = 0, minutes = 0, seconds = 0] = LONG_OFFSET.exec(text) as RegExpExecArray;
   const offset = Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
   return sign === "-" ? -offset : offset;
 };

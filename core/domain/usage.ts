@@ -30,13 +30,14 @@ class Written {
   }
 }
 
+/** Of numbers, texts and truths there is always a source. */
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
 /** Beyond fifteen digits a JavaScript number may be another than was written; within them it is read back as it was. */
 const LONG_NUMBER = /[\d.]{16}/;
 
 const keepNumbers: Reviver = (_key, value, { source }) =>
-  typeof value === "number" ? new Written(source ?? String(value)) : value;
+  typeof value === "number" ? new Written(source as string) : value;
 
 /** The text of a number or of a text; empty for anything else. */
 const textOf = (value: unknown): string =>

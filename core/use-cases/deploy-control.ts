@@ -3,6 +3,7 @@
 import type { z } from "zod";
 import type { Principal } from "../domain/account.ts";
 import type { planSchema } from "../domain/answers.ts";
+import type { DeployEvent } from "../domain/deploy-events.ts";
 import { planInWords } from "../domain/deploy-plan.ts";
 import { parseFields } from "../domain/fields.ts";
 import { longestRun } from "../domain/fire-policy.ts";
@@ -78,8 +79,9 @@ export const cancelDeploy = (
     const run = found.value;
     run.end("interrupted");
     await run.settled;
-    const last = run.lastRecord;
-    return last?.status === "ERROR" && last.reason === "interrupted"
+    // A run that has settled has its last record.
+    const last = run.lastRecord as DeployEvent;
+    return last.status === "ERROR" && last.reason === "interrupted"
       ? ok({ detail: `The deploy of '${run.name}' was ended.` })
-      : err(conflict(`The deploy of '${run.name}' had ended already: ${last?.status ?? "unknown"}.`));
+      : err(conflict(`The deploy of '${run.name}' had ended already: ${last.status}.`));
   });

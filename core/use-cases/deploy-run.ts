@@ -55,7 +55,7 @@ export class Run implements DeployRun {
 
   /** Why it was told to end, once `signal` has aborted. */
   get endReason(): EndReason {
-    return (this.#abort.signal.reason as EndReason | undefined) ?? "interrupted";
+    return this.#abort.signal.reason as EndReason;
   }
 
   /** Resolves when nothing of the run is left: its last record is out and its ports are quiet. */
@@ -98,12 +98,11 @@ export class Run implements DeployRun {
     for (const wake of this.#watchers) wake();
   }
 
-  /** Repeats the present status, so that a client can tell a silent step from a dead connection. */
+  /** Repeats the present status of a deploy that goes on, so that a client can tell a silent step from a dead connection. */
   repeat(): void {
-    const last = this.lastRecord;
-    if (last === undefined || this.#phase === "ended") return;
-    const step = last.message.replace(/^Still: /, "");
-    this.emit({ status: last.status as Exclude<DeployStatus, "DONE" | "ERROR">, message: `Still: ${step}` });
+    const { status, message } = this.lastRecord as DeployEvent;
+    const step = message.replace(/^Still: /, "");
+    this.emit({ status: status as Exclude<DeployStatus, "DONE" | "ERROR">, message: `Still: ${step}` });
   }
 
   async *follow(after = 0, signal?: AbortSignal): AsyncGenerator<DeployEvent> {

@@ -101,7 +101,7 @@ export const grantUpload = (
     const until = plusMillis(context.ports.clock.now(), grantMinutes.upload * 60_000);
     const path = (values.object ?? values.path) as ObjectPath;
     const { volumes } = context.ports.provider;
-    const size = values.size ?? 0;
+    const size = values.size as number;
     if (volumes.uploadsInParts !== undefined && size > volumes.uploadsInParts.above)
       return inParts(volumes.uploadsInParts, volume.value, { path, size, until }, options);
     const granted = await volumes.grantUpload(volume.value, path, until, options);

@@ -1,6 +1,7 @@
 /** Environments that a deployment may declare: odd names that are legal, and values of any text. */
 import fc from "fast-check";
 import type { Environment } from "../../core/domain/environment.ts";
+import { character } from "./characters.ts";
 
 const head = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 
@@ -21,7 +22,7 @@ export const variableValue = (): fc.Arbitrary<string> =>
   fc
     .oneof(
       fc.constantFrom("", " ", "debug", "a=b", "line\nline", "\r\n", '"quoted"', "grüß 数据 😀", "\u202eabc", "{}"),
-      fc.string({ unit: "binary", maxLength: 60 }),
+      fc.string({ unit: character(), maxLength: 60 }),
     )
     .map((value) => value.replaceAll("\0", ""));
 

@@ -10,6 +10,7 @@
 export { type BrokenRequestCase, brokenDeployRequest } from "./broken-requests.ts";
 export { refusedCrons } from "./broken-schedules.ts";
 export { refusedMountPaths } from "./broken-storage.ts";
+export { character } from "./characters.ts";
 export { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";
 export { environment, variableName, variableValue } from "./environments.ts";
 export { hostileFilters } from "./hostile-filters.ts";

@@ -3,6 +3,7 @@
  * control and direction characters, and the openings of every injection. Feed them wherever a client may put text.
  */
 import fc from "fast-check";
+import { character } from "./characters.ts";
 
 /** The fixed list, each for a reason of its own; add to it whatever once broke something. */
 export const nastyStrings: readonly string[] = [
@@ -61,4 +62,4 @@ export const nastyStrings: readonly string[] = [
 
 /** One of the list, or any text at all. */
 export const nastyString = (): fc.Arbitrary<string> =>
-  fc.oneof(fc.constantFrom(...nastyStrings), fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }));
+  fc.oneof(fc.constantFrom(...nastyStrings), fc.string({ unit: character() }), fc.string({ unit: "grapheme" }));

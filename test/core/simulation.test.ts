@@ -77,6 +77,12 @@ test("log entries are shown late", async () => {
   expect((await messages()).length).toBeGreaterThan(0);
 });
 
+test("a name that cannot even be turned into a text is refused like any other", async () => {
+  const { refused, deployment } = await simulateDeploy({ ...fields, function_name: { valueOf: null, toString: null } });
+  expect(refused?.kind).toBe("invalid_input");
+  expect(deployment).toBeUndefined();
+});
+
 test("every valid request ends well, every broken one is refused, on a fair day", async () => {
   await fc.assert(
     fc.asyncProperty(deployRequest(), brokenDeployRequest(), async ({ json }, broken) => {

@@ -60,7 +60,9 @@ export const simulateDeploy = async (
   const millis = millisOf(cloud.clock.now()) - millisOf(begun);
   // Asked of what lies behind the weather: the list is no part of the deploy.
   const shown = await createControlPlane(cloud.memory.ports, settings).listDeployments(principal);
-  const name = normalizeDeploymentName(String(fields["function_name"]));
+  // What is no text names nothing; some of it cannot even be turned into one.
+  const { function_name: written } = fields;
+  const name = typeof written === "string" ? normalizeDeploymentName(written) : undefined;
   const deployment = shown.isOk() ? shown.value.find((one) => one.name === name) : undefined;
   return { ...ended, ...(deployment === undefined ? {} : { deployment }), millis };
 };

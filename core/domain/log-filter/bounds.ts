@@ -1,12 +1,13 @@
 /** The time to which a filter's own conditions confine its matches. */
+import type { Instant } from "../instant.ts";
 import { before, behind, comparePositions, type LogPosition } from "../log-cursor.ts";
 import { timeOf } from "./literals.ts";
 import { conjuncts, type LogFilter } from "./tree.ts";
 
 const lowerOf = (filter: LogFilter): LogPosition | undefined => {
   if (filter.kind !== "compare" || filter.path[0] !== "timestamp" || filter.literal.text === null) return undefined;
-  const time = timeOf(filter.literal.text);
-  if (time === undefined) return undefined;
+  // What is no time was refused when the filter was parsed.
+  const time = timeOf(filter.literal.text) as Instant;
   return filter.op === ">" ? behind(time) : filter.op === ">=" ? before(time) : undefined;
 };
 

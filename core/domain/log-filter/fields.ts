@@ -76,11 +76,10 @@ export const unknownField = (path: FieldPath): string => {
 
 const ordered: readonly Comparison[] = ["=", "!=", "<", "<=", ">", ">=", ":"];
 
-/** Why a field cannot be compared like that; undefined where it can. */
+/** Why a field that entries have cannot be compared like that; undefined where it can. */
 export const comparisonProblem = (path: FieldPath, op: Comparison, literal: Literal): string | undefined => {
   const name = printPath(path);
   const type = typeOf(path);
-  if (type === undefined) return unknownField(path);
   if (type === "object" && op !== ":")
     return `'${name}' holds other fields; name one of them, or use ':' to search in it`;
   if (type === "any" || type === "text" || type === "object") return undefined;

@@ -5,6 +5,7 @@
  * A payload field or label that an entry lacks makes every comparison false, `!=` among them; `NOT` of it is true.
  * A field of the entry's own that is lacking counts as empty, 0 or false. Of a list, one element has to match.
  */
+import type { Instant } from "../instant.ts";
 import { type LogEntry, severities } from "../log-entry.ts";
 import { typeOf } from "./fields.ts";
 import { fold } from "./fold.ts";
@@ -95,6 +96,7 @@ const rememberedWords = (): typeof wordsOf => {
   };
 };
 
+/** Literals were found good when the filter was parsed, by the type of their field. */
 const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: CompilePattern): Predicate => {
   const { path, op, literal } = filter;
   const { text } = literal;
@@ -106,7 +108,7 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
   }
   switch (type) {
     case "timestamp": {
-      const time = timeOf(text) ?? 0n;
+      const time = timeOf(text) as Instant;
       return ({ instant }) => byOrder<bigint>(wholly(op), instant, time);
     }
     case "severity": {
@@ -114,16 +116,15 @@ const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: Compi
         const test = textTest(op, text, compile);
         return ({ severity }) => test(severity);
       }
-      const rank = severityRank(text) ?? 0;
+      const rank = severityRank(text) as number;
       return ({ severity }) => byOrder(op, severities[severity], rank);
     }
     case "number": {
-      const number = numberOf(text);
-      return (entry) =>
-        number !== undefined && byOrder(wholly(op), (values(entry)[0] as number | undefined) ?? 0, number);
+      const number = numberOf(text) as number;
+      return (entry) => byOrder(wholly(op), (values(entry)[0] as number | undefined) ?? 0, number);
     }
     case "duration": {
-      const nanos = nanosOf(text) ?? 0n;
+      const nanos = nanosOf(text) as bigint;
       const spent = (entry: LogEntry) => nanosOf((values(entry)[0] as string | undefined) ?? "0s") ?? 0n;
       return (entry) => byOrder(wholly(op), spent(entry), nanos);
     }

@@ -64,10 +64,10 @@ const readString = (text: string, from: number): Result<{ value: string; end: nu
   while (at < text.length) {
     if (text[at] === '"') return ok({ value, end: at + 1 });
     const plain = matchAt(PLAIN, text, at);
-    const escaped = plain === null ? matchAt(ESCAPE, text, at) : null;
-    if (plain === null && escaped === null) break;
-    value += plain?.[0] ?? meaningOf(escaped as RegExpExecArray);
-    at += (plain ?? escaped)?.[0].length ?? 0;
+    const piece = plain ?? matchAt(ESCAPE, text, at);
+    if (piece === null) break;
+    value += plain === null ? meaningOf(piece) : piece[0];
+    at += piece[0].length;
   }
   return problemAt(from, 'this quote is not closed; write a quote inside a text as \\"');
 };

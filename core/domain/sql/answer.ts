@@ -22,4 +22,4 @@ export const sqlRowsSchema = z.array(z.record(z.string(), z.unknown())).meta({
 
 /** Rows as objects. A column may be called `__proto__`, too. */
 export const rowObjects = ({ columns, rows }: SqlAnswer): Record<string, SqlValue>[] =>
-  rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] ?? null])));
+  rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] as SqlValue])));

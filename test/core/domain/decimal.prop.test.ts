@@ -8,6 +8,7 @@ import {
   parseDecimal,
   plus,
   roundDecimal,
+  shareOf,
   times,
 } from "../../../core/domain/decimal.ts";
 
@@ -56,6 +57,31 @@ test("rounding moves by half a unit at most", () => {
       expect((off < 0n ? -off : off) * 2n).toBeLessThanOrEqual(10n ** BigInt(60 - places));
     }),
   );
+});
+
+test("equal numbers are equal, however they are written", () => {
+  expect(compareDecimals(parsed("1.50"), parsed("1.5"))).toBe(0);
+  expect(compareDecimals(parsed("1.5"), parsed("1.50"))).toBe(0);
+});
+
+test("a share is rounded up to a ten-thousandth, so that only nothing has none", () => {
+  fc.assert(
+    fc.property(fc.nat(10 ** 9), fc.integer({ min: 1, max: 10 ** 9 }), fc.nat(6), fc.nat(6), (a, b, left, right) => {
+      const [part, whole] = [a, b].map(BigInt) as [bigint, bigint];
+      const share = shareOf({ digits: part, scale: left }, { digits: whole, scale: right });
+      const [top, bottom] = [part * 10n ** BigInt(right) * 10_000n, whole * 10n ** BigInt(left)];
+      expect(BigInt(Math.round(share * 10_000))).toBe((top + bottom - 1n) / bottom);
+    }),
+  );
+  expect(shareOf(parsed("1"), parsed("3"))).toBe(0.3334);
+  expect(shareOf(parsed("0.000000001"), parsed("1"))).toBe(0.0001);
+  expect(shareOf(parsed("2.5"), parsed("2.50"))).toBe(1);
+});
+
+test("nothing has no shares", () => {
+  expect(shareOf(parsed("0"), parsed("0"))).toBe(0);
+  expect(shareOf(parsed("1"), parsed("0.00"))).toBe(0);
+  expect(shareOf(parsed("1"), parsed("-1"))).toBe(0);
 });
 
 test.each([

@@ -66,6 +66,12 @@ test("a raise is announced, and the raised value is what is deployed", () => {
   ]);
 });
 
+test("what no size of the provider fits stays as it was declared", () => {
+  const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...everything, resources: [] } });
+  expect(larger.spec).toMatchObject({ cpu: 4, memory: 16 * 1024 ** 3 });
+  expect(larger.adjustments).toEqual([]);
+});
+
 describe("volumes", () => {
   const mounted = { volumes: { "/a": "one", "/b": "two", "/c": "one" } };
 

@@ -50,6 +50,7 @@ describe("integers", () => {
     expect(read({ count: "x".repeat(100) }).issues[0]?.message).toBe(
       `must be an integer from 1 to 9; got "${"x".repeat(36)}...`,
     );
+    expect(read({ open: () => 1 }).issues[0]?.message).toBe("must be an integer of at least 0; got nothing");
     expect(read({ open: -1 }).issues[0]?.message).toBe("must be an integer of at least 0; got -1");
   });
 });

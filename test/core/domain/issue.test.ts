@@ -35,6 +35,20 @@ test("our own checks keep their word and their place", () => {
   expect(typesOf(schema, "x")).toEqual([["deep.0", "quota_exceeded"]]);
 });
 
+test("a check without a word of ours breaks a rule all the same", () => {
+  expect(
+    typesOf(
+      z.string().refine(() => false),
+      "x",
+    ),
+  ).toEqual([["", "value_error"]]);
+});
+
+test("a key that is no text is shown as one, for a path is JSON", () => {
+  const parsed = z.map(z.symbol(), z.string()).safeParse(new Map([[Symbol("key"), 5]]), { reportInput: true });
+  expect(issuesOf(parsed.error as z.ZodError).map(({ path }) => path)).toEqual([["Symbol(key)"]]);
+});
+
 test("an unknown field has a hint", () => {
   expect(unknownField(["a"], "nam", ["name"])).toEqual({
     path: ["a", "nam"],

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
-import { type Present, writeConflict } from "../../../core/domain/write-condition.ts";
+import { type DeployReason, deployReasons } from "../../../core/domain/deploy-reason.ts";
+import { isLost, type Present, writeConflict } from "../../../core/domain/write-condition.ts";
 
 const [me, other] = ["acme", "other"] as [AccountId, AccountId];
 const seen: Expected = { etag: "1", owner: me };
@@ -28,4 +29,10 @@ test.each<[string, Expected, Present, string | undefined]>([
 test("what loses is never told who won", () => {
   const lost = writeConflict(me, "absent", { kind: "held", owner: "secret-corp" as AccountId, etag: "1" });
   expect(JSON.stringify(lost)).not.toContain("secret-corp");
+});
+
+test("whoever was second is over, and nobody else is", () => {
+  const reasons = Object.keys(deployReasons) as DeployReason[];
+  const lost = reasons.filter((reason) => isLost({ reason, message: "" }));
+  expect(lost.toSorted()).toEqual(["deleted", "name_taken", "superseded"]);
 });

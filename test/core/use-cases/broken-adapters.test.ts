@@ -3,6 +3,8 @@
  * as `internal`, the server lives on, and only its log knows why.
  */
 import { expect, test } from "vitest";
+import { notFound } from "../../../core/errors.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
 import { accepted, deployed, listed, recorder, recordsOf, startMemory } from "../../support/memory-platform.ts";
 
 const throwing = (method: "build" | "rollout" | "noteDeploy") => {
@@ -71,4 +73,32 @@ test("a source that cannot be discarded harms neither the deploy nor the server"
   expect((await deploy({ port: 0 }))._unsafeUnwrapErr().kind).toBe("invalid_input");
   await platform.controlPlane.close();
   expect(said).toEqual(["a source was not discarded", "a source was not discarded"]);
+});
+
+test("an error that no port may answer with ends the deploy as `internal`, without its words", async () => {
+  let finds = 0;
+  const platform = startMemory({
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        // The first reading is the check, the second the plan of the deploy's turn.
+        find: (...args) => (finds++ === 1 ? errAsync(notFound("s3cret") as never) : services.find(...args)),
+      },
+    }),
+  });
+  const records = await recordsOf(platform, await accepted(platform));
+  expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
+  expect(JSON.stringify(records)).not.toContain("s3cret");
+});
+
+test("a page of a volume that has no objects is the last one, whatever the storage says", async () => {
+  const platform = startMemory({
+    around: ({ volumes }) => ({ volumes: { ...volumes, objects: () => okAsync({ objects: [], more: true }) } }),
+  });
+  const { controlPlane, principal } = platform;
+  (await controlPlane.createVolume(principal(), { name: "data" }))._unsafeUnwrap();
+  expect((await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap()).toEqual({
+    objects: [],
+    next_page_token: null,
+  });
 });

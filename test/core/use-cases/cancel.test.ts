@@ -98,6 +98,26 @@ describe("before traffic has moved", () => {
     expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "interrupted" });
   });
 
+  test("as the build ends: interrupted, although the image is there", async () => {
+    const platform = startMemory({
+      around: ({ builder }) => ({
+        builder: {
+          build: async function* (request, options) {
+            for await (const event of builder.build(request, options)) {
+              const { deployId } = request;
+              if (event.kind === "built")
+                void platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: deployId });
+              yield event;
+            }
+          },
+        },
+      }),
+    });
+    const records = await recordsOf(platform, await accepted(platform));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+    expect(await portOf(platform)).toBeUndefined();
+  });
+
   test("again: it stays ended, and the answer the same", async () => {
     const platform = slow({ build: 10_000 });
     const run = await accepted(platform);

@@ -5,6 +5,7 @@ import { faulty, type ManualClock } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Provider } from "../../../core/ports/provider.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
+import { errAsync } from "../../../core/result.ts";
 import { inOnePiece } from "../../models/upload-url.ts";
 import { whileTicking } from "../../simulation/ticking.ts";
 import { sourceOf } from "../../support/archives.ts";
@@ -189,8 +190,15 @@ describe("a storage that does not answer", () => {
   /** Reads nothing until the test lets it, and then all of it, whoever has given up. */
   const stuck = () => {
     const gate = Promise.withResolvers<void>();
+    const received = Promise.withResolvers<unknown>();
     const platform = start(({ volumes, spool }) => ({
-      spool: { receive: (source, options) => spool.receive(source, { fileBytes: options?.fileBytes ?? 0 }) },
+      spool: {
+        receive: (source, options) => {
+          const receiving = spool.receive(source, { fileBytes: options?.fileBytes ?? 0 });
+          received.resolve(receiving);
+          return receiving;
+        },
+      },
       volumes: {
         ...volumes,
         read: (...args) =>
@@ -200,7 +208,7 @@ describe("a storage that does not answer", () => {
           }),
       },
     }));
-    return { platform, letGo: gate.resolve };
+    return { platform, letGo: gate.resolve, received: received.promise };
   };
 
   test("ends the deploy with build_timeout, and what comes late is discarded", async () => {
@@ -213,6 +221,34 @@ describe("a storage that does not answer", () => {
     letGo();
     await eventually(() => expect(platform.discarded).toHaveLength(1));
     expect(platform.fetched.size).toBe(0);
+  });
+
+  test("and what comes late and is no source is nothing to discard", async () => {
+    const { platform, letGo, received } = stuck();
+    await put(platform, bytes(Buffer.from("no archive")));
+    const run = (await submit(platform))._unsafeUnwrap();
+    const last = (await whileTicking(platform.clock, Array.fromAsync(run.follow()))).at(-1);
+    expect(last?.reason).toBe("build_timeout");
+    letGo();
+    expect(await received).toMatchObject({ value: { kind: "refused" } });
+    await platform.controlPlane.close();
+    expect(platform.discarded).toEqual([]);
+  });
+
+  test("that fails as the deploy is cancelled is no failure of the storage", async () => {
+    const platform: Sources = start(({ volumes }) => ({
+      volumes: {
+        ...volumes,
+        read: () => {
+          const { deployId } = run;
+          void platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: deployId });
+          return errAsync(unavailable("The storage is down."));
+        },
+      },
+    }));
+    await put(platform, bytes(good));
+    const run = (await submit(platform))._unsafeUnwrap();
+    expect((await Array.fromAsync(run.follow())).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
   });
 
   test("does not hold a deploy that is cancelled", async () => {

@@ -117,3 +117,18 @@ describe("what the stream is not begun for", () => {
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: [field], type: "unsupported" }] });
   });
 });
+
+test("where a platform can run it in several ways, the last record says which", async () => {
+  const platform = startMemory({
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        rollout: async function* (...args) {
+          for await (const event of services.rollout(...args))
+            yield event.kind === "ready" ? { ...event, runner: "in a container" } : event;
+        },
+      },
+    }),
+  });
+  expect(words(await deployed(platform)).at(-1)).toBe("DONE Revision app-00001 serves all traffic (in a container)");
+});

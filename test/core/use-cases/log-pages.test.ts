@@ -165,3 +165,18 @@ test("a deleted deployment's log stays, also behind its last entry", async () =>
   expect((await read({ since: at(100) })).logs).toEqual([]);
   expect((await controlPlane.readLogs(principal("other"), { deployment_name: "app" })).isErr()).toBe(true);
 });
+
+test.each(["newest", "after"] as const)(
+  "a log that does not answer (%s) is told as that, never as an empty page",
+  async (method) => {
+    const platform = startMemory({
+      around: ({ logs }) => ({
+        logs: { ...logs, [method]: () => errAsync(unavailable("The log does not answer.", 1)) },
+      }),
+    });
+    await deployed(platform);
+    const since = method === "after" ? { since: "2026-01-01T00:00:00Z" } : {};
+    const read = await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app", ...since });
+    expect(read._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", message: "The log does not answer." });
+  },
+);

@@ -39,6 +39,7 @@ test.each([
 test("seconds are for whoever needs no more", () => {
   expect(durationOf("90m")).toBe(5400);
   expect(durationOf("1.5s")).toBe(1.5);
+  expect(durationOf("soon")).toBeUndefined();
 });
 
 test("folding a text again changes nothing, and characters that do not show mean nothing", () => {

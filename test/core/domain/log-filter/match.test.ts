@@ -7,6 +7,8 @@ import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
 import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
 import { matcherOf } from "../../../../core/domain/log-filter/match.ts";
 import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
+import { partOf } from "../../../../core/domain/log-filter/record.ts";
+import { isEverything } from "../../../../core/domain/log-filter/tree.ts";
 import type { DeploymentName } from "../../../../core/domain/names.ts";
 
 const base = {
@@ -107,6 +109,8 @@ const cases: Readonly<
     ["jsonPayload.count=30", true, { json }],
     ['jsonPayload.count="30"', true, { json }],
     ["jsonPayload.count>4", true, { json }],
+    ["jsonPayload.count=(-5 OR 30)", true, { json }],
+    ["jsonPayload.count=(-30)", false, { json }],
     ["jsonPayload.count=3e1", true, { json }],
     ["jsonPayload.count=many", false, { json }],
     ["jsonPayload.count!=many", false, { json }],
@@ -153,6 +157,7 @@ const cases: Readonly<
     ['httpRequest.latency>".5s"', true, { http }],
     ['httpRequest.latency>"-1s"', true],
     ["httpRequest.cacheHit<true", true, { http }],
+    ["httpRequest.latency=0s", true, { http: { ...http, latency: "soon" } }],
     ["httpRequest.status!=NaN", true, { http }],
     ["httpRequest.status<Infinity", true, { http }],
   ],
@@ -206,6 +211,22 @@ const cases: Readonly<
 describe.each(Object.entries(cases))("%s", (_rule, examples) => {
   for (const [filter, holds, entry = {}] of examples)
     test(`${filter}: ${holds}`, () => expect(matches(filter, entry)).toBe(holds));
+});
+
+test("a pattern that is none is a bug of whoever made the filter, not of the log", () => {
+  const filter = parseLogFilter('textPayload=~"a"', compileRe2)._unsafeUnwrap();
+  expect(() => matcherOf(filter, () => ({ problem: "no" }))).toThrow("a filter has a pattern that is none: no");
+});
+
+test("an entry has no part of a name that entries do not have", () => {
+  const entry = { ...base, text: "x" } as LogEntry;
+  expect(partOf(entry, "textPayload")).toBe("x");
+  expect(partOf(entry, "constructor")).toBeUndefined();
+});
+
+test("only the filter without terms is everything", () => {
+  const everythingOf = (text: string) => isEverything(parseLogFilter(text, compileRe2)._unsafeUnwrap());
+  expect(["", "a", "a b", "a OR b"].map(everythingOf)).toEqual([true, false, false, false]);
 });
 
 test("a payload that nests ten thousand deep is searched all the same", () => {
