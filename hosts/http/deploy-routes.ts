@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane, DeployRequest, DeployRun, ReceivedSource } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/account.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
+import { hangUp } from "./clients.ts";
 import { type ReadForm, readForm } from "./form.ts";
 
 /** How a handler answers a refusal. */
@@ -62,7 +63,7 @@ const takeForm = async (
   if (form.unread) {
     reply.header("connection", "close");
     // Once the answer is out there is nothing more to say to a client that is still sending.
-    reply.raw.once("finish", () => setTimeout(() => request.raw.destroy(), 500).unref());
+    reply.raw.once("finish", () => setTimeout(() => hangUp(request.raw), 500).unref());
   }
   if (form.error !== undefined) {
     await discard(form.archive);

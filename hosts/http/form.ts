@@ -9,6 +9,7 @@ import { archiveLimits, MiB } from "../../core/domain/limits.ts";
 import { formatMemory } from "../../core/domain/resources.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { ResultAsync } from "../../core/result.ts";
+import { hangUp, isCut } from "./clients.ts";
 
 export interface ReadForm {
   readonly fields: Readonly<Record<string, unknown>>;
@@ -79,7 +80,8 @@ class FormReader {
 
   async read(): Promise<ReadForm | undefined> {
     this.#parse();
-    const end = await this.#end.promise;
+    const ended = await this.#end.promise;
+    const end = isCut(this.#req) ? "gone" : ended;
     this.#req.setTimeout(0);
     if (end !== "whole") this.#stop.abort();
     await Promise.all(this.#work).finally(() => clearTimeout(this.#drained));
@@ -124,9 +126,9 @@ class FormReader {
       if (this.#bodyBytes > BODY_BYTES) this.#end.resolve("unread");
     });
     req.once("close", () => {
-      if (!req.complete) this.#end.resolve("gone");
+      if (isCut(req)) this.#end.resolve("gone");
     });
-    req.setTimeout(SILENCE_MS, () => req.destroy());
+    req.setTimeout(SILENCE_MS, () => hangUp(req));
     req.pipe(busboy);
   }
 

@@ -13,6 +13,7 @@ import { saneRequestId } from "../../core/domain/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
 import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
+import { hasBody, isClosed, isCut, isUnseen } from "./clients.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints/index.ts";
@@ -44,6 +45,13 @@ export interface ServedCall {
   /** From its head to the last byte of its answer. */
   readonly seconds: number;
 }
+
+export const servedCallOf = ({ method, routeOptions }: FastifyRequest, reply: FastifyReply): ServedCall => ({
+  method,
+  route: routeOptions.url,
+  status: reply.statusCode,
+  seconds: reply.elapsedTime / 1000,
+});
 
 /** What a request carries from its first hook to its last. */
 interface Carried {
@@ -93,14 +101,11 @@ const checkCaller = async (callers: Callers, request: FastifyRequest, reply: Fas
   return counted.isOk();
 };
 
-const hasBody = ({ headers }: FastifyRequest): boolean =>
-  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
-
 /** Credentials, then the account's rate, then the content type: all from the headers, before any body is read. */
 const admit = (callers: Callers, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
   carry(request).place = endpoint.place;
   if (!(await checkCaller(callers, request, reply))) return reply;
-  const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request));
+  const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request.raw));
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
 };
 
@@ -121,10 +126,10 @@ class WhileWanted {
   #watch(): AbortController {
     const { raw } = this.#reply;
     const gone = new AbortController();
-    if (raw.destroyed) gone.abort();
+    if (isClosed(raw)) gone.abort();
     raw.once("close", () => {
       // Every answer ends with a close, and making the reason of an abort is dear.
-      if (!raw.writableFinished) gone.abort();
+      if (isUnseen(raw)) gone.abort();
     });
     return gone;
   }
@@ -170,7 +175,7 @@ const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
 const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   if (error instanceof BodyRefused) return refuse(reply, error.error);
   // The client left in the middle of its body: nobody's bug, and nobody to answer.
-  if (request.raw.destroyed && !request.raw.complete) return reply.hijack();
+  if (isCut(request.raw)) return reply.hijack();
   switch (error.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return reply.code(413).send({ detail: "The body is over 1 MiB." });
@@ -194,8 +199,7 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
   const { onServed } = options;
   if (onServed !== undefined)
     app.addHook("onResponse", (request, reply, done) => {
-      const { method, routeOptions } = request;
-      onServed({ method, route: routeOptions.url, status: reply.statusCode, seconds: reply.elapsedTime / 1000 });
+      onServed(servedCallOf(request, reply));
       done();
     });
   for (const endpoint of endpoints)

@@ -9,16 +9,17 @@ import Fastify, {
   LogController,
 } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import { type PortsideOptions, portside, principalOf, requestIdOf } from "./plugin.ts";
+import { Listeners } from "./listeners.ts";
+import { type PortsideOptions, portside, principalOf, requestIdOf, servedCallOf } from "./plugin.ts";
 
 export interface ServerOptions {
   readonly controlPlane: ControlPlane;
   /** pino, or anything with its methods. */
   readonly logger: FastifyBaseLogger;
+  /** Told of each request when it is over, also of those to paths that are no endpoint. */
   readonly onServed?: PortsideOptions["onServed"];
 }
 
-const HEADERS_MS = 60_000;
 /** How often a server that stops looks for connections that have become idle. */
 const IDLE_MS = 100;
 
@@ -37,28 +38,9 @@ const refuseBytes = (error: NodeJS.ErrnoException, socket: Socket): void => {
   );
 };
 
-/**
- * Connections on which nothing was asked yet, which browsers and pools open ahead. Node counts them as busy until their first
- * headers are overdue: https://nodejs.org/api/http.html#servercloseidleconnections
- */
-const unusedOf = (server: FastifyInstance["server"]): ReadonlySet<Socket> => {
-  const unused = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
-  });
-  server.on("request", ({ socket }) => unused.delete(socket));
-  return unused;
-};
-
 /** A server that stops takes nothing new, and ends what it runs: its clients are told so, not cut off. */
-const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void => {
+const stopGracefully = (app: FastifyInstance, listeners: Listeners, controlPlane: ControlPlane): void => {
   let stops = false;
-  const unused = unusedOf(app.server);
-  const closeIdle = () => {
-    app.server.closeIdleConnections();
-    for (const socket of unused) socket.destroy();
-  };
   app.addHook("onRequest", (request, reply, done) => {
     if (!stops) return done();
     reply
@@ -70,7 +52,7 @@ const stopGracefully = (app: FastifyInstance, controlPlane: ControlPlane): void 
     stops = true;
     await controlPlane.close();
     // A connection that becomes idle after the closing has begun would else be waited for until it times out.
-    const closing = setInterval(closeIdle, IDLE_MS);
+    const closing = setInterval(() => listeners.closeIdle(), IDLE_MS);
     app.server.once("close", () => clearInterval(closing));
   });
 };
@@ -95,6 +77,7 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
 };
 
 export const createServer = async ({ controlPlane, logger, onServed }: ServerOptions): Promise<FastifyInstance> => {
+  const listeners = new Listeners();
   const app = Fastify({
     loggerInstance: logger,
     // Every line says its request's id itself; a logger a request would be made for the few that write one.
@@ -102,20 +85,19 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    // Answers to clients that are still sending a body must not wait for the body.
-    requestTimeout: 0,
-    http: { headersTimeout: HEADERS_MS },
+    serverFactory: (handler) => listeners.create(handler),
     routerOptions: { ignoreTrailingSlash: false },
     frameworkErrors: (_error, request, reply) => void nothingHere(request, reply),
     clientErrorHandler: refuseBytes,
   });
-  stopGracefully(app, controlPlane);
+  stopGracefully(app, listeners, controlPlane);
   app.addHook("onResponse", (request, reply, done) => {
     logRequest(request, reply);
+    onServed?.(servedCallOf(request, reply));
     done();
   });
   app.setNotFoundHandler(nothingHere);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
-  await app.register(portside, { controlPlane, health: true, ...(onServed && { onServed }) });
+  await app.register(portside, { controlPlane, health: true });
   return app;
 };

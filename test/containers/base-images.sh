@@ -19,6 +19,8 @@ if [ ! -f "$base" ]; then
 fi
 
 has() { docker image inspect "$1" >/dev/null 2>&1; }
+# Whether the image is of this script's making, as it stands.
+current() { [ "$(docker image inspect --format '{{index .Config.Labels "portside.base"}}' "$1" 2>/dev/null)" = "$KEY" ]; }
 
 if ! has python:3.11-slim-bookworm; then
   docker import --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' "$base" portside-base:debian >&2
@@ -30,10 +32,20 @@ CMD ["python3"]
 EOF
 fi
 
-if ! has node:24-bookworm-slim; then
+if ! current node:24-bookworm-slim; then
   context="$(mktemp -d)"
   cp "$NODE" "$context/node"
-  printf 'FROM portside-base:debian\nCOPY node /usr/local/bin/node\nCMD ["node"]\n' >"$context/Dockerfile"
+  # As the usual image has it: this machine's own.
+  npm="$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")"
+  tar -C "$npm" --exclude=./docs --exclude=./man -cf "$context/npm.tar" .
+  cat >"$context/Dockerfile" <<EOF
+FROM portside-base:debian
+COPY node /usr/local/bin/node
+ADD npm.tar /usr/local/lib/node_modules/npm/
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx
+LABEL portside.base=$KEY
+CMD ["node"]
+EOF
   docker build -t node:24-bookworm-slim "$context" >&2
   rm -rf "$context"
 fi

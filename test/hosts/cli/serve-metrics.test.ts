@@ -22,15 +22,16 @@ test("a deploy, its instance and the requests that asked for it", async () => {
   const serving = await startServing(resolveSettings({ ...quiet, dataDir: folder.path, metricsPort: "0" }, {}));
   try {
     expect(await deployTo(serving)).toContain('"DONE"');
+    expect((await fetch(`${serving.url}/metrics`)).status).toBe(404);
     const answer = await fetch(serving.metrics as string);
     expect(figuresIn(await answer.text())).toMatchObject({
       'portside_deploys_total{status="DONE",reason=""}': 1,
       'portside_api_request_seconds_count{method="POST",route="/v1/deploy",status="200"}': 1,
+      'portside_api_request_seconds_count{method="any",route="none",status="404"}': 1,
       'portside_instances{state="idle"}': 1,
       process_start_time_seconds: expect.any(Number),
     });
     expect(new URL(serving.metrics as string).port).not.toBe(new URL(serving.url).port);
-    expect((await fetch(`${serving.url}/metrics`)).status).toBe(404);
   } finally {
     await serving.stop();
   }

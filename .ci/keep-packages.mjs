@@ -1,0 +1,57 @@
+// Copies the packages that the server and one provider use into a folder; by the lock, so that an image has the very
+// packages that were tested, without another visit to the registry:
+//   node .ci/keep-packages.mjs gcp FOLDER
+import { cpSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The optional peers of a provider; keys in PostgreSQL and Stripe go with every one. */
+const peersOf = {
+  memory: /^(pg|stripe)$/,
+  local: /^(pg|stripe|@duckdb\/node-api|@polyglot-sql\/sdk|dockerode)$/,
+  gcp: /^(pg|stripe|@google-cloud\/.*|google-auth-library|@polyglot-sql\/sdk)$/,
+  aws: /^(pg|stripe|@aws-sdk\/.*|@polyglot-sql\/sdk)$/,
+};
+
+const [provider = "", folder = ""] = process.argv.slice(2);
+const wanted = peersOf[provider];
+if (wanted === undefined) {
+  console.error(`There is no provider '${provider}'; choose ${Object.keys(peersOf).join(", ")}.`);
+  process.exit(1);
+}
+const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+
+/** Where Node finds a package: beside the one that wants it, then one level up, and so on. */
+const placeOf = (wantedBy, name) => {
+  for (let base = wantedBy; ; base = base.slice(0, Math.max(0, base.lastIndexOf("/node_modules/")))) {
+    const place = `${base === "" ? "" : `${base}/`}node_modules/${name}`;
+    if (packages[place] !== undefined) return place;
+    if (base === "") return undefined;
+  }
+};
+
+const kept = new Set();
+const keep = (wantedBy, names) => {
+  for (const name of names) {
+    const place = placeOf(wantedBy, name);
+    if (place === undefined || kept.has(place)) continue;
+    kept.add(place);
+    const {
+      dependencies,
+      optionalDependencies,
+      peerDependencies = {},
+      peerDependenciesMeta: meta = {},
+    } = packages[place];
+    const peers = Object.keys(peerDependencies).filter((name) => meta[name]?.optional !== true);
+    keep(place, [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]);
+  }
+};
+const { dependencies, peerDependencies } = packages[""];
+keep("", [...Object.keys(dependencies), ...Object.keys(peerDependencies).filter((name) => wanted.test(name))]);
+
+for (const place of kept) {
+  // Of another platform, or nested in one that is copied for itself.
+  if (!existsSync(place)) continue;
+  const own = (path) => path === place || !path.startsWith(join(place, "node_modules"));
+  cpSync(place, join(folder, place), { recursive: true, filter: own });
+}
+console.log(`${kept.size} packages are kept for the provider ${provider}`);
