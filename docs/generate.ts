@@ -26,7 +26,9 @@ import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts
 import { apiPage } from "./pages/api.ts";
 import { commandsPage } from "./pages/commands.ts";
 import { decisions } from "./pages/decisions.ts";
+import { examplesPage } from "./pages/examples.ts";
 import { MADE, table } from "./pages/markdown.ts";
+import { referencePages } from "./pages/reference.ts";
 
 const presetOf = (key: string): string => {
   const preset = serveShape[key as keyof typeof serveShape].safeParse(undefined);
@@ -240,9 +242,11 @@ export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/api.md": apiPage(),
   "docs/commands.md": await commandsPage(),
   "docs/configuration.md": configuration(),
+  "docs/examples.md": examplesPage(),
   "docs/limits.md": limits(),
   "docs/capabilities.md": capabilities(),
   "docs/decisions/README.md": decisions(),
+  ...referencePages(),
 });
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

@@ -84,6 +84,15 @@ const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: Decla
   return read.isOk() ? [] : read.error.map((one) => ({ ...one, message: words(policy, one.message) }));
 };
 
+/** An exception of a policy is a bug of whoever wrote it, who will look for its name. */
+const rulingsOf = (policy: Policy, question: PolicyQuestion): readonly Ruling[] => {
+  try {
+    return policy.judge(question);
+  } catch (cause) {
+    throw new Error(`the policy '${policy.name}' threw`, { cause });
+  }
+};
+
 /** Asks each policy in turn. Every veto comes back at once; so does every rule that an adjusted declaration breaks. */
 export const applyPolicies = (
   policies: readonly Policy[],
@@ -95,7 +104,7 @@ export const applyPolicies = (
   const issues: Issue[] = [];
   for (const policy of policies) {
     const before = declaration;
-    for (const ruling of policy.judge({ ...question, declaration })) {
+    for (const ruling of rulingsOf(policy, { ...question, declaration })) {
       const message = words(policy, ruling.message);
       if (ruling.kind === "veto") {
         issues.push(issue([ruling.field], message, "value_error"));

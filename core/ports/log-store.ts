@@ -52,13 +52,15 @@ export interface LogStore {
 
   /**
    * The newest matches of the scope. A scope that was never written to has none; that is no error.
-   * `seen` is the newest entry of the scope, whether it matches or not.
+   * `seen` is the newest entry of the scope, whether it matches or not. Where the page has no room for all of them, the
+   * oldest are left out. When `signal` aborts, the search ends soon, with an error.
    */
   newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable>;
 
   /**
    * The first matches behind a place. `seen` is the last match where the limit was reached, else the last
-   * entry that was looked at; absent where none lies behind the place.
+   * entry that was looked at; absent where none lies behind the place. Where the page has no room for all of them, the
+   * newest are left out, and come with the next call.
    */
   after(
     scope: LogScope,

@@ -1,5 +1,7 @@
 /** The pages of the site, in the order in which somebody new would read them. A test holds it to the folder. */
 
+import { posix } from "node:path";
+
 interface Page {
   readonly text: string;
   readonly link: string;
@@ -14,6 +16,23 @@ const group = (text: string, pages: Readonly<Record<string, string>>): Group => 
   text,
   items: Object.entries(pages).map(([link, words]) => ({ text: words, link: `/${link}` })),
 });
+
+/** What the package exports, what most people need first. */
+const subpaths = [
+  "",
+  "http",
+  "memory",
+  "local",
+  "gcp",
+  "aws",
+  "ports",
+  "testing",
+  "composition",
+  "metrics",
+  "tracing",
+  "postgres",
+  "billing",
+];
 
 export const navigation: readonly Group[] = [
   group("Start", {
@@ -32,9 +51,16 @@ export const navigation: readonly Group[] = [
   }),
   group("Embedding", {
     "docs/embedding": "In your own service",
+    "docs/examples": "Examples",
     "docs/writing-an-adapter": "Writing an adapter",
     "docs/dependencies": "Dependencies",
   }),
+  group(
+    "Reference",
+    Object.fromEntries(
+      subpaths.map((name) => [`docs/reference/portside${name === "" ? "" : `-${name}`}`, posix.join("portside", name)]),
+    ),
+  ),
   group("Providers", {
     "docs/capabilities": "Capabilities",
     "docs/local-engine": "The local engine",

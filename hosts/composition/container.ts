@@ -1,15 +1,17 @@
 /**
  * A platform out of its settings: the only place that knows the container and the providers.
  *
- * The container arranges, and lets an embedder bind any part anew; the plain factories work without it. Parts are
- * taken down in the opposite order of their making, which the container's own teardown would not do.
+ * The container arranges; the plain factories work without it. Parts are taken down in the opposite order of their making,
+ * which the container's own teardown would not do.
  */
 import "reflect-metadata";
 import { Container, ContainerModule } from "inversify";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Policy } from "../../core/domain/policy.ts";
+import type { Billing } from "../../core/ports/billing.ts";
 import type { Identity, Ports } from "../../core/ports/provider.ts";
-import type { Logger } from "../../core/ports/system.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
 import type { Metrics } from "../metrics/index.ts";
 import { createBilling } from "./billing.ts";
@@ -34,6 +36,18 @@ import {
 } from "./tokens.ts";
 import { watch } from "./watching.ts";
 
+/** Parts of an embedder's own, in the place of those that the settings make. */
+export interface OwnParts {
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  /** For a pino of your own: `loggerOf`. */
+  readonly logger?: Logger;
+  readonly identity?: Identity;
+  readonly billing?: Billing;
+  /** Rules of your own about deploys, beside the settings' limits. */
+  readonly policies?: readonly Policy[];
+}
+
 export interface Platform {
   readonly controlPlane: ControlPlane;
   readonly ports: Ports;
@@ -45,10 +59,11 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-const coreSettings = (settings: ServeSettings): SettingsInput => {
+const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): SettingsInput => {
   const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
   const { buildSeconds, listenSeconds, deploysQueued } = settings;
   return {
+    policies,
     accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
     deployLimits: {
       ...(buildSeconds === undefined ? {} : { buildDeadline: buildSeconds * 1000 }),
@@ -63,11 +78,14 @@ const resolveAll = async (container: Container): Promise<void> => {
   for (const root of roots) await container.getAsync(root);
 };
 
-/** The system's parts, unless an embedder has bound its own before. */
-const systemModule = new ContainerModule(({ bind, isBound }) => {
-  if (!isBound(CLOCK)) bind(CLOCK).toConstantValue(createSystemClock());
-  if (!isBound(IDS)) bind(IDS).toConstantValue(randomIds);
-});
+/** What surrounds a platform, the embedder's own parts before the system's. */
+const surroundings = (settings: ServeSettings, own: OwnParts, log: ReturnType<typeof createPino>) =>
+  new ContainerModule(({ bind }) => {
+    bind(CLOCK).toConstantValue(own.clock ?? createSystemClock());
+    bind(IDS).toConstantValue(own.ids ?? randomIds);
+    bind(LOGGER).toConstantValue(own.logger ?? loggerOf(log));
+    bind(SETTINGS).toConstantValue(coreSettings(settings, own.policies ?? []));
+  });
 
 type IdentityParts = Pick<ProvidedParts, "identity" | "claimFirstKey">;
 
@@ -83,34 +101,29 @@ const keptIdentity = async (
   return { identity: kept.identity, claimFirstKey: kept.claimFirstKey };
 };
 
-/** The database that the settings name, else what the provider brings, else the data folder. */
-const chosenIdentity = async (
+/** Credentials: in the database that the settings name, else what the provider brings, else in the data folder. */
+const withIdentity = async (
   settings: ServeSettings,
   loaded: ProvidedParts,
   ambient: Ambient,
   stack: AsyncDisposableStack,
-): Promise<IdentityParts> => {
+): Promise<ProvidedParts> => {
   if (settings.keysDatabase !== undefined) {
     const shared = await openSharedIdentity(settings, ambient);
     stack.defer(() => shared.close());
-    return { identity: shared.identity, claimFirstKey: shared.claimFirstKey };
+    return { ...loaded, identity: shared.identity, claimFirstKey: shared.claimFirstKey };
   }
-  return loaded.identity === undefined ? keptIdentity(settings, ambient.logger, stack) : {};
+  return loaded.identity === undefined
+    ? { ...loaded, ...(await keptIdentity(settings, ambient.logger, stack)) }
+    : loaded;
 };
 
-/** @param prepare binds parts of an embedder's own (a clock, a logger, an identity) before anything is made of them */
-export const buildPlatform = async (
-  settings: ServeSettings,
-  prepare?: (container: Container) => void,
-): Promise<Platform> => {
+export const buildPlatform = async (settings: ServeSettings, own: OwnParts = {}): Promise<Platform> => {
   await using stack = new AsyncDisposableStack();
   const log = createPino(settings.logLevel);
   const container = new Container();
-  prepare?.(container);
-  container.load(systemModule);
-  if (!container.isBound(LOGGER)) container.bind(LOGGER).toConstantValue(loggerOf(log));
-  if (!container.isBound(SETTINGS)) container.bind(SETTINGS).toConstantValue(coreSettings(settings));
-  if (!container.isBound(WATCHING)) container.bind(WATCHING).toConstantValue(await watch(settings));
+  container.load(surroundings(settings, own, log));
+  container.bind(WATCHING).toConstantValue(await watch(settings));
   const watching = container.get(WATCHING);
   const ambient = {
     clock: container.get(CLOCK),
@@ -120,12 +133,10 @@ export const buildPlatform = async (
   };
   const loaded = await loadProvider(settings, ambient);
   stack.defer(() => loaded.close?.());
-  const parts = container.isBound(IDENTITY)
-    ? loaded
-    : { ...loaded, ...(await chosenIdentity(settings, loaded, ambient, stack)) };
+  const parts = own.identity === undefined ? await withIdentity(settings, loaded, ambient, stack) : loaded;
   container.bind(PROVIDER).toConstantValue(parts.provider);
-  if (!container.isBound(IDENTITY)) container.bind(IDENTITY).toConstantValue(parts.identity as Identity);
-  if (!container.isBound(BILLING)) container.bind(BILLING).toConstantValue(await createBilling(settings, ambient));
+  container.bind(IDENTITY).toConstantValue(own.identity ?? (parts.identity as Identity));
+  container.bind(BILLING).toConstantValue(own.billing ?? (await createBilling(settings, ambient)));
   container.load(coreModule);
   await resolveAll(container);
   const controlPlane = container.get(CONTROL_PLANE);

@@ -139,17 +139,23 @@ const keys = Object.keys(serveShape) as (keyof typeof serveShape)[];
 const defaultDataDir = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "portside");
 
+/** @throws where a name is none of the settings' */
+const refuseUnknown = (names: readonly string[], of: string): void => {
+  for (const name of names) {
+    if (keys.includes(name as keyof typeof serveShape)) continue;
+    const near = closest(name, keys);
+    throw new SettingsError(
+      `${of} the unknown setting '${name}'${near === undefined ? "" : `; did you mean '${near}'?`}`,
+    );
+  }
+};
+
 const sectionsOf = (file: Record<string, unknown>, path: string): Record<string, unknown> => {
   const sections: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(file)) {
     if (keys.includes(key as keyof typeof serveShape)) continue;
     if (typeof value === "object" && value !== null) sections[key] = value;
-    else {
-      const near = closest(key, keys);
-      throw new SettingsError(
-        `${path} has the unknown setting '${key}'${near === undefined ? "" : `; did you mean '${near}'?`}`,
-      );
-    }
+    else refuseUnknown([key], `${path} has`);
   }
   return sections;
 };
@@ -163,6 +169,7 @@ export const resolveSettings = (
   env: NodeJS.ProcessEnv,
   configFile?: string,
 ): ServeSettings => {
+  refuseUnknown(Object.keys(flags), "There is");
   const dataDir = flags["dataDir"] ?? env[variableOf("dataDir")] ?? undefined;
   const folder = dataDir ?? defaultDataDir(env);
   const path = configFile ?? join(folder, "portside.config.json");

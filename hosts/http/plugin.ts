@@ -46,9 +46,14 @@ export interface ServedCall {
   readonly seconds: number;
 }
 
-export const servedCallOf = ({ method, routeOptions }: FastifyRequest, reply: FastifyReply): ServedCall => ({
+/** @param prefix under which an application has put the plugin */
+export const servedCallOf = (
+  { method, routeOptions: { url } }: FastifyRequest,
+  reply: FastifyReply,
+  prefix = "",
+): ServedCall => ({
   method,
-  route: routeOptions.url,
+  route: url?.slice(prefix.length),
   status: reply.statusCode,
   seconds: reply.elapsedTime / 1000,
 });
@@ -81,6 +86,10 @@ const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => 
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
+/** Said in the log, for whoever embeds the plugin; the client could do nothing about it. */
+const READ_ALREADY =
+  "The application read a request's body before Portside got it: mount Portside before body parsers, such as express.json().";
+
 type Callers = Pick<PortsideOptions, "controlPlane" | "caller">;
 
 const checkCaller = async (callers: Callers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
@@ -105,6 +114,7 @@ const checkCaller = async (callers: Callers, request: FastifyRequest, reply: Fas
 const admit = (callers: Callers, endpoint: Endpoint) => async (request: FastifyRequest, reply: FastifyReply) => {
   carry(request).place = endpoint.place;
   if (!(await checkCaller(callers, request, reply))) return reply;
+  if (hasBody(request.raw) && request.raw.readableDidRead) return refuse(reply, internal(READ_ALREADY));
   const problem = contentTypeProblem(endpoint, request.headers["content-type"], hasBody(request.raw));
   return problem === undefined ? undefined : reply.code(415).send({ detail: problem });
 };
@@ -199,7 +209,7 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
   const { onServed } = options;
   if (onServed !== undefined)
     app.addHook("onResponse", (request, reply, done) => {
-      onServed(servedCallOf(request, reply));
+      onServed(servedCallOf(request, reply, app.prefix));
       done();
     });
   for (const endpoint of endpoints)

@@ -1,4 +1,5 @@
 /** Steps that several suites take: build a source, roll out a template, collect events. */
+import { inspect } from "node:util";
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/account.ts";
 import type { Expected } from "../../core/domain/deploy-plan.ts";
@@ -13,13 +14,13 @@ import type { ProviderSubject } from "./harness.ts";
 
 export const expectOk = async <T, E>(result: ResultAsync<T, E>): Promise<T> => {
   const settled = await result;
-  if (settled.isErr()) throw new Error(`expected a value, got ${JSON.stringify(settled.error)}`);
+  if (settled.isErr()) throw new Error(`expected a value, got ${inspect(settled.error)}`);
   return settled.value;
 };
 
 export const expectError = async <T, E>(result: ResultAsync<T, E>): Promise<E> => {
   const settled = await result;
-  if (settled.isOk()) throw new Error(`expected an error, got ${JSON.stringify(settled.value)}`);
+  if (settled.isOk()) throw new Error(`expected an error, got ${inspect(settled.value)}`);
   return settled.error;
 };
 
@@ -29,7 +30,7 @@ export async function* chunked(bytes: Uint8Array, size = 4096): AsyncGenerator<U
 
 export const receive = async ({ provider }: ProviderSubject, bytes: Uint8Array): Promise<Source> => {
   const received = await expectOk(provider.spool.receive(chunked(bytes)));
-  if (received.kind === "refused") throw new Error(`the source was refused: ${JSON.stringify(received.issues)}`);
+  if (received.kind === "refused") throw new Error(`the source was refused: ${inspect(received.issues)}`);
   return received.source;
 };
 

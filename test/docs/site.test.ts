@@ -19,7 +19,13 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const decisions = globSync("docs/decisions/[0-9]*.md");
-const pages = [...globSync("docs/*.md"), "docs/decisions/README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+const pages = [
+  ...globSync(["docs/*.md", "docs/reference/*.md"]),
+  "docs/decisions/README.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+];
 
 test("every page of the documentation is built, and the README is the first", () => {
   const built = [...pages, ...decisions, "README.md"].map((file) =>

@@ -16,7 +16,7 @@ test("by its endpoint, not by its path; under an application's prefix as well", 
   await app.inject("/platform/v1/deploy/abc");
   await app.inject("/own");
   expect(served).toEqual([
-    { method: "GET", route: "/platform/v1/deployment/list", status: 401, seconds: expect.any(Number) },
-    { method: "GET", route: "/platform/v1/deploy/:deploy_id", status: 401, seconds: expect.any(Number) },
+    { method: "GET", route: "/v1/deployment/list", status: 401, seconds: expect.any(Number) },
+    { method: "GET", route: "/v1/deploy/:deploy_id", status: 401, seconds: expect.any(Number) },
   ]);
 });
