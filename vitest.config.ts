@@ -12,6 +12,8 @@ const slow = [
   "test/adapters/local/storage/large.test.ts",
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
+  "test/docs/picture.test.ts",
+  "test/docs/proxy.test.ts",
   "test/docs/site.test.ts",
   "test/e2e/kill.test.ts",
   "test/examples/examples.test.ts",

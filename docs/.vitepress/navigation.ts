@@ -52,6 +52,7 @@ export const navigation: readonly Group[] = [
   group("Embedding", {
     "docs/embedding": "In your own service",
     "docs/examples": "Examples",
+    "docs/testing-deploy-rules": "Testing deploy rules",
     "docs/writing-an-adapter": "Writing an adapter",
     "docs/dependencies": "Dependencies",
   }),

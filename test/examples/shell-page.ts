@@ -36,6 +36,7 @@ export class ShellPage implements Disposable {
   readonly #page: string;
   readonly #folder = mkdtempSync(join(tmpdir(), "portside-shell-"));
   readonly #env: NodeJS.ProcessEnv;
+  readonly #groups: number[] = [];
 
   constructor(page: string, port: number) {
     this.#page = page;
@@ -69,31 +70,43 @@ export class ShellPage implements Disposable {
   }
 
   async #shell(script: string): Promise<ShellRun> {
-    const child = spawn("sh", ["-eu"], {
+    const child = spawn("sh", ["-eu", "-c", script], {
       cwd: join(this.#folder, "here"),
       env: this.#env,
-      stdio: ["pipe", "pipe", "pipe"],
+      stdio: ["ignore", "pipe", "pipe"],
+      // A group of its own, so that nothing that it began outlives the test.
+      detached: true,
     });
-    child.stdin.end(script);
+    if (child.pid !== undefined) this.#groups.push(child.pid);
     const ended = new Promise<number | null>((done) => child.once("exit", done));
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
     return { code: await ended, output: out + err };
   }
 
-  /** Stops at the first command that fails. */
-  async run(): Promise<ShellRun> {
+  /**
+   * Stops at the first command that fails.
+   * @param before makes what the page takes for granted
+   */
+  async run(before: string): Promise<ShellRun> {
     const begun = await this.#shell("systemctl start portside > /dev/null");
     if (begun.code !== 0) return begun;
     const [ready = ""] = readFileSync(join(this.#folder, "serve.out"), "utf8").split("\n");
     this.#env["PORTSIDE_API_KEY"] = (JSON.parse(ready) as { api_key: string }).api_key;
     try {
-      return await this.#shell(this.blocks.map(({ where, code }) => `echo '## ${where}'\n${code}`).join("\n"));
+      const blocks = this.blocks.map(({ where, code }) => `echo '## ${where}'\n${code}`);
+      return await this.#shell([before, ...blocks].join("\n"));
     } finally {
       await this.#shell("systemctl stop portside");
     }
   }
 
   [Symbol.dispose](): void {
+    for (const group of this.#groups)
+      try {
+        process.kill(-group, "SIGKILL");
+      } catch {
+        // All of it has ended.
+      }
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

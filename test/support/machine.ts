@@ -52,6 +52,7 @@ const checks = {
     why: "python3 with venv is not installed",
   },
   curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
+  nginx: { here: () => works("nginx", ["-v"]), why: "nginx is not installed" },
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
   npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
