@@ -21,6 +21,7 @@ import {
   sqlLimits,
   trashDays,
 } from "../core/domain/limits.ts";
+import { DEPLOYMENT_NAME_MAX, reservedNames, VOLUME_NAME_MAX } from "../core/domain/names.ts";
 import { formatMemory } from "../core/domain/resources.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
 import { apiPage } from "./pages/api.ts";
@@ -133,6 +134,11 @@ const limits = (): string => {
   return `# Limits
 
 ${MADE}
+
+## Names
+
+A deployment's name has at most ${DEPLOYMENT_NAME_MAX} characters, a volume's at most ${VOLUME_NAME_MAX}: lower-case letters a-z, digits
+and '-', beginning with a letter (a volume's with a digit as well), and not ending in '-'; of a deployment '_' is read as '-'. Reserved, by a setting of the library: ${reservedNames.map((name) => `\`${name}\``).join(", ")}.
 
 ## Fields of a deploy
 

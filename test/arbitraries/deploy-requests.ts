@@ -5,6 +5,7 @@
 import fc from "fast-check";
 import type { DeployDeclaration } from "../../core/domain/deploy-declaration.ts";
 import { accountLimits, fieldLimits, GiB } from "../../core/domain/limits.ts";
+import { type DeploymentName, parseDeploymentName } from "../../core/domain/names.ts";
 import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/resources.ts";
 import type { Schedule } from "../../core/domain/schedule.ts";
 import { environment } from "./environments.ts";
@@ -105,11 +106,23 @@ const scheduled: fc.Arbitrary<Part<Schedule | null>> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(absent(null)) },
 );
 
-/** A request that a provider with these sizes, and everything else on offer, takes. */
-export const deployRequest = (catalogue: ResourceCatalogue = cloudRunLikeCatalogue): fc.Arbitrary<DeployRequestCase> =>
+const asWritten = (written: string): { readonly written: string; readonly name: DeploymentName } => {
+  const name = parseDeploymentName(written);
+  if (name === undefined) throw new TypeError(`'${written}' cannot be the name of a deployment`);
+  return { written, name };
+};
+
+/**
+ * A request that a provider with these sizes, and everything else on offer, takes.
+ * @param name names as clients write them, where not any will do: `fc.constantFrom("prod-shop", "prod_shop")`
+ */
+export const deployRequest = (
+  catalogue: ResourceCatalogue = cloudRunLikeCatalogue,
+  name?: fc.Arbitrary<string>,
+): fc.Arbitrary<DeployRequestCase> =>
   fc
     .record({
-      name: writtenDeploymentName(),
+      name: name === undefined ? writtenDeploymentName() : name.map(asWritten),
       sizes: resources(catalogue),
       port: integer("port", fieldLimits.port.min, fieldLimits.port.max, fieldLimits.port.default),
       timeout: integer("timeout", fieldLimits.timeout.min, fieldLimits.timeout.max, fieldLimits.timeout.default),

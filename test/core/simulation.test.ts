@@ -92,3 +92,15 @@ test("every valid request ends well, every broken one is refused, on a fair day"
     runs(40),
   );
 });
+
+test("requests for names of the test's own are written as given, and declare what is read", () => {
+  fc.assert(
+    fc.property(deployRequest(undefined, fc.constantFrom("prod-shop", "prod_shop")), ({ json, form, declares }) => {
+      expect(["prod-shop", "prod_shop"]).toContain(json["function_name"]);
+      expect(form["function_name"]).toBe(json["function_name"]);
+      expect(declares.name).toBe("prod-shop");
+    }),
+    runs(50),
+  );
+  expect(() => fc.sample(deployRequest(undefined, fc.constant("Prod")), 1)).toThrow("'Prod' cannot be the name");
+});

@@ -37,6 +37,14 @@ test("a veto names the field, the reason and the policy", () => {
   ]);
 });
 
+test("one that throws is a bug, and is named", () => {
+  const cause = new TypeError("no such field");
+  const broken = policy("careless", () => {
+    throw cause;
+  });
+  expect(() => rule([broken])).toThrow(expect.objectContaining({ message: "the policy 'careless' threw", cause }));
+});
+
 test("an adjustment is told with both values as the wire writes them", () => {
   const less = policy("small", () => [adjust("memory", 512 * MiB, "Memory lowered to 512Mi")]);
   const { declaration, adjustments } = rule([less])._unsafeUnwrap();
