@@ -32,6 +32,14 @@ const containers = ["test/containers/**/*.test.ts"];
 export default defineConfig({
   test: {
     reporters: ["default", "./test/support/not-run-reporter.ts"],
+    // `npm run coverage`: of the rules and the use cases; what adapters and hosts are held to is the contract.
+    coverage: {
+      provider: "v8",
+      include: ["core/**/*.ts"],
+      reporter: ["text-summary", "json"],
+      reportsDirectory: "reports/coverage",
+      thresholds: { branches: 98 },
+    },
     setupFiles: ["./test/support/seed.ts"],
     pool: "forks",
     // Half of the time a test waits for a process, or for a clock.

@@ -158,7 +158,7 @@ export const planInWords = (plan: DeployPlan): string[] => {
 
 /** What the stream announces about the schedule. */
 export const scheduleInWords = (plan: DeployPlan): string[] => {
-  if (plan.schedule === "remove") return ["Schedule removed"];
   const { schedule } = plan.spec;
-  return plan.schedule === "put" && schedule !== null ? [`Scheduled: ${schedule.cron} (${schedule.timezone})`] : [];
+  if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];
+  return plan.schedule === "remove" ? ["Schedule removed"] : [];
 };

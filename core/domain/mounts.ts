@@ -76,11 +76,14 @@ const subPathIssues = (where: string[], subPath: unknown): Issue[] => {
   return problem === undefined ? [] : [issue(where, problem, "value_error")];
 };
 
-/** Reads what a path maps to: a volume's name, or an object with one. */
-const readTarget = (path: string, raw: unknown): { mount?: Mount; issues: readonly Issue[] } => {
+/** Reads what a path maps to: a volume's name, or an object with one. The mount is whole where there are no issues. */
+const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; issues: readonly Issue[] } => {
   const target = typeof raw === "string" ? { name: raw } : raw;
   if (typeof target !== "object" || target === null || Array.isArray(target))
-    return { issues: [issue([path], "must be a volume's name or {name, read_only, sub_path}", "dict_type")] };
+    return {
+      mounts: [],
+      issues: [issue([path], "must be a volume's name or {name, read_only, sub_path}", "dict_type")],
+    };
   const { name, read_only: readOnly = false, sub_path: subPath } = target as Record<string, unknown>;
   const issues = [
     ...Object.keys(target)
@@ -90,9 +93,8 @@ const readTarget = (path: string, raw: unknown): { mount?: Mount; issues: readon
     ...(typeof readOnly === "boolean" ? [] : [issue([path, "read_only"], "must be true or false", "bool_parsing")]),
     ...subPathIssues([path, "sub_path"], subPath),
   ];
-  if (issues.length > 0) return { issues };
   const mount = { path, volume: name as VolumeName, readOnly: readOnly as boolean };
-  return { mount: subPath === undefined ? mount : { ...mount, subPath: subPath as string }, issues };
+  return { mounts: [subPath === undefined ? mount : { ...mount, subPath: subPath as string }], issues };
 };
 
 /** Reads a mount declaration; the mounts come back by path. */
@@ -113,7 +115,7 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
     if (problem !== undefined) issues.push(issue([path], problem, "value_error"));
     const target = readTarget(path, (raw as Record<string, unknown>)[path]);
     issues.push(...target.issues);
-    if (target.mount !== undefined) mounts.push(target.mount);
+    mounts.push(...target.mounts);
   }
   return { mounts: issues.length > 0 ? [] : mounts.sort((a, b) => (a.path < b.path ? -1 : 1)), issues };
 };

@@ -77,7 +77,7 @@ export interface CronFields {
 /** Reads a cron expression; a string is what is wrong with it, in words. */
 export const parseCron = (text: string): CronFields | string => {
   const fields = text.trim().split(/\s+/);
-  if (fields.length !== 5 || text.trim() === "")
+  if (fields.length !== 5)
     return `needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {
@@ -119,7 +119,8 @@ export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =
 
 /** True for an IANA zone that this runtime knows; offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
-  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;
+  // The runtime takes offsets, too.
+  if (/^[+-]/.test(zone)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
     return true;

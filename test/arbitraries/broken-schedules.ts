@@ -28,6 +28,8 @@ export const refusedCrons: Readonly<Record<string, string>> = {
   "5/15 * * * *": "a step without a range",
   "*/0 * * * *": "a step of nothing",
   "*/60 * * * *": "a step past the field",
+  "*/5x * * * *": "a step that is no number",
+  "*/x5 * * * *": "a step that is no number",
   "*/5/5 * * * *": "two steps",
   "*/ * * * *": "a step that is missing",
   "1- * * * *": "a range without its end",

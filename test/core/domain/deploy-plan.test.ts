@@ -42,6 +42,7 @@ test("a later one updates what it saw", () => {
     expected: { etag: "m1", owner: "acme" },
     changes: [],
   });
+  expect(planInWords(plan({}, { current: running({}) }))).toEqual(["Update 'app'"]);
 });
 
 test("only what differs is replaced, in the words of the wire", () => {
@@ -78,6 +79,7 @@ describe("volumes", () => {
   test("those that are named but not there are created, each once", () => {
     expect(plan(mounted).volumesToCreate).toEqual(["one", "two"]);
     expect(plan(mounted, { volumes: ["two", "other"] }).volumesToCreate).toEqual(["one"]);
+    expect(planInWords(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
   });
 
   test("those that are no longer mounted are detached, never deleted", () => {
@@ -125,7 +127,7 @@ describe("env", () => {
   });
 });
 
-test("what this provider does not enforce is said, affinity only where it was asked for", () => {
+test("what this provider does not enforce is said, affinity and read-only mounts only where they were asked for", () => {
   const said = (fields: Readonly<Record<string, unknown>>) => plan(fields, { capabilities: nothingMuch }).notEnforced;
   expect(said({})).toEqual([
     "memory is not enforced: no memory limit here",
@@ -134,4 +136,8 @@ test("what this provider does not enforce is said, affinity only where it was as
     "timeout is not enforced: no timeout here",
   ]);
   expect(said({ session_affinity: true })).toContain("session_affinity is not enforced: no affinity here");
+  expect(said({ volumes: { "/a": "one", "/b": { name: "two", read_only: true } } })).toContain(
+    "read_only of volumes is not enforced: no read-only mounts here",
+  );
+  expect(said({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
 });

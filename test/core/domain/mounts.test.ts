@@ -7,7 +7,7 @@ const issuesOf = (raw: unknown) => readMounts(raw).issues.map(({ path, type }) =
 
 describe("what is taken", () => {
   test("the short form and the object form, in one normal form by path", () => {
-    expect(readMounts({ "/srv": "b", "/data": { name: "a", read_only: true, sub_path: "x/y" } })).toEqual({
+    expect(readMounts({ "/srv": "b", "/data": { name: "a", read_only: true, sub_path: "x/y" } })).toStrictEqual({
       mounts: [
         { path: "/data", volume: "a", readOnly: true, subPath: "x/y" },
         { path: "/srv", volume: "b", readOnly: false },
@@ -52,7 +52,37 @@ describe("what is refused, and where", () => {
     expect(issuesOf({ [path]: "vol" })).toEqual([[path, "value_error"]]);
   });
 
-  test("a path of 1025 characters", () => expect(mountPathProblem(`/${"a".repeat(1024)}`)).toContain("1024"));
+  test.each([
+    ["data", "a mount path is absolute: it starts with '/'"],
+    ["/a:b", "a mount path has no ':' and no control characters"],
+    ["/a\nb", "a mount path has no ':' and no control characters"],
+    [`/${"a".repeat(1024)}`, "a mount path has at most 1024 characters"],
+    ["/data/", "a mount path is normalized: no '//', '.', '..' or '/' at its end"],
+    ["/run/secrets", "nothing is mounted at or under /run; use a path such as '/data'"],
+    ["/", "nothing is mounted at / itself; use a path such as '/data'"],
+    ["/home", "nothing is mounted at /home itself; use a path such as '/data'"],
+  ])("the words for the path %.20s", (path, words) => expect(mountPathProblem(path)).toBe(words));
+
+  test.each<[unknown, string]>([
+    [{ name: "vol", sub_path: "/x" }, "sub_path is relative: no '/' at its start"],
+    [{ name: "vol", sub_path: "x\ny" }, "sub_path has no control characters"],
+    [{ name: "vol", sub_path: "x/" }, "sub_path is normalized: no empty, '.' or '..' part"],
+    [{ name: "vol", sub_path: 5 }, "must be a text"],
+    [{ name: "vol", read_only: "yes" }, "must be true or false"],
+    [{ name: 5 }, "must be a volume's name"],
+    [{}, "is required: the volume's name"],
+    [5, "must be a volume's name or {name, read_only, sub_path}"],
+  ])("the words for the target %j", (target, words) =>
+    expect(readMounts({ "/data": target }).issues.map(({ message }) => message)).toEqual([words]),
+  );
+
+  test("the words for what is no declaration, and for too many mounts", () => {
+    expect(readMounts([]).issues[0]?.message).toBe(
+      'must be an object such as {"/data": "my-volume"}, or {} for no storage',
+    );
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`/m${index}`, "vol"]));
+    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual(["at most 10 mounts; this has 11"]);
+  });
 
   test("a bad path is not held against the good ones beside it", () => {
     expect(issuesOf({ "": "vol", "/": "vol", "/data": "vol" })).toEqual([
@@ -107,7 +137,7 @@ describe("what is refused, and where", () => {
 });
 
 test("the object form says everything", () => {
-  expect(renderMounts(readMounts({ "/b": "vol", "/a": { name: "vol", sub_path: "x" } }).mounts)).toEqual({
+  expect(renderMounts(readMounts({ "/b": "vol", "/a": { name: "vol", sub_path: "x" } }).mounts)).toStrictEqual({
     "/a": { name: "vol", read_only: false, sub_path: "x" },
     "/b": { name: "vol", read_only: false },
   });

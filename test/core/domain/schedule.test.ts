@@ -46,10 +46,25 @@ describe("expressions", () => {
     expect(parseCron("* * * *")).toBe(
       "needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
     );
-    expect(parseCron("")).toContain("this has 0");
-    expect(parseCron("0 25 * * *")).toBe("hour: '25' is not in 0-23");
-    expect(parseCron("5/15 * * * *")).toContain("'5-59/15'");
-    expect(parseCron("0 0 30 2 *")).toContain("never comes");
+    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("this has 0");
+    expect(parseCron("0 0 30 2 *")).toBe("the date never comes: no such day in the months named");
+  });
+
+  test.each([
+    ["60 * * * *", "minute: '60' is not in 0-59"],
+    ["0 25 * * *", "hour: '25' is not in 0-23"],
+    ["0 0 0 * *", "day of month: '0' is not in 1-31"],
+    ["0 0 1 FOO *", "month: 'FOO' is not in 1-12"],
+    ["0 0 * * 8", "day of week: '8' is not in 0-7"],
+    ["1-2-3 * * * *", "minute: '1-2-3' is not a value, a range or a step"],
+    ["30-20 * * * *", "minute: the range '30-20' runs backwards"],
+    ["5/15 * * * *", "minute: the step '5/15' needs a range before it, such as '5-59/15'"],
+    ["*/60 * * * *", "minute: the step '60' is not in 1-59"],
+    ["*/5x * * * *", "minute: the step '5x' is not in 1-59"],
+  ])("the words for '%s'", (cron, words) => expect(parseCron(cron)).toBe(words));
+
+  test("spaces around an expression are no fields", () => {
+    expect(parseCron("  0 9 * * 1-5\n")).toEqual(parseCron("0 9 * * 1-5"));
   });
 });
 
@@ -70,6 +85,7 @@ describe("the two forms", () => {
     ["text with the zone beside it", "0 9 * * 1-5", "Europe/Paris"],
     ["text with spaces around and between", "  0  9\t* * 1-5\n", "Europe/Paris"],
     ["an object", paris, undefined],
+    ["an object with spaces around and between", { ...paris, cron: " 0  9 * * 1-5 " }, undefined],
     ["an object, the zone field empty", paris, ""],
     ["an object, the zone field equal", paris, "Europe/Paris"],
     ["an object without a zone, the zone beside it", { cron: "0 9 * * 1-5" }, "Europe/Paris"],
@@ -100,6 +116,7 @@ describe("what is refused, and where", () => {
     ["@daily", "", [["schedule", "value_error"]]],
     [{ cron: "@daily" }, "", [["schedule.cron", "value_error"]]],
     ['{"cron": "@daily"}', "", [["schedule.cron", "value_error"]]],
+    [' {"cron": "@daily"}', "", [["schedule.cron", "value_error"]]],
     [{ timezone: "UTC" }, "", [["schedule.cron", "missing"]]],
     [{ cron: 5 }, "", [["schedule.cron", "string_type"]]],
     [{ cron: "0 9 * * *", timezone: 5 }, "", [["schedule.timezone", "string_type"]]],

@@ -1,0 +1,42 @@
+/** Scores of mutants: what was noticed against what was tried, and the bound of each file. */
+import { existsSync } from "node:fs";
+import { expect, test } from "vitest";
+import { boundedFiles, boundOf, heldByEngines } from "./bounds.ts";
+import { fileScores, type Mutant, totalScore, unnoticed } from "./score.ts";
+
+const mutant = (fileName: string, status: string, line = 1): Mutant => ({
+  ...{ fileName, status, mutatorName: "BooleanLiteral", replacement: "false" },
+  location: { start: { line, column: 1 } },
+});
+
+const mutants = [
+  mutant("core/b.ts", "Killed"),
+  mutant("core/b.ts", "Timeout"),
+  mutant("core/a.ts", "Survived", 9),
+  mutant("core/a.ts", "NoCoverage", 2),
+  mutant("core/a.ts", "Killed"),
+  mutant("core/a.ts", "Killed"),
+  // It could not even be loaded.
+  mutant("core/a.ts", "RuntimeError"),
+];
+
+test("a file's score is what was noticed of what ran, the weakest file first", () => {
+  expect(fileScores(mutants)).toEqual([
+    { file: "core/a.ts", killed: 2, timedOut: 0, survived: 1, uncovered: 1, score: 50 },
+    { file: "core/b.ts", killed: 1, timedOut: 1, survived: 0, uncovered: 0, score: 100 },
+  ]);
+  expect(totalScore(mutants).score).toBeCloseTo(66.67, 2);
+  expect(totalScore([]).score).toBe(100);
+});
+
+test("what nobody noticed is told in the order of the lines", () => {
+  expect(unnoticed(mutants).map(({ status, location }) => `${location.start.line} ${status}`)).toEqual([
+    "2 NoCoverage",
+    "9 Survived",
+  ]);
+});
+
+test("every file with a bound of its own is there, and the bound is the higher one", () => {
+  for (const file of [...boundedFiles, ...heldByEngines]) expect(existsSync(file), file).toBe(true);
+  for (const file of boundedFiles) expect(boundOf(file)).toBeGreaterThan(boundOf("core/domain/names.ts"));
+});
