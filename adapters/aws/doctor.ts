@@ -1,5 +1,6 @@
 /** Looks at everything that a platform needs of its account, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
 import { nameOf } from "./amazon.ts";
 import type { ClientSource } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
@@ -7,7 +8,10 @@ import { presentParts } from "./present-parts.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-parts.ts";
 
-type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup" | "logTable">;
+type Asked = Pick<
+  AwsSettings,
+  "region" | "dataDir" | "sourceSpool" | "stack" | "shared" | "athenaWorkgroup" | "logTable"
+>;
 
 const problemOf = (error: unknown): string => {
   const { message } = error as { message?: string };
@@ -136,7 +140,11 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
 }
 
 /** Findings as they are made. Without credentials there is nothing further to find. */
-export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGenerator<Finding> {
+export async function* diagnoseAws(
+  asked: Asked,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv = process.env,
+): AsyncGenerator<Finding> {
   const caller = yield* credentials(clients);
   if (caller === undefined) return;
   const outputs = yield* stack(asked, clients);
@@ -149,4 +157,6 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
   const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(wanted, caller, outputs, clients);
   yield* quotas(clients);
+  const stateBucket = asked.shared.stateBucket ?? outputs["stateBucket"];
+  if (stateBucket !== undefined) yield spoolPlace(asked.sourceSpool, asked.dataDir, stateBucket, environment).finding;
 }

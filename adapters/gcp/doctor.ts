@@ -1,14 +1,16 @@
 /** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
 import { type ClientSource, type GcpClients, MissingPackage } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
+import { ownService } from "./own-service.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 import { serviceAccountOf } from "./service-accounts.ts";
 
 type Requested = Pick<
   GcpConfig,
-  "project" | "region" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
+  "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
@@ -291,7 +293,11 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
 }
 
 /** Findings as they are made. Without credentials, or the package that finds them, there is nothing further to find. */
-export async function* diagnoseGcp(config: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+export async function* diagnoseGcp(
+  config: Requested,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv = process.env,
+): AsyncGenerator<Finding> {
   const absent = await Array.fromAsync(packages(config, clients));
   yield* absent;
   if (absent.some(({ what }) => what === "package for auth")) return;
@@ -307,4 +313,6 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   yield* things(config, get);
   yield* buildRights(config, get);
   yield* quotas(config, get);
+  yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
+  yield* ownService(config, clients, environment);
 }

@@ -47,7 +47,7 @@ test("an account that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 1);
+  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2);
 });
 
 test.each(parts)(
