@@ -1,7 +1,8 @@
 /** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { MissingPackage } from "../shared/optional-package.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
-import { type ClientSource, type GcpClients, MissingPackage } from "./clients.ts";
+import type { ClientSource, GcpClients } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { ownService } from "./own-service.ts";

@@ -1,8 +1,9 @@
 /** The doctor of a project names exactly what is missing, with the command that mends it. */
 import { describe, expect, test } from "vitest";
-import { type ClientSource, type GcpClients, MissingPackage } from "../../../adapters/gcp/clients.ts";
+import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
+import { MissingPackage } from "../../../adapters/shared/optional-package.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
 import { type FakeProject, fakeProject } from "../../fakes/gcp/project.ts";
 
@@ -161,7 +162,9 @@ test("a package that is not installed is missing before anything is deployed, wi
   const there = clientSource("p", { auth });
   const without = (lost: string) =>
     ((name: Parameters<ClientSource>[0]) =>
-      name === lost ? Promise.reject(new MissingPackage("@google-cloud/x", undefined)) : there(name)) as ClientSource;
+      name === lost
+        ? Promise.reject(new MissingPackage("The provider gcp", ["@google-cloud/x"], undefined))
+        : there(name)) as ClientSource;
   const config = gcpConfigOf(basis);
   for (const lost of ["scheduler", "auth"]) {
     const findings = await Array.fromAsync(diagnoseGcp(config, without(lost)));
