@@ -38,13 +38,13 @@ export async function* ownService(
       : worrying(
           INSTANCES,
           `the service ${name} may go to none in the middle of a deploy whose client hung up`,
-          `${update} --min 1`,
+          `${update} --min-instances 1`,
         );
   } catch (error) {
     yield worrying(
       ALWAYS_CPU,
       `the service ${name} could not be looked at: ${(error as Error).message}`,
-      `${update} --no-cpu-throttling --min 1`,
+      `${update} --no-cpu-throttling --min-instances 1`,
     );
   }
 }

@@ -216,8 +216,8 @@ describe("on Cloud Run itself", () => {
   test.each([
     ["no CPU", { template: { ...container(true), scaling: { minInstanceCount: 1 } } }, "--no-cpu-throttling"],
     ["resources that say nothing", { template: {}, scaling: { minInstanceCount: 1 } }, "--no-cpu-throttling"],
-    ["no instance that stays", { template: container(false) }, "--min 1"],
-    ["a service that cannot be looked at", undefined, "--no-cpu-throttling --min 1"],
+    ["no instance that stays", { template: container(false) }, "--min-instances 1"],
+    ["a service that cannot be looked at", undefined, "--no-cpu-throttling --min-instances 1"],
   ])("%s is warned of, with the command that mends it", async (_what, own, flags) => {
     expect(missing(await lookFrom(own))).toEqual([
       expect.objectContaining({ verdict: "warning", fix: `${update} ${flags}` }),
