@@ -69,6 +69,9 @@ if (core !== "neverthrow zod") throw new Error(`importing portside loads: ${core
 const binary = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
 if (binary !== version) throw new Error(`the binary says ${binary}`);
 
+for (const script of ["missing-peers", "two-versions"])
+  console.log(run(process.execPath, [join(".ci", `${script}.mjs`), folder], ".").trim());
+
 for (const major of NODES) {
   const place = join(folder, `node-${major}`);
   mkdirSync(place);

@@ -6,17 +6,76 @@
  * - a model of volumes, objects and mounts, with the commands that a system is compared by
  * - a cloud on a clock of the test's own, and one deploy on it
  */
-// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
-export * from "./arbitraries/index.ts";
-// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
-export * from "./contracts/index.ts";
-export { command, type StorageCommand } from "./models/storage-commands.ts";
-export { storageAccounts, storageLife } from "./models/storage-life.ts";
-export { emptyModel, expectAgreement, type StorageModel, type StorageSystem } from "./models/storage-model.ts";
-export { type SimulatedDeploy, type SimulateOptions, simulateDeploy } from "./simulation/simulate-deploy.ts";
-export {
-  type CloudCall,
-  type CloudWeather,
+import { needPackages } from "../adapters/shared/optional-package.ts";
+
+export type * from "./suites.ts";
+
+/** Loaded from here, so that whoever lacks an optional package is told its name, and not that of a file of ours. */
+const suites = await needPackages("portside/testing", ["vitest", "fast-check"], () => import("./suites.ts"));
+
+export const {
+  accountId,
+  billingCases,
+  brokenDeployRequest,
+  clockCases,
+  cloudRunLikeCatalogue,
+  command,
+  contractTests,
   createSimulatedCloud,
-  type SimulatedCloud,
-} from "./simulation/simulated-cloud.ts";
+  cronCase,
+  cronExpression,
+  deploymentName,
+  deployRequest,
+  emptyModel,
+  environment,
+  expectAgreement,
+  fargateLikeCatalogue,
+  firstInstant,
+  freshNames,
+  hostileFilters,
+  identityCases,
+  idsCases,
+  imageBuilderCases,
+  instant,
+  lastInstant,
+  logEntry,
+  logFilter,
+  logInstant,
+  logPosition,
+  logSearchCases,
+  logStoreCases,
+  logWord,
+  memoryQuantity,
+  mountDeclaration,
+  mountPath,
+  mounts,
+  nastyString,
+  nastyStrings,
+  newLogEntry,
+  providerCases,
+  refusedCrons,
+  refusedMountPaths,
+  resourceCatalogue,
+  resourcesWithin,
+  runningCases,
+  runningServiceCases,
+  runningVolumeCases,
+  schedule,
+  schedulerCases,
+  servicePlatformCases,
+  serviceSpec,
+  serviceTemplate,
+  simulateDeploy,
+  sourceSpoolCases,
+  sqlEngineCases,
+  storageAccounts,
+  storageLife,
+  storedCases,
+  timezone,
+  variableName,
+  variableValue,
+  volumeName,
+  volumeObjectCases,
+  volumeStoreCases,
+  writtenDeploymentName,
+} = suites;

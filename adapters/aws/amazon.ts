@@ -9,6 +9,8 @@ export interface AwsAmbient {
   readonly logger: Logger;
   /** Of the pauses between repeats; a test gives its own. */
   readonly random?: () => number;
+  /** Of the process; a test gives its own. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 /** @param faultOf where a service gives a code a meaning of its own; `awsFault` says the rest */

@@ -15,6 +15,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import type { S3FilesClient } from "@aws-sdk/client-s3files";
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { STSClient } from "@aws-sdk/client-sts";
+import { needPackages } from "../shared/optional-package.ts";
 
 /** Every client that the adapter uses. */
 export interface AwsClients {
@@ -37,15 +38,24 @@ export interface AwsClients {
 /** Gives a client, made at its first use; throws where its package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
 
-const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
-  try {
-    return await loaded;
-  } catch (cause) {
-    const { code } = cause as { code?: string };
-    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new Error(`The provider aws needs the package '${name}': npm install ${name}`, { cause });
-  }
-};
+const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider aws", [name], load);
+
+/** The packages that are used: one a client, and one more that signs. */
+export const packages = [
+  "@aws-sdk/client-ecs",
+  "@aws-sdk/client-elastic-load-balancing-v2",
+  "@aws-sdk/client-application-auto-scaling",
+  "@aws-sdk/client-codebuild",
+  "@aws-sdk/client-ecr",
+  "@aws-sdk/client-s3",
+  "@aws-sdk/client-s3files",
+  "@aws-sdk/client-scheduler",
+  "@aws-sdk/client-cloudwatch-logs",
+  "@aws-sdk/client-iam",
+  "@aws-sdk/client-sts",
+  "@aws-sdk/client-cloudformation",
+  "@aws-sdk/s3-request-presigner",
+] as const;
 
 /** Left to themselves, most of the clients wait for ever for a connection, or an answer, that does not come. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
@@ -62,59 +72,65 @@ type Makers = { readonly [K in keyof AwsClients]: (options: Options) => Promise<
 
 const makers: Makers = {
   ecs: async (options) => {
-    const { ECSClient } = await needs("@aws-sdk/client-ecs", import("@aws-sdk/client-ecs"));
+    const { ECSClient } = await needs("@aws-sdk/client-ecs", () => import("@aws-sdk/client-ecs"));
     return new ECSClient(options);
   },
   balancer: async (options) => {
     const name = "@aws-sdk/client-elastic-load-balancing-v2";
-    const { ElasticLoadBalancingV2Client } = await needs(name, import("@aws-sdk/client-elastic-load-balancing-v2"));
+    const { ElasticLoadBalancingV2Client } = await needs(
+      name,
+      () => import("@aws-sdk/client-elastic-load-balancing-v2"),
+    );
     return new ElasticLoadBalancingV2Client(options);
   },
   scaling: async (options) => {
     const name = "@aws-sdk/client-application-auto-scaling";
-    const { ApplicationAutoScalingClient } = await needs(name, import("@aws-sdk/client-application-auto-scaling"));
+    const { ApplicationAutoScalingClient } = await needs(
+      name,
+      () => import("@aws-sdk/client-application-auto-scaling"),
+    );
     return new ApplicationAutoScalingClient(options);
   },
   builds: async (options) => {
-    const { CodeBuildClient } = await needs("@aws-sdk/client-codebuild", import("@aws-sdk/client-codebuild"));
+    const { CodeBuildClient } = await needs("@aws-sdk/client-codebuild", () => import("@aws-sdk/client-codebuild"));
     return new CodeBuildClient(options);
   },
   registry: async (options) => {
-    const { ECRClient } = await needs("@aws-sdk/client-ecr", import("@aws-sdk/client-ecr"));
+    const { ECRClient } = await needs("@aws-sdk/client-ecr", () => import("@aws-sdk/client-ecr"));
     return new ECRClient(options);
   },
   s3: async (options) => {
-    const { S3Client } = await needs("@aws-sdk/client-s3", import("@aws-sdk/client-s3"));
+    const { S3Client } = await needs("@aws-sdk/client-s3", () => import("@aws-sdk/client-s3"));
     return new S3Client(options);
   },
   files: async (options) => {
-    const { S3FilesClient } = await needs("@aws-sdk/client-s3files", import("@aws-sdk/client-s3files"));
+    const { S3FilesClient } = await needs("@aws-sdk/client-s3files", () => import("@aws-sdk/client-s3files"));
     return new S3FilesClient(options);
   },
   scheduler: async (options) => {
-    const { SchedulerClient } = await needs("@aws-sdk/client-scheduler", import("@aws-sdk/client-scheduler"));
+    const { SchedulerClient } = await needs("@aws-sdk/client-scheduler", () => import("@aws-sdk/client-scheduler"));
     return new SchedulerClient(options);
   },
   logs: async (options) => {
     const name = "@aws-sdk/client-cloudwatch-logs";
-    const { CloudWatchLogsClient } = await needs(name, import("@aws-sdk/client-cloudwatch-logs"));
+    const { CloudWatchLogsClient } = await needs(name, () => import("@aws-sdk/client-cloudwatch-logs"));
     return new CloudWatchLogsClient(options);
   },
   athena: async (options) => {
-    const { AthenaClient } = await needs("@aws-sdk/client-athena", import("@aws-sdk/client-athena"));
+    const { AthenaClient } = await needs("@aws-sdk/client-athena", () => import("@aws-sdk/client-athena"));
     return new AthenaClient(options);
   },
   iam: async (options) => {
-    const { IAMClient } = await needs("@aws-sdk/client-iam", import("@aws-sdk/client-iam"));
+    const { IAMClient } = await needs("@aws-sdk/client-iam", () => import("@aws-sdk/client-iam"));
     return new IAMClient(options);
   },
   sts: async (options) => {
-    const { STSClient } = await needs("@aws-sdk/client-sts", import("@aws-sdk/client-sts"));
+    const { STSClient } = await needs("@aws-sdk/client-sts", () => import("@aws-sdk/client-sts"));
     return new STSClient(options);
   },
   stacks: async (options) => {
     const name = "@aws-sdk/client-cloudformation";
-    const { CloudFormationClient } = await needs(name, import("@aws-sdk/client-cloudformation"));
+    const { CloudFormationClient } = await needs(name, () => import("@aws-sdk/client-cloudformation"));
     return new CloudFormationClient(options);
   },
 };

@@ -1,5 +1,6 @@
 /** How a platform on Amazon Web Services is set up; `docs/configuration.md` and the command line's help are made from it. */
 import { z } from "zod";
+import { spoolSetting } from "../shared/spool-place.ts";
 import type { AwsClients } from "./clients.ts";
 
 const text = z.string().min(1);
@@ -39,6 +40,7 @@ export const awsConfigSchema = z.strictObject({
   dataDir: text.describe(
     "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
   ),
+  sourceSpool: spoolSetting,
   settleSeconds: z
     .number()
     .min(0)

@@ -1,13 +1,18 @@
 /** Looks at everything that a platform needs of its account, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
+import { isInstalled } from "../shared/optional-package.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
 import { nameOf } from "./amazon.ts";
-import type { ClientSource } from "./clients.ts";
+import { type ClientSource, packages } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { presentParts } from "./present-parts.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
 import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-parts.ts";
 
-type Asked = Pick<AwsSettings, "region" | "stack" | "shared" | "athenaWorkgroup" | "logTable">;
+type Asked = Pick<
+  AwsSettings,
+  "region" | "dataDir" | "sourceSpool" | "stack" | "shared" | "athenaWorkgroup" | "logTable"
+>;
 
 const problemOf = (error: unknown): string => {
   const { message } = error as { message?: string };
@@ -31,6 +36,13 @@ const callerOf = (arn: string): Caller => {
     arn: role === undefined ? arn : `arn:${partition}:iam::${account}:role/${role}`,
     attach: (policy) => `aws iam attach-${kind}-policy --${kind}-name ${name} --policy-arn ${policy}`,
   };
+};
+
+/** Amazon's packages are optional, and each is loaded at its first use: without this, in the middle of a deploy. */
+const packagesProblem = (has: (name: string) => boolean): Finding | undefined => {
+  const absent = packages.filter((name) => !has(name));
+  if (absent.length === 0) return undefined;
+  return lacking("Amazon's packages", `not installed: ${absent.join(", ")}`, `npm install ${absent.join(" ")}`);
 };
 
 /** https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: it needs no permission. */
@@ -135,8 +147,18 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
   }
 }
 
-/** Findings as they are made. Without credentials there is nothing further to find. */
-export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGenerator<Finding> {
+/**
+ * Findings as they are made. Without packages or credentials there is nothing further to find.
+ * @param has tells whether a package is there; tests hand in another one
+ */
+export async function* diagnoseAws(
+  asked: Asked,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv = process.env,
+  has: (name: string) => boolean = isInstalled,
+): AsyncGenerator<Finding> {
+  const absent = packagesProblem(has);
+  if (absent !== undefined) return yield absent;
   const caller = yield* credentials(clients);
   if (caller === undefined) return;
   const outputs = yield* stack(asked, clients);
@@ -149,4 +171,6 @@ export async function* diagnoseAws(asked: Asked, clients: ClientSource): AsyncGe
   const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(wanted, caller, outputs, clients);
   yield* quotas(clients);
+  const stateBucket = asked.shared.stateBucket ?? outputs["stateBucket"];
+  if (stateBucket !== undefined) yield spoolPlace(asked.sourceSpool, asked.dataDir, stateBucket, environment).finding;
 }

@@ -2,11 +2,14 @@
 import { join } from "node:path";
 import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
+import { createBucketSpool } from "../shared/bucket-spool.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { lastLinesOf } from "../shared/last-lines.ts";
-import type { AwsAmbient } from "./amazon.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
+import { type AwsAmbient, awsCalls } from "./amazon.ts";
 import { createAwsSql } from "./athena/index.ts";
 import { createCodeBuilder } from "./build/builder.ts";
+import { s3Spool } from "./build/spool-bucket.ts";
 import { awsCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
@@ -26,8 +29,9 @@ export interface AwsProvider {
 /** Throws in words, with the commands that mend it, where the account lacks what the platform cannot work without. */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
+  const { environment = process.env } = deps;
   const clients = clientSource(settings.region, input.clients);
-  const findings = await Array.fromAsync(diagnoseAws(settings, clients));
+  const findings = await Array.fromAsync(diagnoseAws(settings, clients, environment));
   const refusal = refusalToStart(findings);
   if (refusal !== undefined) throw new Error(refusal);
   for (const { what, words, verdict } of findings)
@@ -49,6 +53,9 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
     () => undefined,
     (error) => deps.logger.warn("the trash of volumes waits for the next start", { error }),
   );
+  const spoolFolder = join(config.dataDir, "spool");
+  const { stateBucket } = config.shared;
+  const waiting = spoolPlace(config.sourceSpool, spoolFolder, stateBucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: awsCapabilities(config),
@@ -58,7 +65,10 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
     scheduler: createAwsScheduler(config, clients, deps),
     logs,
     sql,
-    spool: createDiskSpool(join(config.dataDir, "spool"), deps.ids),
+    spool:
+      waiting.in === "disk"
+        ? createDiskSpool(spoolFolder, deps.ids)
+        : createBucketSpool(s3Spool(stateBucket, clients, awsCalls(deps)), deps),
     check: (options) => volumes.check(options),
   };
   return {

@@ -115,6 +115,8 @@ export const needs: Readonly<Record<string, Need>> = {
       CreateMultipartUploadCommand: ["s3:PutObject"],
       UploadPartCommand: ["s3:PutObject"],
       CompleteMultipartUploadCommand: ["s3:PutObject"],
+      AbortMultipartUploadCommand: ["s3:AbortMultipartUpload"],
+      CopyObjectCommand: ["s3:GetObject", "s3:PutObject"],
       PutBucketVersioningCommand: ["s3:PutBucketVersioning"],
       PutPublicAccessBlockCommand: ["s3:PutBucketPublicAccessBlock"],
       PutBucketPolicyCommand: ["s3:PutBucketPolicy"],

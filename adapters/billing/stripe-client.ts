@@ -1,5 +1,6 @@
 /** Stripe's own client, made of a secret key. The package is loaded where it is used, and need not be installed. */
 import type Stripe from "stripe";
+import { needPackages } from "../shared/optional-package.ts";
 
 /** A person waits for the answer. */
 const TIMEOUT_MS = 10_000;
@@ -13,8 +14,6 @@ const addressOf = (url: string | undefined) => {
 
 /** @param url where Stripe is, for tests. Throws where the package is not installed. */
 export const createStripeClient = async (key: string, url?: string): Promise<Stripe> => {
-  const { default: StripeClient } = await import("stripe").catch((cause: unknown) => {
-    throw new Error("Billing by Stripe needs the package 'stripe': npm install stripe", { cause });
-  });
+  const { default: StripeClient } = await needPackages("Billing by Stripe", ["stripe"], () => import("stripe"));
   return new StripeClient(key, { ...addressOf(url), timeout: TIMEOUT_MS, maxNetworkRetries: 1, telemetry: false });
 };

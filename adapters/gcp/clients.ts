@@ -10,6 +10,7 @@ import type { v2 as run } from "@google-cloud/run";
 import type { CloudSchedulerClient } from "@google-cloud/scheduler";
 import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
+import { needPackages } from "../shared/optional-package.ts";
 
 /** Every client that the adapter uses. */
 export interface GcpClients {
@@ -28,66 +29,47 @@ export interface GcpClients {
 /** Gives a client, made at its first use; throws where its package is not installed. */
 export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
 
-/** A package that is used, and not there. */
-export class MissingPackage extends Error {
-  /** The command that brings it. */
-  readonly fix: string;
-
-  constructor(name: string, cause: unknown) {
-    super(`The provider gcp needs the package '${name}': npm install ${name}`, { cause });
-    this.fix = `npm install ${name}`;
-  }
-}
-
-const needs = async <T>(name: string, loaded: Promise<T>): Promise<T> => {
-  try {
-    return await loaded;
-  } catch (cause) {
-    const { code } = cause as { code?: string };
-    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new MissingPackage(name, cause);
-  }
-};
+const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider gcp", [name], load);
 
 type Makers = { readonly [K in keyof GcpClients]: (projectId: string) => Promise<GcpClients[K]> };
 
 const makers: Makers = {
   services: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/run", import("@google-cloud/run"));
+    const { v2 } = await needs("@google-cloud/run", () => import("@google-cloud/run"));
     return new v2.ServicesClient({ projectId });
   },
   revisions: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/run", import("@google-cloud/run"));
+    const { v2 } = await needs("@google-cloud/run", () => import("@google-cloud/run"));
     return new v2.RevisionsClient({ projectId });
   },
   builds: async (projectId) => {
-    const { CloudBuildClient } = await needs("@google-cloud/cloudbuild", import("@google-cloud/cloudbuild"));
+    const { CloudBuildClient } = await needs("@google-cloud/cloudbuild", () => import("@google-cloud/cloudbuild"));
     return new CloudBuildClient({ projectId });
   },
   registry: async (projectId) => {
     const name = "@google-cloud/artifact-registry";
-    const { ArtifactRegistryClient } = await needs(name, import("@google-cloud/artifact-registry"));
+    const { ArtifactRegistryClient } = await needs(name, () => import("@google-cloud/artifact-registry"));
     return new ArtifactRegistryClient({ projectId });
   },
   storage: async (projectId) => {
-    const { Storage } = await needs("@google-cloud/storage", import("@google-cloud/storage"));
+    const { Storage } = await needs("@google-cloud/storage", () => import("@google-cloud/storage"));
     // Calls are repeated by `providerCall` alone.
     return new Storage({ projectId, retryOptions: { autoRetry: false } });
   },
   logging: async (projectId) => {
-    const { v2 } = await needs("@google-cloud/logging", import("@google-cloud/logging"));
+    const { v2 } = await needs("@google-cloud/logging", () => import("@google-cloud/logging"));
     return new v2.LoggingServiceV2Client({ projectId });
   },
   scheduler: async (projectId) => {
-    const { CloudSchedulerClient } = await needs("@google-cloud/scheduler", import("@google-cloud/scheduler"));
+    const { CloudSchedulerClient } = await needs("@google-cloud/scheduler", () => import("@google-cloud/scheduler"));
     return new CloudSchedulerClient({ projectId });
   },
   bigquery: async (projectId) => {
-    const { BigQuery } = await needs("@google-cloud/bigquery", import("@google-cloud/bigquery"));
+    const { BigQuery } = await needs("@google-cloud/bigquery", () => import("@google-cloud/bigquery"));
     return new BigQuery({ projectId, autoRetry: false });
   },
   auth: async (projectId) => {
-    const { GoogleAuth } = await needs("google-auth-library", import("google-auth-library"));
+    const { GoogleAuth } = await needs("google-auth-library", () => import("google-auth-library"));
     return new GoogleAuth({ projectId, scopes: "https://www.googleapis.com/auth/cloud-platform" });
   },
 };

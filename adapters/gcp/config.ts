@@ -1,6 +1,7 @@
 /** How a platform on Google Cloud is set up; `docs/configuration.md` and the command line's help are made from it. */
 import { z } from "zod";
 import { GiB } from "../../core/domain/limits.ts";
+import { spoolSetting } from "../shared/spool-place.ts";
 import type { GcpClients } from "./clients.ts";
 import { identityProblem, serviceAccountOf } from "./service-accounts.ts";
 
@@ -12,6 +13,7 @@ export const gcpConfigSchema = z.strictObject({
   dataDir: text.describe(
     "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
   ),
+  sourceSpool: spoolSetting,
   repository: text.default("portside").describe("The Docker repository of Artifact Registry that holds the images."),
   stagingBucket: text
     .optional()

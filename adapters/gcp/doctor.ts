@@ -1,14 +1,17 @@
 /** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { type ClientSource, type GcpClients, MissingPackage } from "./clients.ts";
+import { MissingPackage } from "../shared/optional-package.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
+import type { ClientSource, GcpClients } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
+import { ownService } from "./own-service.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
 import { serviceAccountOf } from "./service-accounts.ts";
 
 type Requested = Pick<
   GcpConfig,
-  "project" | "region" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
+  "project" | "region" | "dataDir" | "sourceSpool" | "buildIdentity" | "repository" | "stagingBucket" | "logDataset"
 >;
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
@@ -44,14 +47,18 @@ async function* packages({ logDataset }: Requested, clients: ClientSource): Asyn
     }
 }
 
+/** A person's own credentials can sign no URLs, so they stand for the platform's account. */
+const logIn = (project: string): string =>
+  `gcloud auth application-default login --impersonate-service-account ${serviceAccountOf(project, "portside")}`;
+
 /** https://docs.cloud.google.com/docs/authentication/application-default-credentials */
-async function* credentials(clients: ClientSource): AsyncGenerator<Finding> {
+async function* credentials({ project }: Requested, clients: ClientSource): AsyncGenerator<Finding> {
   try {
     const auth = await clients("auth");
     await auth.getAccessToken();
     yield fine("credentials", "found");
   } catch (error) {
-    yield lacking("credentials", problemOf(error), "gcloud auth application-default login");
+    yield lacking("credentials", problemOf(error), logIn(project));
   }
 }
 
@@ -233,7 +240,7 @@ async function* signing({ project }: Requested, clients: ClientSource, member: s
       what,
       `cannot be made, so nobody reaches the objects of volumes: ${problemOf(error)}`,
       member === UNKNOWN
-        ? `gcloud auth application-default login --impersonate-service-account ${serviceAccountOf(project, "portside")}`
+        ? logIn(project)
         : `gcloud iam service-accounts add-iam-policy-binding ${email} --member ${member} --role roles/iam.serviceAccountTokenCreator`,
     );
   }
@@ -291,11 +298,15 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
 }
 
 /** Findings as they are made. Without credentials, or the package that finds them, there is nothing further to find. */
-export async function* diagnoseGcp(config: Requested, clients: ClientSource): AsyncGenerator<Finding> {
+export async function* diagnoseGcp(
+  config: Requested,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv = process.env,
+): AsyncGenerator<Finding> {
   const absent = await Array.fromAsync(packages(config, clients));
   yield* absent;
   if (absent.some(({ what }) => what === "package for auth")) return;
-  for await (const finding of credentials(clients)) {
+  for await (const finding of credentials(config, clients)) {
     yield finding;
     if (finding.verdict === "missing") return;
   }
@@ -307,4 +318,6 @@ export async function* diagnoseGcp(config: Requested, clients: ClientSource): As
   yield* things(config, get);
   yield* buildRights(config, get);
   yield* quotas(config, get);
+  yield spoolPlace(config.sourceSpool, config.dataDir, config.stagingBucket, environment).finding;
+  yield* ownService(config, clients, environment);
 }

@@ -13,6 +13,8 @@ export interface GoogleAmbient {
 /** For parts that make names of their own, too. */
 export interface GcpAmbient extends GoogleAmbient {
   readonly ids: Ids;
+  /** Of the process; a test gives its own. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 export const googleCalls = (ambient: GoogleAmbient, faultOf: FaultOf = googleFault): ProviderCall =>

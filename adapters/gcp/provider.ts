@@ -2,15 +2,18 @@
 import { join } from "node:path";
 import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
+import { createBucketSpool } from "../shared/bucket-spool.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { lastLinesOf } from "../shared/last-lines.ts";
+import { spoolPlace } from "../shared/spool-place.ts";
 import { createGcpSql } from "./bigquery/index.ts";
 import { createCloudBuilder } from "./build/builder.ts";
+import { gcsSpool } from "./build/spool-bucket.ts";
 import { gcpCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
 import { diagnoseGcp } from "./doctor.ts";
-import type { GcpAmbient } from "./google.ts";
+import { type GcpAmbient, googleCalls } from "./google.ts";
 import { createIdentities } from "./identities.ts";
 import { createGcpLogs } from "./logging/store.ts";
 import { createRunPlatform } from "./run/platform.ts";
@@ -25,13 +28,15 @@ export interface GcpProvider {
 /** Throws in words, with the commands that mend it, where the project lacks what the platform cannot work without. */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
-  const { project } = config;
+  const { project, stagingBucket } = config;
+  const { environment = process.env } = deps;
   const clients = clientSource(project, input.clients);
-  const findings = await Array.fromAsync(diagnoseGcp(config, clients));
+  const findings = await Array.fromAsync(diagnoseGcp(config, clients, environment));
   const refusal = refusalToStart(findings);
   if (refusal !== undefined) throw new Error(refusal);
   for (const { what, words, verdict } of findings)
-    if (verdict === "warning") deps.logger.warn("the project could not be looked at as a whole", { what, words });
+    if (verdict === "warning")
+      deps.logger.warn("the project lacks something, or could not be looked at", { what, words });
 
   const logs = createGcpLogs(config, clients, deps);
   const identities = createIdentities(project, clients, deps);
@@ -41,6 +46,8 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient)
   if (shortLife.value !== undefined) throw new Error(shortLife.value);
   const sql = createGcpSql(config, clients, deps);
   const services = createRunPlatform(config, clients, deps, { lastLines: lastLinesOf(logs), identities });
+  const spoolFolder = join(config.dataDir, "spool");
+  const waiting = spoolPlace(config.sourceSpool, spoolFolder, stagingBucket, environment);
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
     capabilities: gcpCapabilities(config),
@@ -50,7 +57,10 @@ export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient)
     scheduler: createGcpScheduler(config, clients, deps),
     logs,
     sql,
-    spool: createDiskSpool(join(config.dataDir, "spool"), deps.ids),
+    spool:
+      waiting.in === "disk"
+        ? createDiskSpool(spoolFolder, deps.ids)
+        : createBucketSpool(gcsSpool(stagingBucket, clients, googleCalls(deps)), deps),
     check: (options) => volumes.check(options),
   };
   return {

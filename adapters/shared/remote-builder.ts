@@ -8,6 +8,7 @@ import type { Unavailable } from "../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { Clock, Logger } from "../../core/ports/system.ts";
 import type { Result } from "../../core/result.ts";
+import { SourceUnavailable } from "./bucket-spool.ts";
 import { narrate } from "./channel.ts";
 import { LogLines } from "./log-lines.ts";
 import { pausesBetween } from "./pauses.ts";
@@ -151,6 +152,7 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
   const failureOf = (error: unknown, { deployId }: BuildRequest, signal: AbortSignal): DeployFailure => {
     if (signal.aborted) return INTERRUPTED;
     if (error instanceof BuildFailed) return error.failure;
+    if (error instanceof SourceUnavailable) return failureOfUnavailable(error.unavailable);
     logger.error("a build failed for a reason of the platform's own", { deployId, cause: error });
     return { reason: "internal", message: "The platform could not build the source." };
   };

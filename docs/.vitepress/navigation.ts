@@ -67,6 +67,7 @@ export const navigation: readonly Group[] = [
     "docs/local-engine": "The local engine",
     "docs/gcp": "Google Cloud",
     "docs/aws": "Amazon Web Services",
+    "docs/running-on-clouds": "Running the server on them",
   }),
   group("Operating", {
     "docs/configuration": "Configuration",
@@ -81,6 +82,7 @@ export const navigation: readonly Group[] = [
     "docs/architecture": "Architecture",
     "docs/decisions/": "Decisions",
     "docs/testing": "Testing",
+    "docs/mutation": "Mutation testing",
     CONTRIBUTING: "Contributing",
     SECURITY: "Reporting a hole",
     CHANGELOG: "Changes",

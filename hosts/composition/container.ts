@@ -6,6 +6,7 @@
  */
 import "reflect-metadata";
 import { Container, ContainerModule } from "inversify";
+import { memoryDisk } from "../../adapters/shared/spool-place.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Policy } from "../../core/domain/policy.ts";
@@ -95,6 +96,9 @@ const keptIdentity = async (
   logger: Logger,
   stack: AsyncDisposableStack,
 ): Promise<IdentityParts> => {
+  const memory = memoryDisk(settings.dataDir, process.env);
+  if (memory !== undefined && settings.jwtIssuer === undefined)
+    logger.warn(`keys are in ${settings.dataDir}, but ${memory}: they are gone with it; name a --keys-database`);
   const { createLocalIdentity } = await import("../../adapters/local/index.ts");
   const kept = createLocalIdentity(settings.dataDir, { logger, issuers: issuersOf(settings) });
   stack.defer(() => kept.close());

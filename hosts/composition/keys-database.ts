@@ -1,4 +1,5 @@
 /** Credentials in a PostgreSQL database that replicas share, where the settings name one. */
+import { needPackages } from "../../adapters/shared/optional-package.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import { issuersOf } from "./issuers.ts";
 import type { Ambient } from "./providers.ts";
@@ -18,9 +19,7 @@ export const openSharedIdentity = async (
   settings: ServeSettings,
   ambient: Omit<Ambient, "telemetry">,
 ): Promise<SharedIdentity> => {
-  const { Pool } = await import("pg").catch((cause: unknown) => {
-    throw new SettingsError("Keys in PostgreSQL need the package 'pg': npm install pg", { cause });
-  });
+  const { Pool } = await needPackages("The keys' database", ["pg"], () => import("pg"));
   const { createPostgresIdentity } = await import("../../adapters/identity/postgres/index.ts");
   const pool = new Pool({ connectionString: settings.keysDatabase, max: MOST });
   // Of connections that end while nobody uses them; the next call makes another.

@@ -15,17 +15,19 @@ const fieldsOf = (provider: string, shape: Shape, settings: ServeSettings): Reco
 };
 
 export const gcpConfigFrom = (settings: ServeSettings): GcpConfigInput => {
-  const { dataDir: _shared, ...own } = gcpConfigSchema.shape;
-  return { ...fieldsOf("gcp", own, settings), dataDir: settings.dataDir } as GcpConfigInput;
+  const { dataDir: _folder, sourceSpool: _spool, ...own } = gcpConfigSchema.shape;
+  const { dataDir, sourceSpool } = settings;
+  return { ...fieldsOf("gcp", own, settings), dataDir, sourceSpool } as GcpConfigInput;
 };
 
 /** Shared parts that are named by hand stand in the file's section `aws`. */
 export const awsConfigFrom = (settings: ServeSettings): AwsConfigInput => {
-  const { dataDir: _shared, shared, ...own } = awsConfigSchema.shape;
+  const { dataDir: _folder, sourceSpool: _spool, shared, ...own } = awsConfigSchema.shape;
   const given = shared.safeParse(settings.sections["aws"] ?? {});
   if (!given.success)
     throw new SettingsError(
       given.error.issues.map(({ path, message }) => `'aws.${path.join(".")}' of the file: ${message}`).join("\n"),
     );
-  return { ...fieldsOf("aws", own, settings), shared: given.data, dataDir: settings.dataDir } as AwsConfigInput;
+  const { dataDir, sourceSpool } = settings;
+  return { ...fieldsOf("aws", own, settings), shared: given.data, dataDir, sourceSpool } as AwsConfigInput;
 };

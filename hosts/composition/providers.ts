@@ -63,8 +63,13 @@ const fromModule = async (name: string, settings: ServeSettings): Promise<Provid
   return (await loaded.createProvider(settings.sections[name] ?? {})) as ProvidedParts;
 };
 
+/** Whose builds are elsewhere, so that sources may wait there. */
+const clouds: readonly string[] = ["gcp", "aws"];
+
 export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
-  const { provider } = settings;
+  const { provider, sourceSpool } = settings;
+  if (sourceSpool === "bucket" && !clouds.includes(provider))
+    throw new SettingsError(`--source-spool bucket is for the providers gcp and aws; '${provider}' has no bucket.`);
   if (provider === "local") return local(settings, ambient);
   if (provider === "gcp") return gcp(settings, ambient);
   if (provider === "aws") return aws(settings, ambient);

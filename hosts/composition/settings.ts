@@ -9,6 +9,7 @@ import { z } from "zod";
 import { awsConfigSchema } from "../../adapters/aws/config.ts";
 import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
 import { localConfigSchema } from "../../adapters/local/config.ts";
+import { spoolSetting } from "../../adapters/shared/spool-place.ts";
 import { closest } from "../../core/domain/closest.ts";
 import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
 import { logLevels } from "./logger.ts";
@@ -21,8 +22,8 @@ const {
   ...engine
 } = localConfigSchema.shape;
 
-const { dataDir: _ofGcp, ...gcp } = gcpConfigSchema.shape;
-const { dataDir: _ofAws, shared: _parts, ...aws } = awsConfigSchema.shape;
+const { dataDir: _ofGcp, sourceSpool: _spoolOfGcp, ...gcp } = gcpConfigSchema.shape;
+const { dataDir: _ofAws, sourceSpool: _spoolOfAws, shared: _parts, ...aws } = awsConfigSchema.shape;
 
 const count = (preset: number, description: string) => z.int().min(1).default(preset).describe(description);
 
@@ -34,6 +35,7 @@ export const serveShape = {
     .describe("The folder that holds everything (default: ~/.local/share/portside)."),
   port: z.int().min(0).max(65_535).default(8787).describe("The API's port; 0 for any, remembered."),
   provider: z.string().default("local").describe("Where services run: local, gcp, aws, memory, or a module's path."),
+  sourceSpool: spoolSetting,
   ...engine,
   ...prefixed("gcp", gcp),
   ...prefixed("aws", aws),

@@ -56,6 +56,7 @@ const checks = {
   tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
   cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
   npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
+  git: { here: () => works("git", ["rev-parse", "HEAD"]), why: "this is no clone, or git is not installed" },
   registry: {
     here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
     why: "the package registry does not answer, or npm is not installed",

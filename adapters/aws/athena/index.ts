@@ -1,6 +1,6 @@
 /** SQL on Amazon Web Services: offered where the platform was told of a work group and of the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
-import { isInstalled } from "../../shared/sql/installed.ts";
+import { isInstalled } from "../../shared/optional-package.ts";
 import type { AwsAmbient } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";

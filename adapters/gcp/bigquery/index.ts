@@ -1,7 +1,7 @@
 /** SQL on Google Cloud: offered where the platform was told of the log bucket's linked dataset. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
-import { isInstalled } from "../../shared/sql/installed.ts";
+import { isInstalled } from "../../shared/optional-package.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { GcpSql } from "./engine.ts";

@@ -5,6 +5,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import type { Result } from "../../../core/result.ts";
 import { err, ok } from "../../../core/result.ts";
+import { spooledIn } from "../../shared/bucket-spool.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
 
@@ -31,6 +32,21 @@ const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
 export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
   const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
 
+  // Only where there is none: an upload of the same source at the same time has the same bytes.
+  const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
+
+  const send = (name: string, source: Source, signal: AbortSignal) =>
+    call<void>({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const sink = (await fileOf(name)).createWriteStream({ ...onlyNew, resumable: false });
+      await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
+    });
+
+  /** Its bytes stay at Google's: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
+  const copy = (from: string, name: string, signal: AbortSignal) =>
+    call<void>({ what: "storage.objects.rewrite", patience: PATIENCE_MS, signal }, async () => {
+      await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
+    });
+
   return {
     put: async (name, source, signal) => {
       const there = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () =>
@@ -38,12 +54,8 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
       );
       if (there.isOk()) return ok(undefined);
       if (!isCallState(there.error) || there.error.code !== "not_found") return err(there.error);
-      const put = await call<void>({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
-        // Only where there is none: an upload of the same source at the same time has the same bytes.
-        const options = { resumable: false, preconditionOpts: { ifGenerationMatch: 0 } };
-        const sink = (await fileOf(name)).createWriteStream(options);
-        await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
-      });
+      const spooled = spooledIn(bucket, source);
+      const put = spooled === undefined ? await send(name, source, signal) : await copy(spooled, name, signal);
       return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
     },
 

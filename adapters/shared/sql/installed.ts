@@ -1,16 +1,8 @@
 /** Whether this installation can answer SQL: the engine and its parser are optional packages. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
+import { isInstalled } from "../optional-package.ts";
 
 const packages = ["@duckdb/node-api", "@polyglot-sql/sdk"] as const;
-
-export const isInstalled = (name: string): boolean => {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
-};
 
 /** @param has tells whether a package is there; tests hand in another one */
 export const sqlQueries = (has: (name: string) => boolean = isInstalled): Feature => {

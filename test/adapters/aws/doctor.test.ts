@@ -1,6 +1,7 @@
 /** The doctor of an account names exactly what is missing, with the command that mends it. */
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { clientSource } from "../../../adapters/aws/clients.ts";
+import { clientSource, packages } from "../../../adapters/aws/clients.ts";
 import { awsSettingsOf, sharedPartsSchema } from "../../../adapters/aws/config.ts";
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
@@ -47,7 +48,7 @@ test("an account that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 1);
+  expect(findings).toHaveLength(2 + LOOKED_AT.length + Object.keys(needs).length + 2);
 });
 
 test.each(parts)(
@@ -175,4 +176,21 @@ test("a quota that is nearly used up is a warning", async () => {
   expect(missing(await look(account))).toEqual([
     expect.objectContaining({ verdict: "warning", words: "5 of 1000 are left; every account takes one" }),
   ]);
+});
+
+test("without packages of Amazon's they alone are named, with the command that installs them", async () => {
+  const lost = ["@aws-sdk/client-ecs", "@aws-sdk/s3-request-presigner"];
+  const { clients } = whole();
+  const has = (name: string) => !lost.includes(name);
+  const findings = await Array.fromAsync(
+    diagnoseAws(awsSettingsOf(basis), clientSource("eu-west-1", clients), {}, has),
+  );
+  expect(findings).toEqual([expect.objectContaining({ verdict: "missing", fix: `npm install ${lost.join(" ")}` })]);
+});
+
+test("the packages are those that are optional peers", () => {
+  const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { peerDependencies: object };
+  const peers = Object.keys(peerDependencies).filter((name) => name.startsWith("@aws-sdk/"));
+  // SQL's own is asked for by its capability.
+  expect([...packages, "@aws-sdk/client-athena"].sort()).toEqual(peers.sort());
 });

@@ -1,8 +1,9 @@
 /** The doctor of a project names exactly what is missing, with the command that mends it. */
-import { expect, test } from "vitest";
-import { type ClientSource, MissingPackage } from "../../../adapters/gcp/clients.ts";
+import { describe, expect, test } from "vitest";
+import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
+import { MissingPackage } from "../../../adapters/shared/optional-package.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
 import { type FakeProject, fakeProject } from "../../fakes/gcp/project.ts";
 
@@ -34,7 +35,7 @@ test("a project that has everything lacks nothing", async () => {
   const findings = await look(whole());
   expect(missing(findings)).toEqual([]);
   expect(refusalToStart(findings)).toBeUndefined();
-  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 7);
+  expect(findings).toHaveLength(1 + Object.keys(apis).length + Object.keys(roles).length + 8);
 });
 
 test.each(Object.keys(apis))(
@@ -124,7 +125,9 @@ test("without credentials nothing further is asked", async () => {
   const findings = await look(project);
   expect(findings).toEqual([expect.objectContaining({ what: "credentials", verdict: "missing" })]);
   expect(project.requests).toEqual([]);
-  expect(refusalToStart(findings)).toContain("gcloud auth application-default login");
+  expect(refusalToStart(findings)).toContain(
+    "gcloud auth application-default login --impersonate-service-account portside@",
+  );
 });
 
 test("a quota that is nearly used up is a warning, counted over every page", async () => {
@@ -161,7 +164,9 @@ test("a package that is not installed is missing before anything is deployed, wi
   const there = clientSource("p", { auth });
   const without = (lost: string) =>
     ((name: Parameters<ClientSource>[0]) =>
-      name === lost ? Promise.reject(new MissingPackage("@google-cloud/x", undefined)) : there(name)) as ClientSource;
+      name === lost
+        ? Promise.reject(new MissingPackage("The provider gcp", ["@google-cloud/x"], undefined))
+        : there(name)) as ClientSource;
   const config = gcpConfigOf(basis);
   for (const lost of ["scheduler", "auth"]) {
     const findings = await Array.fromAsync(diagnoseGcp(config, without(lost)));
@@ -181,4 +186,50 @@ test("a person's own credentials cannot sign, and are told to act as the service
   expect(finding?.fix).toBe(
     "gcloud auth application-default login --impersonate-service-account portside@p.iam.gserviceaccount.com",
   );
+});
+
+describe("on Cloud Run itself", () => {
+  const environment = { K_SERVICE: "portside" };
+  const PATH = "projects/p/locations/europe-west1/services/portside";
+  /** The platform's own service, as Cloud Run has it; undefined: it is not there. */
+  const lookFrom = async (own: object | undefined, more: object = {}) => {
+    const services = {
+      getService: async ({ name }: { name: string }) => {
+        expect(name).toBe(PATH);
+        if (own === undefined) throw Object.assign(new Error("Resource 'portside' was not found"), { code: 5 });
+        return [own];
+      },
+    } as unknown as GcpClients["services"];
+    const clients = clientSource("p", { auth: whole().auth, services });
+    return Array.fromAsync(diagnoseGcp(gcpConfigOf({ ...basis, ...more }), clients, environment));
+  };
+  const container = (cpuIdle: boolean) => ({ containers: [{ resources: { cpuIdle } }] });
+  const update = "gcloud run services update portside --region europe-west1";
+
+  test("CPU between requests and an instance that stays are all that it wants", async () => {
+    const findings = await lookFrom({ template: { ...container(false), scaling: { minInstanceCount: 1 } } });
+    expect(missing(findings)).toEqual([]);
+    expect(findings.find(({ words }) => words.includes("because this is Cloud Run"))?.words).toContain(
+      "the bucket p-portside-sources",
+    );
+    expect(missing(await lookFrom({ template: container(false), scaling: { minInstanceCount: 1 } }))).toEqual([]);
+  });
+
+  test.each([
+    ["no CPU", { template: { ...container(true), scaling: { minInstanceCount: 1 } } }, "--no-cpu-throttling"],
+    ["resources that say nothing", { template: {}, scaling: { minInstanceCount: 1 } }, "--no-cpu-throttling"],
+    ["no instance that stays", { template: container(false) }, "--min-instances 1"],
+    ["a service that cannot be looked at", undefined, "--no-cpu-throttling --min-instances 1"],
+  ])("%s is warned of, with the command that mends it", async (_what, own, flags) => {
+    expect(missing(await lookFrom(own))).toEqual([
+      expect.objectContaining({ verdict: "warning", fix: `${update} ${flags}` }),
+    ]);
+  });
+
+  test("sources on its disk are warned of", async () => {
+    const own = { template: { ...container(false), scaling: { minInstanceCount: 1 } } };
+    expect(missing(await lookFrom(own, { sourceSpool: "disk" }))).toEqual([
+      expect.objectContaining({ verdict: "warning", fix: "portside serve --source-spool bucket" }),
+    ]);
+  });
 });

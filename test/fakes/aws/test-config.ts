@@ -9,6 +9,7 @@ export const awsConfig: AwsConfig = {
   region: REGION,
   stack: "portside",
   dataDir: "/nonexistent",
+  sourceSpool: "disk",
   settleSeconds: 0,
   logReadsPerMinute: 1_000_000,
   athenaWorkgroup: undefined,

@@ -24,7 +24,7 @@ import { redirectedAuth } from "./rest-server.ts";
 import { FakeRun } from "./run/services.ts";
 import { startFakeScheduler } from "./scheduler/server.ts";
 import { startFakeStorage } from "./storage/index.ts";
-import { PROJECT, REGION } from "./test-project.ts";
+import { PROJECT, REGION, STAGING_BUCKET } from "./test-project.ts";
 
 const IAM = "https://iam.googleapis.com";
 
@@ -49,7 +49,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
   const storage = await startFakeStorage({ folder: buckets });
   const { world } = storage;
-  const staging = `${PROJECT}-portside-sources`;
+  const staging = STAGING_BUCKET;
   world.insertBucket({ name: staging });
   const logging = await startFakeLogging({ clock });
   const scheduler = await startFakeScheduler({ clock });
@@ -129,6 +129,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     config,
     project: ready,
     storage: Object.assign(world, { project: PROJECT }),
+    uploads: storage.uploads,
     jobsOf: (service: string) =>
       scheduler
         .jobs()

@@ -10,3 +10,5 @@ export const gcpConfig: GcpConfig = gcpConfigOf({
   dataDir: "/nowhere",
   buildIdentity: `builds@${PROJECT}.iam.gserviceaccount.com`,
 });
+/** The bucket that sources are built from where none is named. */
+export const STAGING_BUCKET = `${PROJECT}-portside-sources`;

@@ -1,10 +1,12 @@
 /** A provider without credentials of its own, as `--provider PATH` takes it: keys in the data folder, and the issuer's tokens. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { buildPlatform } from "../../../hosts/composition/container.ts";
 import { resolveSettings } from "../../../hosts/composition/settings.ts";
 import { folderWith } from "../../support/folders.ts";
+import { keepingLogger } from "../../support/silent-logger.ts";
 import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../support/token-issuer.ts";
 
 const repository = join(import.meta.dirname, "../../..");
@@ -36,4 +38,26 @@ test("takes keys that outlive a restart, and tokens of the configured issuer", a
   expect(await accountOf("api_key", made.key)).toBe("acme");
   expect(await accountOf("bearer", token)).toBe("id.example/tenant:user-1");
   await second.close();
+});
+
+const MEMORY = "/dev/shm";
+
+test.runIf(existsSync(MEMORY))("keys on a disk that is memory are warned of, with the way out", async () => {
+  using folder = folderWith({ "provider.ts": MODULE });
+  const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
+  try {
+    const { logger, said } = keepingLogger();
+    const settings = resolveSettings({ dataDir, logLevel: "silent", provider: join(folder.path, "provider.ts") }, {});
+    const platform = await buildPlatform(settings, { logger });
+    await platform.close();
+    expect(said.join("\n")).toMatch(/is on a disk in memory: they are gone with it; name a --keys-database/);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test("sources wait in a bucket only where there is one", async () => {
+  using folder = folderWith();
+  const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", sourceSpool: "bucket" }, {});
+  await expect(buildPlatform(settings)).rejects.toThrow("--source-spool bucket is for the providers gcp and aws");
 });

@@ -35,6 +35,18 @@ const putObject: Act = (call) => {
   return { status: 200, headers: { etag: made.etag, "x-amz-version-id": made.versionId } };
 };
 
+/** API_CopyObject.html: the source is named by a header, as `BUCKET/KEY`. */
+const copyObject: Act = (call) => {
+  const { world, request, bucket, key } = call;
+  const [from = "", ...rest] = decodeURIComponent(request.headers["x-amz-copy-source"] ?? "").split("/");
+  const object = world.bucket(from).objects.get(rest.join("/"));
+  if (object === undefined) throw failure(404, "NoSuchKey", "The specified key does not exist.");
+  checkWriteConditions(call);
+  const { bytes, contentType } = object;
+  const { etag, at } = world.putObject(bucket, { name: key, bytes, contentType });
+  return xmlReply("CopyObjectResult", { ETag: etag, LastModified: new Date(at).toISOString() });
+};
+
 const names = (header: string | undefined, etag: string): boolean =>
   header !== undefined && (header === "*" || header.split(",").some((one) => one.trim() === etag));
 
@@ -121,6 +133,8 @@ export const objectCallOf = (request: AwsRequest, key: string): ObjectMethod | u
   if (query.has("uploadId") && verb === "POST") return method("CompleteMultipartUpload", "PutObject", completeUpload);
   if (query.has("uploadId") && verb === "DELETE")
     return method("AbortMultipartUpload", "AbortMultipartUpload", abortUpload);
+  if (verb === "PUT" && request.headers["x-amz-copy-source"] !== undefined)
+    return method("CopyObject", "PutObject", copyObject);
   if (verb === "PUT") return method("PutObject", "PutObject", putObject);
   if (verb === "GET") return method("GetObject", "GetObject", getObject);
   if (verb === "HEAD") return method("HeadObject", "GetObject", getObject);

@@ -42,6 +42,7 @@ export interface FakeStorage {
   readonly publicKey: KeyObject;
   readonly world: StorageWorld;
   readonly faults: Faults;
+  readonly uploads: Uploads;
   /** Does something, once, right before the next call of the method acts: what another client may do meanwhile. */
   meanwhile(method: string, act: () => void): void;
   /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
@@ -120,6 +121,8 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
       const id = query.get("upload_id");
       const [bucket = ""] = decoded(path.slice("/upload/storage/v1/b/".length));
       const headers = headersOf(req);
+      if (id !== null && verb === "DELETE")
+        return { method: "storage.objects.cancel", bucket, failed: jsonFailure, act: () => uploads.cancel(id) };
       return {
         method: id === null ? "storage.objects.insert" : "storage.objects.insert.chunk",
         bucket,
@@ -194,6 +197,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
     },
     world,
     faults,
+    uploads,
     meanwhile: (method, act) => void others.set(method, act),
     folderOf: (bucket) => folders.folderOf(bucket),
     close: async () => {

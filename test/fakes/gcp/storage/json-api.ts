@@ -150,6 +150,18 @@ const onObject = (world: StorageWorld, bucket: FakeBucket, name: string, call: J
       // .../json_api/v1/status-codes#416_Requested_Range_Not_Satisfiable
       return download(found, { range, refusal: "requestedRangeNotSatisfiable" });
     }
+    // .../json_api/v1/objects/rewrite: within one location, all of it at once
+    case "storage.objects.rewrite": {
+      const found = objectOf(bucket, name, query);
+      const [, , , , , to = "", , made = ""] = call.parts;
+      const target = world.bucket(to);
+      generationHolds(target, made, query);
+      const { bytes, contentType, metadata } = found;
+      const copy = world.putObject(target, { name: made, bytes, contentType, metadata });
+      const size = String(bytes.length);
+      const done = { kind: "storage#rewriteResponse", totalBytesRewritten: size, objectSize: size, done: true };
+      return jsonReply({ ...done, resource: objectResource(to, copy) });
+    }
     case "storage.objects.delete":
       objectOf(bucket, name, query);
       generationHolds(bucket, name, query);
@@ -176,12 +188,13 @@ const methods: ReadonlyMap<string, string> = new Map([
   ["GET b/o/o", "objects.get"],
   ["DELETE b/o/o", "objects.delete"],
   ["POST b/o/o/restore", "objects.restore"],
+  ["POST b/o/o/rewriteTo/b/b/o/o", "objects.rewrite"],
 ]);
 
 /** The method's name, as in the documentation's reference; undefined where the path and verb are none. */
 export const jsonMethod = (verb: string, parts: readonly string[]): string | undefined => {
-  // The names of buckets and objects stand at the first and the third place.
-  const shape = parts.map((part, index) => (index === 0 ? "b" : index === 2 ? "o" : part)).join("/");
+  // The names of buckets and objects stand at the first and the third place, and those of a copy behind them.
+  const shape = parts.map((part, at) => (at === 0 || at === 5 ? "b" : at === 2 || at === 7 ? "o" : part)).join("/");
   const method = methods.get(`${verb} ${shape}`);
   return method === undefined ? undefined : `storage.${method}`;
 };

@@ -13,6 +13,8 @@ export interface UploadCall {
   readonly url: string;
 }
 
+const CHUNK = 256 * 1024;
+
 interface Session {
   readonly bucket: string;
   readonly query: URLSearchParams;
@@ -53,9 +55,16 @@ const splitRelated = (body: Buffer, contentType: string): { readonly json: Objec
 export class Uploads {
   readonly #world: StorageWorld;
   readonly #sessions = new Map<string, Session>();
+  /** What sessions answer that have made their object. */
+  readonly #made = new Map<string, Reply>();
 
   constructor(world: StorageWorld) {
     this.#world = world;
+  }
+
+  /** How many sessions hold bytes, and have neither made an object nor been given up. */
+  get unfinished(): number {
+    return [...this.#sessions.values()].filter(({ bytes }) => bytes.length > 0).length;
   }
 
   start({ bucket, query, headers, body, url }: UploadCall): Reply {
@@ -84,9 +93,14 @@ export class Uploads {
 
   /** https://cloud.google.com/storage/docs/performing-resumable-uploads: 308 until the last byte is there */
   goOn(id: string, range: string | undefined, body: Buffer): Reply {
+    const made = this.#made.get(id);
+    if (made !== undefined) return made;
     const session = this.#sessions.get(id);
     if (session === undefined) throw failure(404, "notFound", "There is no such upload.");
     const [, start, end, total] = /^bytes (?:(\d+)-(\d+|\*)|\*)\/(\d+|\*)$/.exec(range ?? "bytes 0-*/*") ?? [];
+    // "The chunk size must be a multiple of 256 KB (256 x 1024 bytes), unless it's the last chunk"
+    if (end !== undefined && end !== "*" && total === "*" && body.length % CHUNK !== 0)
+      throw failure(400, "badRequest", "A piece that is not the last has whole 256 KiB.");
     if (start !== undefined) session.bytes = Buffer.concat([session.bytes.subarray(0, Number(start)), body]);
     // `0-*` ends with its body; a piece whose end is known, and no total, is not the last one.
     const isWhole = end === "*" || Number(total) === session.bytes.length;
@@ -95,7 +109,15 @@ export class Uploads {
       return { status: 308, headers: length === 0 ? {} : { range: `bytes=0-${length - 1}` } };
     }
     this.#sessions.delete(id);
-    return this.#store(session.bucket, session.query, session.metadata, session.bytes);
+    const reply = this.#store(session.bucket, session.query, session.metadata, session.bytes);
+    this.#made.set(id, reply);
+    return reply;
+  }
+
+  /** .../performing-resumable-uploads#cancel-upload: "499 Client Closed Request" */
+  cancel(id: string): Reply {
+    if (!this.#sessions.delete(id)) throw failure(404, "notFound", "There is no such upload.");
+    return { status: 499 };
   }
 
   #store(name: string, query: URLSearchParams, object: Partial<NewObject>, bytes: Buffer): Reply {

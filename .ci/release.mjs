@@ -1,0 +1,75 @@
+// A release, in two steps with a review between them:
+//   npm run release -- version     on a clean main: takes the changesets, sets the version, heads the changelog
+//   npm run release -- publish     in CI, from the commit of that: publishes with provenance, and tags
+//   npm run release -- dry-run     anywhere: builds, and shows what would be published
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+
+const read = (command, ...args) => execFileSync(command, args, { encoding: "utf8" }).trim();
+const run = (command, args, env = process.env) => {
+  const { status } = spawnSync(command, args, { stdio: "inherit", env });
+  if (status !== 0) process.exit(status ?? 1);
+};
+const manifest = () => JSON.parse(readFileSync("package.json", "utf8"));
+const changesets = () => readdirSync(".changeset").filter((name) => name.endsWith(".md"));
+const UNRELEASED = "## Unreleased";
+
+/** What both steps want of the tree. */
+const ofTree = () => [
+  read("git", "status", "--porcelain") !== "" && "the tree is not clean: commit, or put away, what changed",
+  read("git", "branch", "--show-current") !== "main" && "releases are made of main: git switch main",
+];
+
+/** Sigstore signs for a CI alone: https://docs.npmjs.com/generating-provenance-statements */
+const ofCi = (env) => {
+  const hasIdentity = env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined || env.SIGSTORE_ID_TOKEN !== undefined;
+  return [
+    env.CI === undefined && "publishing is a CI's work: there is no CI here",
+    !hasIdentity &&
+      "provenance needs an identity of the CI: GitHub's job takes 'permissions: { id-token: write }', GitLab's an id_token SIGSTORE_ID_TOKEN",
+    env.NODE_AUTH_TOKEN === undefined &&
+      env.NPM_TOKEN === undefined &&
+      env.NPM_CONFIG_USERCONFIG === undefined &&
+      !hasIdentity &&
+      "npm does not know who publishes: give it a token, or make the CI a trusted publisher of the package",
+  ];
+};
+
+const ofPackage = ({ version, repository }) => [
+  repository === undefined && "package.json names no repository, which provenance is checked against",
+  changesets().length > 0 && `${changesets().length} changesets wait: npm run release -- version`,
+  !readFileSync("CHANGELOG.md", "utf8").includes(`\n## ${version}\n`) && `CHANGELOG.md has nothing on ${version}`,
+];
+
+const refuse = (...problems) => {
+  const found = problems.flat().filter((one) => one !== false);
+  if (found.length === 0) return;
+  console.error(`Not released:\n${found.map((one) => `  ${one}`).join("\n")}`);
+  process.exit(1);
+};
+
+const steps = {
+  version: () => {
+    refuse(ofTree(), changesets().length === 0 && "there is no changeset: npx changeset");
+    run("npx", ["changeset", "version"]);
+    const { version } = manifest();
+    const changelog = readFileSync("CHANGELOG.md", "utf8");
+    writeFileSync("CHANGELOG.md", changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## ${version}`));
+    // The lock names the version too, and npm leaves out what complete-lock puts back.
+    run("npm", ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    run("npm", ["run", "-s", "lock"]);
+    console.log(`Version ${version}: look at it, then commit it as "chore: release ${version}".`);
+  },
+  publish: () => {
+    refuse(ofTree(), ofCi(process.env), ofPackage(manifest()));
+    run("npx", ["changeset", "publish"], { ...process.env, NPM_CONFIG_PROVENANCE: "true" });
+  },
+  "dry-run": () => run("npm", ["publish", "--dry-run", "--provenance=false"]),
+};
+
+const step = steps[process.argv[2]];
+if (step === undefined) {
+  console.error(`npm run release -- ${Object.keys(steps).join(" | ")}`);
+  process.exit(1);
+}
+step();

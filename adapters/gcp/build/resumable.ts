@@ -1,0 +1,124 @@
+/**
+ * An object made of pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. Its session's address
+ * is a credential in itself ("acts as an authentication token"), so what goes there needs no client.
+ */
+import type { Storage } from "@google-cloud/storage";
+import { err, ok } from "../../../core/result.ts";
+import type { Called, PieceUpload } from "../../shared/bucket-spool.ts";
+import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+import { inTime } from "../google.ts";
+
+const PATIENCE_MS = 60_000;
+/** Of a piece's transfer. */
+const PIECE_MS = 120_000;
+/** An abort ends soon; what it leaves is nobody's object, and forgotten after a week. */
+const ABORT_MS = 5000;
+
+const INCOMPLETE = 308;
+/** What a session answers that was given up. */
+const CANCELLED = 499;
+const TRY_AGAIN = 408;
+
+const described = { metadata: { contentType: "application/gzip" } } as const;
+
+/** As `googleFault` reads it. */
+const failureOf = (status: number, headers: Headers): Error =>
+  Object.assign(new Error(`Cloud Storage answered ${status} to a part of an upload.`), {
+    code: status,
+    response: { headers },
+  });
+
+const send = async (url: string, init: RequestInit, millis: number, signal?: AbortSignal): Promise<Response> => {
+  const limit = AbortSignal.timeout(millis);
+  try {
+    const response = await fetch(url, {
+      ...init,
+      redirect: "manual",
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+    await response.arrayBuffer();
+    return response;
+  } catch (cause) {
+    // Whatever fetch throws is of the connection, or of the signal.
+    const isEnded = signal?.aborted === true || limit.aborted;
+    const code = isEnded ? "AbortError" : "ECONNRESET";
+    throw Object.assign(new Error("A part of an upload did not come through.", { cause }), { code });
+  }
+};
+
+export const resumableUpload = (
+  storage: () => Promise<Storage>,
+  bucket: string,
+  name: string,
+  call: ProviderCall,
+  signal: AbortSignal,
+): PieceUpload => {
+  let session: string | undefined;
+  let put = 0;
+
+  const begin = (): Called<string> =>
+    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const file = (await storage()).bucket(bucket).file(name);
+      const [uri] = await inTime(file.createResumableUpload(described));
+      return uri;
+    });
+
+  /** How many bytes the session has; undefined: all, and the object is made. */
+  const held = async (uri: string, total: string): Promise<number | undefined> => {
+    const headers = { "content-range": `bytes */${total}` };
+    const response = await send(uri, { method: "PUT", headers }, PIECE_MS, signal);
+    if (response.ok) return undefined;
+    if (response.status !== INCOMPLETE) throw failureOf(response.status, response.headers);
+    const last = /^bytes=0-(\d+)$/.exec(response.headers.get("range") ?? "")?.[1];
+    return last === undefined ? 0 : Number(last) + 1;
+  };
+
+  /** Puts a piece, from wherever the session stands. */
+  const piece = async (uri: string, bytes: Uint8Array, isLast: boolean): Called<void> => {
+    const end = put + bytes.length;
+    const total = isLast ? String(end) : "*";
+    let isRepeat = false;
+    const done = await call<void>({ what: "storage.objects.insert.chunk", patience: PATIENCE_MS, signal }, async () => {
+      const from = isRepeat ? await held(uri, total) : put;
+      isRepeat = true;
+      if (from === undefined || (!isLast && from >= end)) return;
+      const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
+      const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
+      const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
+      if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
+      // It may have taken a part of the piece: what is left goes with the next try.
+      throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
+    });
+    if (done.isOk()) put = end;
+    return done;
+  };
+
+  /** Most sources are one piece, and need no session. */
+  const whole = (bytes: Uint8Array): Called<void> =>
+    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const file = (await storage()).bucket(bucket).file(name);
+      await inTime(file.save(Buffer.from(bytes), { ...described, resumable: false, validation: false }));
+    });
+
+  return {
+    put: async (bytes) => {
+      if (session === undefined) {
+        const begun = await begin();
+        if (begun.isErr()) return err(begun.error);
+        session = begun.value;
+      }
+      return piece(session, bytes, false);
+    },
+    finish: (bytes) => (session === undefined ? whole(bytes) : piece(session, bytes, true)),
+    abort: async () => {
+      const uri = session;
+      if (uri === undefined) return ok(undefined);
+      const gone = await call<void>({ what: "storage.objects.insert.cancel", patience: ABORT_MS }, async () => {
+        const response = await send(uri, { method: "DELETE" }, ABORT_MS);
+        if (!response.ok && response.status !== CANCELLED) throw failureOf(response.status, response.headers);
+      });
+      // One that has made its object, or was taken back before.
+      return gone.isErr() && isCallState(gone.error) ? ok(undefined) : gone;
+    },
+  };
+};

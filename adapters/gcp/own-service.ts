@@ -1,0 +1,50 @@
+/**
+ * The service that this process itself is an instance of, where it runs on Cloud Run: a control plane works between its
+ * requests, too. google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
+ */
+import { type Finding, fine, worrying } from "../../core/domain/finding.ts";
+import type { ClientSource } from "./clients.ts";
+import type { GcpConfig } from "./config.ts";
+import { callOptions, inTime } from "./google.ts";
+
+const ALWAYS_CPU = "CPU between requests";
+const INSTANCES = "an instance that stays";
+
+/** Nothing where this is not Cloud Run. */
+export async function* ownService(
+  { project, region }: Pick<GcpConfig, "project" | "region">,
+  clients: ClientSource,
+  environment: NodeJS.ProcessEnv,
+): AsyncGenerator<Finding> {
+  const name = environment["K_SERVICE"];
+  if (name === undefined) return;
+  const update = `gcloud run services update ${name} --region ${region}`;
+  try {
+    const client = await clients("services");
+    const path = `projects/${project}/locations/${region}/services/${name}`;
+    const [{ template, scaling }] = await inTime(client.getService({ name: path }, callOptions()));
+    // "Determines whether CPU is only allocated during requests (true by default)", where resources are given at all.
+    const isIdle = template?.containers?.[0]?.resources?.cpuIdle !== false;
+    yield isIdle
+      ? worrying(
+          ALWAYS_CPU,
+          `the service ${name} has none: a deploy whose client hangs up stands still`,
+          `${update} --no-cpu-throttling`,
+        )
+      : fine(ALWAYS_CPU, `the service ${name} has it`);
+    const least = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
+    yield least > 0
+      ? fine(INSTANCES, `the service ${name} has ${least} at least`)
+      : worrying(
+          INSTANCES,
+          `the service ${name} may go to none in the middle of a deploy whose client hung up`,
+          `${update} --min-instances 1`,
+        );
+  } catch (error) {
+    yield worrying(
+      ALWAYS_CPU,
+      `the service ${name} could not be looked at: ${(error as Error).message}`,
+      `${update} --no-cpu-throttling --min-instances 1`,
+    );
+  }
+}

@@ -1,0 +1,88 @@
+/** A source on its way to a bucket: in pieces, each put before more is read, so that memory holds one and no more. */
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "vitest";
+import { createBucketSpool, PIECE_BYTES, type SpoolBucket, spooledIn } from "../../../adapters/shared/bucket-spool.ts";
+import { randomIds } from "../../../adapters/shared/system.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { err, ok } from "../../../core/result.ts";
+import { bytesOf, tarOf } from "../../support/archives.ts";
+import { keepingLogger } from "../../support/silent-logger.ts";
+
+const CHUNK = 64 * 1024;
+const archiveOf = (bytes: number): Buffer =>
+  gzipSync(tarOf([{ path: "data", content: randomBytes(bytes) }]), { level: 0 });
+
+/** A bucket that notes what it is given, and when; `put` takes a turn of the event loop. */
+const notingBucket = (fails: readonly string[] = []) => {
+  const notes: string[] = [];
+  let taken = 0;
+  const act = async (what: string, bytes = 0) => {
+    notes.push(what);
+    await new Promise((resolve) => setImmediate(resolve));
+    taken += bytes;
+    return fails.includes(what) ? err(unavailable("not now", 1)) : ok(undefined);
+  };
+  const place: SpoolBucket = {
+    bucket: "b",
+    upload: () => ({
+      put: (piece) => act(`put ${piece.length}`, piece.length),
+      finish: (last) => act(`finish ${last.length}`, last.length),
+      abort: () => act("abort"),
+    }),
+    read: async () => ok(new Uint8Array()),
+    remove: () => act("remove"),
+  };
+  return { place, notes, taken: () => taken };
+};
+
+const spoolIn = (place: SpoolBucket, logger = keepingLogger().logger) =>
+  createBucketSpool(place, { ids: randomIds, logger });
+
+test("no more is read than one piece and a chunk ahead of what was put", async () => {
+  const { place, notes, taken } = notingBucket();
+  const archive = archiveOf(3 * PIECE_BYTES);
+  let [given, ahead] = [0, 0];
+  async function* counted() {
+    for await (const chunk of bytesOf(archive, CHUNK)) {
+      ahead = Math.max(ahead, given - taken());
+      given += chunk.length;
+      yield chunk;
+    }
+  }
+  const received = (await spoolIn(place).receive(counted()))._unsafeUnwrap();
+  expect(received).toMatchObject({ kind: "kept", source: { bytes: archive.length } });
+  const whole = `put ${PIECE_BYTES}`;
+  expect(notes).toEqual([whole, whole, whole, `finish ${archive.length - 3 * PIECE_BYTES}`]);
+  expect(ahead).toBeLessThanOrEqual(PIECE_BYTES + CHUNK);
+});
+
+test("one that is a piece exactly is put as the last", async () => {
+  const archive = archiveOf(PIECE_BYTES - 4096);
+  const exact = Buffer.concat([archive, gzipSync(Buffer.alloc(0))]);
+  const { place, notes } = notingBucket();
+  await spoolIn(place).receive(bytesOf(exact));
+  expect(notes).toEqual([`finish ${exact.length}`]);
+});
+
+test("what cannot be put is taken back, and the reading ends", async () => {
+  const { place, notes } = notingBucket([`put ${PIECE_BYTES}`]);
+  const error = (await spoolIn(place).receive(bytesOf(archiveOf(3 * PIECE_BYTES))))._unsafeUnwrapErr();
+  expect(error).toMatchObject({ kind: "unavailable", message: "The source could not be received; send it again." });
+  expect(notes).toEqual([`put ${PIECE_BYTES}`, "abort", "remove"]);
+});
+
+test("what cannot be taken back is in the operator's log, and the client learns of its source all the same", async () => {
+  const { logger, said } = keepingLogger();
+  const { place } = notingBucket(["abort"]);
+  const received = (await spoolIn(place, logger).receive(bytesOf(Buffer.from("no archive"))))._unsafeUnwrap();
+  expect(received.kind).toBe("refused");
+  expect(said.join("\n")).toContain("was left in the bucket");
+});
+
+test("a source says in which bucket it is, and nowhere else", async () => {
+  const received = (await spoolIn(notingBucket().place).receive(bytesOf(archiveOf(1000))))._unsafeUnwrap();
+  if (received.kind !== "kept") throw new Error("it was refused");
+  expect(spooledIn("b", received.source)).toMatch(/^spool\/.+\.tar\.gz$/);
+  expect(spooledIn("another", received.source)).toBeUndefined();
+});

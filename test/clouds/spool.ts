@@ -1,0 +1,186 @@
+/** Sources that wait in a cloud's bucket, on its fakes: the port's promises, pieces that fail, and what is left of them. */
+import { randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { PIECE_BYTES, SPOOL_PREFIX } from "../../adapters/shared/bucket-spool.ts";
+import { KiB } from "../../core/domain/limits.ts";
+import type { Provider } from "../../core/ports/provider.ts";
+import type { Source, SourceSpool } from "../../core/ports/source-spool.ts";
+import { contractTests, freshNames, sourceSpoolCases } from "../contracts/index.ts";
+import { collect } from "../contracts/support.ts";
+import type { FaultKind, Faults } from "../fakes/faults.ts";
+import { bytesOf, type Entry, tarOf } from "../support/archives.ts";
+import { accountOf, nameOf } from "../support/brands.ts";
+import { nodeContractSources } from "../support/contract-sources.ts";
+import { folderWith } from "../support/folders.ts";
+import { type Cloud, clearFaults, type Fakes } from "./cloud.ts";
+import { type Ambient, ambientOf } from "./subject.ts";
+
+export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "start" | "provide"> {
+  /** The spool that the provider has, with pieces of another size. */
+  spool(fakes: F, ambient: Ambient, pieceBytes: number): SourceSpool;
+  /** The calls of the bucket. */
+  bucketOf(fakes: F): Faults;
+  objectsOf(fakes: F): readonly string[];
+  /** Uploads that hold bytes, and neither made an object nor were given up. One that nobody was told of holds none. */
+  unfinished(fakes: F): number;
+  /** The call that copies an object, and those that bring bytes. */
+  readonly copies: string;
+  readonly brings: readonly string[];
+}
+
+/** The least that Cloud Storage takes of a piece that is not the last. */
+const PIECE = 256 * KiB;
+
+/** Three pieces, the last of them short; stored, not packed. */
+const large = (more: readonly Entry[] = []): Buffer =>
+  gzipSync(tarOf([{ path: "package.json", content: "{}" }, { path: "b", content: randomBytes(PIECE * 2) }, ...more]), {
+    level: 0,
+  });
+
+const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
+
+export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise<void> => {
+  const open = async () => {
+    const folder = folderWith();
+    const fakes = await cloud.start("pretended");
+    const { provider, close } = await cloud.provide(fakes, folder.path, ambientOf());
+    return {
+      fakes,
+      provider,
+      close: async () => {
+        await close();
+        await fakes.close();
+        folder[Symbol.dispose]();
+      },
+    };
+  };
+
+  const probe = await open();
+  await probe.close();
+  const start = async () => {
+    const { provider, close } = await open();
+    return { subject: { provider, sources: nodeContractSources, ...freshNames(cloud.name) }, close };
+  };
+  contractTests(`${cloud.name}: sources in a bucket`, sourceSpoolCases, start, probe.provider.capabilities);
+
+  describe(`${cloud.name}: sources in a bucket, in pieces`, () => {
+    let world: Awaited<ReturnType<typeof open>>;
+    beforeAll(async () => {
+      world = await open();
+    });
+    afterAll(() => world.close());
+    beforeEach(() => clearFaults(world.fakes));
+
+    const waiting = () => cloud.objectsOf(world.fakes).filter((name) => name.startsWith(SPOOL_PREFIX));
+    const expectNothing = (what: string) =>
+      expect([...waiting(), cloud.unfinished(world.fakes)], `${what}: nothing is left`).toEqual([0]);
+    const receive = (bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) =>
+      cloud.spool(world.fakes, ambientOf(), PIECE).receive(bytes, signal === undefined ? {} : { signal });
+    const kept = async (bytes: Uint8Array): Promise<Source> => {
+      const received = (await receive(bytesOf(bytes)))._unsafeUnwrap();
+      if (received.kind !== "kept") throw new Error(JSON.stringify(received.issues));
+      return received.source;
+    };
+    const build = async ({ builder }: Provider, source: Source) =>
+      (await collect(builder.build({ owner: accountOf("acme"), name: nameOf("app"), deployId: "d", source }, {}))).at(
+        -1,
+      );
+
+    test("one of several pieces is one object, byte for byte, until it is discarded", async () => {
+      const archive = large();
+      const source = await kept(archive);
+      expect(waiting()).toHaveLength(1);
+      for (let times = 0; times < 2; times++)
+        expect(Buffer.concat(await collect(source.open())).equals(archive)).toBe(true);
+      await source.discard();
+      await source.discard();
+      expectNothing("discarded");
+    });
+
+    test("nobody sees it before it was walked to its end, and one that is refused late leaves nothing", async () => {
+      const bad = large([{ path: "../out", content: "x" }]);
+      let seen: readonly string[] = ["not looked at"];
+      async function* watched() {
+        yield* bytesOf(bad.subarray(0, -2060));
+        seen = waiting();
+        yield bad.subarray(-2060);
+      }
+      expect((await receive(watched()))._unsafeUnwrap()).toMatchObject({ kind: "refused" });
+      expect(seen).toEqual([]);
+      expectNothing("refused");
+    });
+
+    test("one that breaks off, or is given up, leaves nothing", async () => {
+      const archive = large();
+      async function* broken() {
+        yield* bytesOf(archive.subarray(0, PIECE + 1000));
+        throw new Error("the client left");
+      }
+      expect((await receive(broken()))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
+      expectNothing("broken off");
+      const abort = new AbortController();
+      async function* given() {
+        yield* bytesOf(archive.subarray(0, PIECE + 1000));
+        abort.abort();
+        yield* bytesOf(archive.subarray(PIECE + 1000));
+      }
+      expect((await receive(given(), abort.signal)).isErr()).toBe(true);
+      expectNothing("given up");
+    });
+
+    test("the provider's own has pieces of what both clouds take", async () => {
+      const archive = gzipSync(tarOf([{ path: "b", content: randomBytes(PIECE_BYTES + 1000) }]), { level: 0 });
+      const received = (await world.provider.spool.receive(bytesOf(archive)))._unsafeUnwrap();
+      expect(received).toMatchObject({ kind: "kept", source: { bytes: archive.length } });
+      if (received.kind === "kept") await received.source.discard();
+      expectNothing("discarded");
+    });
+
+    test("a fault at any single call: what passes is passed over, what does not leaves nothing", async () => {
+      const archive = large();
+      const bucket = cloud.bucketOf(world.fakes);
+      const whole = async () => {
+        const source = await kept(archive);
+        expect(Buffer.concat(await collect(source.open())).equals(archive)).toBe(true);
+        return source;
+      };
+      await (await whole()).discard();
+      const calls = [...bucket.log];
+      expect(calls.length).toBeGreaterThan(5);
+      for (const [index, method] of calls.entries())
+        for (const kind of passing) {
+          bucket.clear();
+          bucket.inject({ nth: index + 1, kind });
+          const source = await whole();
+          await source.discard();
+          expectNothing(`${kind} at ${method}`);
+        }
+      for (const method of new Set(calls.filter((one) => cloud.brings.includes(one)))) {
+        bucket.clear();
+        bucket.inject({ nth: 1, method, kind: "permission_denied" });
+        expect((await receive(bytesOf(archive)))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
+        expectNothing(`refused at ${method}`);
+      }
+    });
+
+    test("what builds it copies it within the cloud, and sends no byte again", async () => {
+      const source = await kept(large());
+      clearFaults(world.fakes);
+      expect(await build(world.provider, source)).toMatchObject({ kind: "built" });
+      const { log } = cloud.bucketOf(world.fakes);
+      expect(log.filter((one) => one === cloud.copies)).toHaveLength(1);
+      expect(log.filter((one) => cloud.brings.includes(one))).toEqual([]);
+      await source.discard();
+    });
+
+    test("one that is gone when it is built is told, and is no bug", async () => {
+      const source = await kept(large());
+      await source.discard();
+      expect(await build(world.provider, source)).toMatchObject({
+        kind: "failed",
+        failure: { reason: "provider_unavailable" },
+      });
+    });
+  });
+};

@@ -1,0 +1,38 @@
+/** Two platforms in one process, each with an engine of its own: the same account and names on both, and neither sees the other. */
+import { expect, test } from "vitest";
+import { createMemoryProvider } from "../../adapters/memory/index.ts";
+import { createControlPlane } from "../../core/control-plane.ts";
+import { helloServer, nodeSource } from "../support/archives.ts";
+import { principalOf, startLocal, type TestPlatform } from "../support/local-platform.ts";
+
+const saying = (text: string) => nodeSource(`console.log(${JSON.stringify(`${text} is up`)});${helloServer(text)}`);
+const answerOf = async (url: string) => (await fetch(url)).text();
+
+const messagesOf = async ({ controlPlane }: TestPlatform): Promise<string[]> => {
+  const page = await controlPlane.readLogs(principalOf("acme"), { deployment_name: "app", limit: 100 });
+  return page._unsafeUnwrap().logs.map(({ message }) => message);
+};
+
+test("what is deployed, logged, deleted and ended on one is nothing to the other", async () => {
+  const one = await startLocal();
+  await using two = await startLocal();
+  const [first, second] = await Promise.all([one.up(saying("one")), two.up(saying("two"))]);
+  expect(await answerOf(first)).toBe("one");
+  expect(await answerOf(second)).toBe("two");
+  expect(await messagesOf(one)).toContain("one is up");
+  expect(await messagesOf(one)).not.toContain("two is up");
+  (await one.controlPlane.deleteDeployment(principalOf("acme"), { name: "app" }))._unsafeUnwrap();
+  expect(await answerOf(second)).toBe("two");
+  await one[Symbol.asyncDispose]();
+  expect(await answerOf(second)).toBe("two");
+  expect(await answerOf(await two.up(saying("two again")))).toBe("two again");
+});
+
+test("a platform in memory beside one with an engine has a world of its own", async () => {
+  await using local = await startLocal();
+  const memory = createControlPlane(createMemoryProvider().ports);
+  const url = await local.up(saying("here"));
+  expect((await memory.listDeployments(principalOf("acme")))._unsafeUnwrap()).toEqual([]);
+  await memory.close();
+  expect(await answerOf(url)).toBe("here");
+});

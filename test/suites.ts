@@ -1,0 +1,15 @@
+/** What `portside/testing` publishes, beside vitest and fast-check, which these import. */
+// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
+export * from "./arbitraries/index.ts";
+// biome-ignore lint/performance/noReExportAll: what is published of them is named there, once
+export * from "./contracts/index.ts";
+export { command, type StorageCommand } from "./models/storage-commands.ts";
+export { storageAccounts, storageLife } from "./models/storage-life.ts";
+export { emptyModel, expectAgreement, type StorageModel, type StorageSystem } from "./models/storage-model.ts";
+export { type SimulatedDeploy, type SimulateOptions, simulateDeploy } from "./simulation/simulate-deploy.ts";
+export {
+  type CloudCall,
+  type CloudWeather,
+  createSimulatedCloud,
+  type SimulatedCloud,
+} from "./simulation/simulated-cloud.ts";
