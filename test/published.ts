@@ -17,6 +17,7 @@ export const {
   accountId,
   billingCases,
   brokenDeployRequest,
+  character,
   clockCases,
   cloudRunLikeCatalogue,
   command,
