@@ -43,7 +43,7 @@ const results = await new Stryker({
   ignorePatterns: ["/*.json", "!/package.json", "/examples", "/dist", "/reports"],
   disableTypeChecks: false,
   // A loop that goes on is found by counting; the clock only ends what hangs otherwise, on the busiest machine.
-  timeoutMS: 15_000,
+  timeoutMS: 10_000,
   timeoutFactor: 2,
   reporters: ["progress-append-only"],
 }).runMutationTest();

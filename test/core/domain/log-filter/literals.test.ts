@@ -52,6 +52,13 @@ test("folding a text again changes nothing, and characters that do not show mean
   );
 });
 
+test("letters of one meaning are one, small or capital, in one character or in several", () => {
+  for (const same of ["STRASSE", "strasse", "straße", "STRAẞE"]) expect(fold(same)).toBe("STRASSE");
+  for (const same of ["σας", "ΣΑΣ", "σασ"]) expect(fold(same)).toBe(fold("ΣΑΣ"));
+  for (const same of ["e\u0301", "é", "É"]) expect(fold(same)).toBe("É");
+  expect(fold("ﬁ ½ ①")).toBe(fold("FI 1⁄2 1"));
+});
+
 test("marks without end on one letter are no work without end", () => {
   // In the order of their classes they would have to be sorted: minutes, if they were taken as one run.
   const marks = (count: number) => "\u0301".repeat(count) + "\u0316".repeat(count);
