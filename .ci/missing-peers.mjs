@@ -2,7 +2,7 @@
 // the package is installed, and none of its optional peers.
 //   node .ci/missing-peers.mjs FOLDER
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 
 const folder = process.argv[2];
@@ -28,7 +28,13 @@ const tries = [
   [portside("serve", "--provider", "memory", "--keys-database", "postgres://nobody@127.0.0.1:1/none"), ["pg"]],
   [portside("serve", "--provider", "memory", "--stripe-key", "sk_test_none"), ["stripe"]],
   [importing("portside/testing"), ["vitest", "fast-check"]],
+  [importing("portside/tracing"), ["@opentelemetry/api"]],
 ];
+
+// A dependency brings it, where the installer lets others see what that has; some do not.
+const hidden = join(folder, "node_modules", "@opentelemetry");
+renameSync(hidden, `${hidden}-hidden`);
+process.on("exit", () => renameSync(`${hidden}-hidden`, hidden));
 
 const checked = new Set();
 for (const [args, packages] of tries) {

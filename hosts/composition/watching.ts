@@ -1,4 +1,5 @@
 /** What watches a platform: figures where the settings ask for them, spans where OpenTelemetry's API is installed. */
+import { MissingPackage } from "../../adapters/shared/optional-package.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Ports } from "../../core/ports/provider.ts";
 import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
@@ -22,7 +23,7 @@ const loadTracing = async (): Promise<Tracing> => {
     const { tracePorts, traceControlPlane } = await import("../tracing/index.ts");
     return { ports: tracePorts, controlPlane: traceControlPlane };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    if (!(error instanceof MissingPackage)) throw error;
     return { ports: (ports) => ports, controlPlane: (controlPlane) => controlPlane };
   }
 };

@@ -1,7 +1,8 @@
 /** A span for each use case; a deploy's lasts until its last record. */
-import { type Attributes, context, type Span, SpanStatusCode } from "@opentelemetry/api";
+import type { Attributes, Span } from "@opentelemetry/api";
 import { wrapPort } from "../../adapters/shared/around.ts";
 import type { ControlPlane, DeployRun } from "../../core/control-plane.ts";
+import { context, SpanStatusCode } from "./open-telemetry.ts";
 import { beginSpan, noteError, spanned } from "./span.ts";
 
 /** Answers that are there already, or that no request waits for. */

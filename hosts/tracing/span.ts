@@ -1,15 +1,8 @@
 /** A span for each call, and its end where the call ends: at an answer, or at the last event of a stream. */
-import {
-  type Attributes,
-  type Context,
-  context,
-  isSpanContextValid,
-  type Span,
-  SpanStatusCode,
-  trace,
-} from "@opentelemetry/api";
+import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import { Err, ResultAsync } from "../../core/result.ts";
+import { context, isSpanContextValid, SpanStatusCode, trace } from "./open-telemetry.ts";
 
 /** The name under which tracers, and SDKs' settings, know these spans. */
 const TRACER = "portside";

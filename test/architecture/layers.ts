@@ -77,7 +77,7 @@ const rules: readonly Rule[] = [
       /^hosts\/(metrics|tracing)\//,
       /^core\/(domain|ports)\//,
       /^core\/(control-plane|errors|result)\.ts$/,
-      /^adapters\/shared\/around\.ts$/,
+      /^adapters\/shared\/(around|optional-package)\.ts$/,
       /^(prom-client|@opentelemetry\/api)$/,
     ],
     why: "what watches the control plane sees it from both sides, and no provider",
