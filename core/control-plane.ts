@@ -9,7 +9,7 @@
  * ```
  */
 import type { z } from "zod";
-import type { Principal } from "./domain/account.ts";
+import { isAccount, type Principal } from "./domain/account.ts";
 import type { capabilitiesAnswerSchema } from "./domain/answers.ts";
 import type { Deployment } from "./domain/deployment.ts";
 import type { LogPage } from "./domain/log-entry.ts";
@@ -17,11 +17,12 @@ import { type Bucket, takeToken } from "./domain/rate.ts";
 import type { SqlAnswer } from "./domain/sql/answer.ts";
 import type { Subscription } from "./domain/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volume.ts";
-import { type ControlPlaneError, type RateLimited, rateLimited } from "./errors.ts";
+import { type ControlPlaneError, internal, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "./result.ts";
+import { attempt } from "./use-cases/attempt.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/context.ts";
 import * as credentials from "./use-cases/credentials.ts";
 import { deploy } from "./use-cases/deploy.ts";
@@ -51,6 +52,7 @@ export interface ControlPlane {
   countRequest(principal: Principal): Result<void, RateLimited>;
 
   checkName(principal: Principal, request: Raw, options?: CallOptions): Answer<NameCheck>;
+  /** Receives and walks a source. Who got it discards it, unless it was given to `deploy`, which does that itself. */
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Answer<ReceivedSource>;
   plan(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<PlanAnswer>;
   deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<DeployRun>;
@@ -114,6 +116,25 @@ const requestCounter = ({ ports, settings }: Context) => {
   };
 };
 
+type UseCase<A extends unknown[], T> = (context: Context, principal: Principal, ...rest: A) => Answer<T>;
+
+/**
+ * Use cases as they are called: for a principal that is one, because what has no account would share it with everything
+ * else that has none; and with bugs as values, told to the operator.
+ */
+const offeredIn =
+  (context: Context) =>
+  <A extends unknown[], T>(useCase: UseCase<A, T>) =>
+  (principal: Principal, ...rest: A): Answer<T> =>
+    attempt(async () =>
+      isAccount(principal.account)
+        ? await useCase(context, principal, ...rest)
+        : err<T, ControlPlaneError>(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
+    ).orTee((error) => {
+      if (error.kind === "internal")
+        context.ports.logger.error("a use case met a bug", { bug: error.message, cause: error.cause });
+    });
+
 /** Puts the use cases on top of the ports. Throws where the provider was made for another version of them. */
 export const createControlPlane = (ports: Ports, input: SettingsInput = {}): ControlPlane => {
   const made = ports.provider.contractVersion;
@@ -124,36 +145,37 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   const context = createContext(ports, input);
   const capabilities = answerCapabilities(context);
   const countRequest = requestCounter(context);
+  const offered = offeredIn(context);
   return Object.freeze<ControlPlane>({
     settings: context.settings,
     capabilities: () => capabilities,
     check: (options) => ports.provider.check(options),
     authenticate: (headers, options) => credentials.authenticate(context, headers, options),
     countRequest,
-    checkName: (principal, request, options) => checkName(context, principal, request, options),
-    receiveSource: (principal, bytes, options) => receiveSource(context, principal, bytes, options),
-    plan: (principal, request, options) => plan(context, principal, request, options),
-    deploy: (principal, request, options) => deploy(context, principal, request, options),
+    checkName: offered(checkName),
+    receiveSource: offered(receiveSource),
+    plan: offered(plan),
+    deploy: offered(deploy),
     resumeDeploy: (principal, request) => resumeDeploy(context, principal, request),
-    cancelDeploy: (principal, request) => cancelDeploy(context, principal, request),
-    listDeployments: (principal, options) => listDeployments(context, principal, options),
-    deleteDeployment: (principal, request, options) => deleteDeployment(context, principal, request, options),
-    readLogs: (principal, request, options) => readLogs(context, principal, request, options),
-    runSql: (principal, request, options) => runSql(context, principal, request, options),
-    createVolume: (principal, request, options) => volumes.createVolume(context, principal, request, options),
-    listVolumes: (principal, options) => volumes.listVolumes(context, principal, options),
-    deleteVolume: (principal, request, options) => volumes.deleteVolume(context, principal, request, options),
-    listTrash: (principal, options) => volumes.listTrash(context, principal, options),
-    restoreVolume: (principal, request, options) => volumes.restoreVolume(context, principal, request, options),
-    listObjects: (principal, request, options) => objects.listObjects(context, principal, request, options),
-    deleteObject: (principal, request, options) => objects.deleteObject(context, principal, request, options),
-    grantUpload: (principal, request, options) => objects.grantUpload(context, principal, request, options),
-    grantDownload: (principal, request, options) => objects.grantDownload(context, principal, request, options),
-    createKey: (principal, request, options) => credentials.createKey(context, principal, request, options),
-    listKeys: (principal, options) => credentials.listKeys(context, principal, options),
-    revokeKey: (principal, request, options) => credentials.revokeKey(context, principal, request, options),
-    issueToken: (principal, options) => credentials.issueToken(context, principal, options),
-    getSubscription: (principal, options) => getSubscription(context, principal, options),
+    cancelDeploy: offered(cancelDeploy),
+    listDeployments: offered(listDeployments),
+    deleteDeployment: offered(deleteDeployment),
+    readLogs: offered(readLogs),
+    runSql: offered(runSql),
+    createVolume: offered(volumes.createVolume),
+    listVolumes: offered(volumes.listVolumes),
+    deleteVolume: offered(volumes.deleteVolume),
+    listTrash: offered(volumes.listTrash),
+    restoreVolume: offered(volumes.restoreVolume),
+    listObjects: offered(objects.listObjects),
+    deleteObject: offered(objects.deleteObject),
+    grantUpload: offered(objects.grantUpload),
+    grantDownload: offered(objects.grantDownload),
+    createKey: offered(credentials.createKey),
+    listKeys: offered(credentials.listKeys),
+    revokeKey: offered(credentials.revokeKey),
+    issueToken: offered(credentials.issueToken),
+    getSubscription: offered(getSubscription),
     close: () => context.runs.endAll("interrupted"),
   });
 };

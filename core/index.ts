@@ -9,6 +9,8 @@ export {
 } from "./control-plane.ts";
 export {
   type AccountId,
+  accountOf,
+  isAccount,
   isKeyAccount,
   mayUse,
   type NameHolder,
@@ -133,4 +135,6 @@ export {
 } from "./domain/subscription.ts";
 export { writeConflict } from "./domain/write-condition.ts";
 export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
+export { err, errAsync, ok, okAsync, Result, ResultAsync } from "./result.ts";
 export type { Settings, SettingsInput } from "./use-cases/context.ts";
+export type { Raw } from "./use-cases/raw.ts";

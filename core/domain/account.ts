@@ -12,9 +12,22 @@ export interface Principal {
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
 
-/** Reads an account name: 1 to 255 printable characters without spaces, starting with a letter or digit. */
-export const parseAccount = (text: string): AccountId | undefined =>
-  SHAPE.test(text) ? (text as AccountId) : undefined;
+/** True for an account name: 1 to 255 printable characters without spaces, starting with a letter or digit. */
+export const isAccount = (value: unknown): value is AccountId => typeof value === "string" && SHAPE.test(value);
+
+/** Reads an account name; undefined where it is none. */
+export const parseAccount = (text: string): AccountId | undefined => (isAccount(text) ? text : undefined);
+
+/**
+ * The account of a name that is known to be one, such as a user's id of the application's own.
+ * @throws TypeError where it is none: a name with spaces or letters beyond ASCII has to be mapped to an id before
+ */
+export const accountOf = (text: string): AccountId => {
+  if (isAccount(text)) return text;
+  throw new TypeError(
+    `'${text}' is no account: 1 to 255 of A-Z a-z 0-9 . _ @ : / | + -, beginning with a letter or digit`,
+  );
+};
 
 /**
  * Accounts made by hand (`portside keys create`) have no colon, so that no identity provider's user,

@@ -17,6 +17,7 @@
 import { err, ok, type Result } from "../result.ts";
 import type { Principal } from "./account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "./deploy-declaration.ts";
+import type { deployFields } from "./deploy-fields.ts";
 import { changedFields, said } from "./deploy-plan.ts";
 import { type Issue, issue } from "./issue.ts";
 import type { Adjustment } from "./resources.ts";
@@ -54,7 +55,7 @@ export interface Policy {
  * @param field by its wire name, such as `volumes` or `memory`
  * @param message what is wrong and what would be right, as a client reads it behind the field
  */
-export const veto = (field: string, message: string): Ruling => ({ kind: "veto", field, message });
+export const veto = (field: keyof typeof deployFields, message: string): Ruling => ({ kind: "veto", field, message });
 
 /**
  * Gives a field another value; the plan and the stream say so.

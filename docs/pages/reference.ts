@@ -59,6 +59,12 @@ const declarationIn = ({ code, comments }: Module, statement: Statement): string
 
 const beside = ({ path }: Module, other: string): string => posix.join(posix.dirname(path), other);
 
+/** Where a name was imported from that is exported again; nobody renames it on the way. */
+const importedFrom = ({ body }: Module, name: string): string | undefined =>
+  body
+    .filter((statement) => statement.type === "ImportDeclaration")
+    .find(({ specifiers }) => specifiers.some(({ local }) => local.name === name))?.source.value;
+
 /** The declaration of a name, wherever it is; undefined where that is another package. */
 const findDeclaration = (module: Module, name: string): string | undefined => {
   for (const statement of module.body) {
@@ -67,10 +73,12 @@ const findDeclaration = (module: Module, name: string): string | undefined => {
       const found = findDeclaration(moduleAt(beside(module, statement.source.value)), name);
       if (found !== undefined) return found;
     }
-    if (statement.type !== "ExportNamedDeclaration" || statement.source === null) continue;
+    if (statement.type !== "ExportNamedDeclaration") continue;
     const specifier = statement.specifiers.find(({ exported }) => textOf(exported) === name);
-    if (specifier === undefined || !statement.source.value.startsWith(".")) continue;
-    return findDeclaration(moduleAt(beside(module, statement.source.value)), textOf(specifier.local));
+    if (specifier === undefined) continue;
+    const local = textOf(specifier.local);
+    const from = statement.source?.value ?? importedFrom(module, local);
+    return from?.startsWith(".") === true ? findDeclaration(moduleAt(beside(module, from)), local) : undefined;
   }
   return undefined;
 };

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import Fastify from "fastify";
-import { type AccountId, createControlPlane, type Principal, parseAccount } from "portside";
+import { accountOf, createControlPlane, type Principal } from "portside";
 import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 
@@ -16,7 +16,7 @@ const requireLogin = (request: Request, response: Response, next: NextFunction):
   const session = /(?:^|; )session=([^;]*)/.exec(request.headers.cookie ?? "")?.[1] ?? "";
   const user = sessions.get(session);
   if (user === undefined) return void response.status(401).json({ detail: "Log in first." });
-  callers.set(request, { account: parseAccount(user) as AccountId, credentialId: session });
+  callers.set(request, { account: accountOf(user), credentialId: session });
   next();
 };
 

@@ -1,6 +1,6 @@
 /** A Fastify application of one's own with Portside in it: with the application's users, its log and its clock. */
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
-import { type AccountId, createControlPlane, parseAccount } from "portside";
+import { accountOf, createControlPlane } from "portside";
 import { portside } from "portside/http";
 import { createMemoryProvider } from "portside/memory";
 import { type Authenticator, errAsync, type Logger, okAsync, unauthenticated } from "portside/ports";
@@ -15,7 +15,7 @@ const authenticator: Authenticator = {
   authenticate: ({ kind, value }) => {
     const user = kind === "bearer" ? users.get(value) : undefined;
     if (user === undefined) return errAsync(unauthenticated("Send the token of one of this application's users."));
-    return okAsync({ account: parseAccount(user) as AccountId, credentialId: user });
+    return okAsync({ account: accountOf(user), credentialId: user });
   },
 };
 

@@ -1,5 +1,5 @@
 /** A job without HTTP: deploys a folder on this machine, tells what becomes of it, and calls what runs. */
-import { type AccountId, type ControlPlane, createControlPlane, parseAccount } from "portside";
+import { accountOf, type ControlPlane, createControlPlane } from "portside";
 import { createLocalProvider } from "portside/local";
 import { create } from "tar";
 
@@ -12,7 +12,7 @@ export interface JobOptions {
   readonly say: (line: string) => void;
 }
 
-const principal = { account: parseAccount("nightly") as AccountId, credentialId: "job" };
+const principal = { account: accountOf("nightly"), credentialId: "job" };
 
 /** The URL of the service; throws with the platform's own words where there is none. */
 const deploy = async (controlPlane: ControlPlane, { folder, name, say }: JobOptions): Promise<string> => {

@@ -2,7 +2,7 @@
  * One variable decides where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The clouds take theirs from
  * the environment as well, as `portside serve` does (docs/gcp.md, docs/aws.md).
  */
-import { type AccountId, parseAccount } from "portside";
+import { accountOf } from "portside";
 import { buildPlatform, resolveSettings, SettingsError } from "portside/composition";
 
 try {
@@ -10,7 +10,7 @@ try {
   const { controlPlane, close } = await buildPlatform(settings);
   const { cron, resources } = controlPlane.capabilities();
   console.log(`${settings.provider}: ${resources.length} sizes, cron up to ${cron.max_seconds} s`);
-  const principal = { account: parseAccount("demo") as AccountId, credentialId: "swap" };
+  const principal = { account: accountOf("demo"), credentialId: "swap" };
   const plan = await controlPlane.plan(principal, { fields: { function_name: "app", volumes: {}, memory: "8Gi" } });
   console.log(plan.isOk() ? plan.value.summary.join("\n") : plan.error.message);
   await close();

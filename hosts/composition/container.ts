@@ -11,7 +11,7 @@ import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Policy } from "../../core/domain/policy.ts";
 import type { Billing } from "../../core/ports/billing.ts";
-import type { Identity, Ports } from "../../core/ports/provider.ts";
+import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import type { SettingsInput } from "../../core/use-cases/context.ts";
 import type { Metrics } from "../metrics/index.ts";
@@ -39,6 +39,8 @@ import { watch } from "./watching.ts";
 
 /** Parts of an embedder's own, in the place of those that the settings make. */
 export interface OwnParts {
+  /** Puts a port of yours in the place of one of the provider's; docs/writing-an-adapter.md says which may be. */
+  readonly provider?: (chosen: Provider) => Provider;
   readonly clock?: Clock;
   readonly ids?: Ids;
   /** For a pino of your own: `loggerOf`. */
@@ -50,11 +52,12 @@ export interface OwnParts {
 }
 
 export interface Platform {
+  /** Measured and traced already. */
   readonly controlPlane: ControlPlane;
   readonly ports: Ports;
   readonly log: ReturnType<typeof createPino>;
   readonly parts: ProvidedParts;
-  /** Where the settings name a port for them. */
+  /** Where the settings name a port for them. To listen there is the caller's, as is `onServed` of the plugin. */
   readonly metrics?: Metrics;
   /** Ends deploys, then services, then everything else. */
   close(): Promise<void>;
@@ -138,7 +141,7 @@ export const buildPlatform = async (settings: ServeSettings, own: OwnParts = {})
   const loaded = await loadProvider(settings, ambient);
   stack.defer(() => loaded.close?.());
   const parts = own.identity === undefined ? await withIdentity(settings, loaded, ambient, stack) : loaded;
-  container.bind(PROVIDER).toConstantValue(parts.provider);
+  container.bind(PROVIDER).toConstantValue(own.provider?.(parts.provider) ?? parts.provider);
   container.bind(IDENTITY).toConstantValue(own.identity ?? (parts.identity as Identity));
   container.bind(BILLING).toConstantValue(own.billing ?? (await createBilling(settings, ambient)));
   container.load(coreModule);

@@ -50,7 +50,7 @@ export interface ContractCase<S> {
   readonly name: string;
   /** The case is for providers that declare this; absent: for all. */
   readonly when?: (capabilities: Capabilities) => boolean;
-  run(subject: S): Promise<void>;
+  readonly run: (subject: S) => Promise<void>;
 }
 
 let counter = 0;

@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import { adjust, type Policy } from "../../../core/domain/policy.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { errAsync } from "../../../core/result.ts";
 import { buildPlatform, loggerOf, type OwnParts, resolveSettings } from "../../../hosts/composition/index.ts";
 import { folderWith } from "../../support/folders.ts";
 import { principalOf } from "../../support/local-platform.ts";
@@ -35,6 +37,14 @@ test("clock, ids, logger, identity and billing are the embedder's", async () => 
   expect(principal._unsafeUnwrap().account).toBe("acme");
   await close();
   await other.close();
+});
+
+test("a port of the embedder's own stands in the chosen provider's place", async () => {
+  using folder = folderWith();
+  const check = () => errAsync(unavailable("down for a test", 5));
+  const { controlPlane, close } = await build(folder.path, { provider: (chosen) => ({ ...chosen, check }) });
+  expect((await controlPlane.check())._unsafeUnwrapErr().message).toBe("down for a test");
+  await close();
 });
 
 test("a pino is a logger through loggerOf: words and fields both arrive", () => {
