@@ -1,0 +1,28 @@
+/** Rows as a client reads them: objects by the names of the columns, whatever these are called. */
+import { expect, test } from "vitest";
+import { rowObjects, type SqlAnswer, sqlRowsSchema } from "../../../../core/domain/sql/answer.ts";
+
+const column = (name: string) => ({ name, type: "STRING" });
+
+test("each row is an object, its values under the names of their columns", () => {
+  const columns = [column("a"), column("b")];
+  const rows: SqlAnswer["rows"] = [
+    ["x", null],
+    [1, ["y", { z: true }]],
+  ];
+  const objects = rowObjects({ columns, rows });
+  expect(objects).toEqual([
+    { a: "x", b: null },
+    { a: 1, b: ["y", { z: true }] },
+  ]);
+  expect(sqlRowsSchema.parse(objects)).toEqual(objects);
+  expect(rowObjects({ columns, rows: [] })).toEqual([]);
+});
+
+test("a column may be called what objects have already", () => {
+  const [row] = rowObjects({ columns: [column("__proto__"), column("toString")], rows: [["x", "y"]] });
+  expect(Object.entries(row ?? {})).toEqual([
+    ["__proto__", "x"],
+    ["toString", "y"],
+  ]);
+});
