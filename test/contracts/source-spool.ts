@@ -1,5 +1,7 @@
 /** The promises of `SourceSpool`. */
 import { expect } from "vitest";
+import { archiveLimits } from "../../core/domain/limits.ts";
+import { archiveOf } from "./archives.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { chunked, collect, expectError, expectOk, receive } from "./support.ts";
 
@@ -51,6 +53,56 @@ export const sourceSpoolCases: readonly Case[] = [
       }
     },
   },
+  ...(
+    [
+      ["a path that leads out of the source", { path: "../evil.js", content: "x" }],
+      ["an absolute path", { path: "/etc/cron.d/evil", content: "x" }],
+      ["a symbolic link", { path: "secret", type: "2", link: "/etc/passwd" }],
+      ["a hard link", { path: "twin", type: "1", link: "package.json" }],
+      ["a device", { path: "disk", type: "3" }],
+      [
+        "an entry that claims more than one may have",
+        { path: "huge", size: archiveLimits.entryBytes + 1 },
+        "too_large",
+      ],
+    ] as const
+  ).map(
+    ([what, entry]): Case => ({
+      group: "refuse",
+      name: `${what} is archive_invalid, and the entry named`,
+      run: async ({ provider }) => {
+        const bytes = archiveOf({ path: "package.json", content: "{}" }, entry);
+        const received = await expectOk(provider.spool.receive(chunked(bytes)));
+        const named = {
+          path: ["source_archive"],
+          type: "archive_invalid",
+          message: expect.stringContaining(entry.path),
+        };
+        expect(received).toMatchObject({ kind: "refused", issues: [named] });
+      },
+    }),
+  ),
+  {
+    group: "refuse",
+    name: "more entries than an archive may have are refused",
+    run: async ({ provider }) => {
+      const many = Array.from({ length: archiveLimits.entries + 1 }, (_, at) => ({ path: `${at}` }));
+      const received = await expectOk(provider.spool.receive(chunked(archiveOf(...many))));
+      expect(received.kind).toBe("refused");
+    },
+  },
+  {
+    group: "refuse",
+    name: "an archive over the bytes that the caller allows is too_large",
+    run: async ({ provider, sources }) => {
+      const bytes = sources.hello("bounded");
+      const over = await expectOk(provider.spool.receive(chunked(bytes), { fileBytes: bytes.length - 1 }));
+      expect(over).toMatchObject({ kind: "refused", issues: [{ path: ["source_archive"], type: "too_large" }] });
+      const within = await expectOk(provider.spool.receive(chunked(bytes), { fileBytes: bytes.length }));
+      expect(within.kind).toBe("kept");
+      if (within.kind === "kept") await within.source.discard();
+    },
+  },
   {
     group: "refuse",
     name: "reads no further than it needs to",
@@ -72,5 +124,31 @@ export const sourceSpoolCases: readonly Case[] = [
     name: "bytes that break off are unavailable",
     run: async ({ provider, sources }) =>
       expect((await expectError(provider.spool.receive(breaking(sources.hello("broken"))))).kind).toBe("unavailable"),
+  },
+  {
+    group: "break",
+    name: "a client that nobody waits for any more is unavailable, and is not read on",
+    run: async ({ provider, sources }) => {
+      const gone = new AbortController();
+      let given = 0;
+      async function* leaving() {
+        for await (const chunk of chunked(sources.hello("gone"), 16)) {
+          if (++given === 2) gone.abort();
+          yield chunk;
+        }
+      }
+      const error = await expectError(provider.spool.receive(leaving(), { signal: gone.signal }));
+      expect(error.kind).toBe("unavailable");
+    },
+  },
+  {
+    group: "discard",
+    name: "nothing is left of what is discarded",
+    run: async (subject) => {
+      const source = await receive(subject, subject.sources.hello("discarded"));
+      await source.discard();
+      const left = await collect(source.open()).catch(() => []);
+      expect(Buffer.concat(left).length).toBe(0);
+    },
   },
 ];
