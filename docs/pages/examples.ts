@@ -14,6 +14,8 @@ const about: Readonly<Record<string, string>> = {
   "embed-job": "No HTTP at all: a job that deploys a folder and reads its log.",
   "swap-provider": "One variable chooses between memory, local, gcp and aws.",
   "deploy-rules": "A company's own rules as policies, and a property that finds the bug of a first version.",
+  "whole-application":
+    "All of it together: a login of its own in front, one variable for the provider, policies, metrics, and a `SourceSpool` of its own.",
   "adapter-fs-only": "A `LogStore` in files, held to the contract suites.",
 };
 

@@ -32,7 +32,14 @@ const commands: Readonly<Record<string, readonly string[]>> = {
 };
 
 test("there are examples with tests", () => {
-  expect(examples).toEqual(["adapter-fs-only", "deploy-rules", "embed-express", "embed-fastify", "embed-job"]);
+  expect(examples).toEqual([
+    "adapter-fs-only",
+    "deploy-rules",
+    "embed-express",
+    "embed-fastify",
+    "embed-job",
+    "whole-application",
+  ]);
 });
 
 test.each(examples)("%s: npm test", async (example) => {

@@ -1,0 +1,10 @@
+/** The one place that knows where services run: PORTSIDE_PROVIDER=memory|local|gcp|aws. */
+import { buildPlatform, type Platform, resolveSettings } from "portside/composition";
+import type { Clock, Logger } from "portside/ports";
+import { policies } from "./policies.ts";
+
+export const createPlatform = async (
+  env: NodeJS.ProcessEnv,
+  parts: { clock: Clock; logger: Logger },
+): Promise<Platform> =>
+  buildPlatform(resolveSettings({}, { PORTSIDE_METRICS_PORT: "0", ...env }), { ...parts, policies });

@@ -1,0 +1,49 @@
+/** The company's rules about what goes to production. */
+import { adjust, formatMemory, type Policy, veto } from "portside";
+
+const MiB = 1024 ** 2;
+export const leastMemory = 512 * MiB;
+export const mostInstances = 10;
+
+const isProd = (name: string): boolean => name.startsWith("prod-");
+
+export const prodMemory: Policy = {
+  name: "production has memory",
+  judge: ({ declaration: { name, memory } }) =>
+    isProd(name) && memory < leastMemory
+      ? [veto("memory", `must be at least 512Mi for prod- deployments, not ${formatMemory(memory)}`)]
+      : [],
+};
+
+/** First version, wrong: 0 stands for the platform's own limit, which may be more than ten. */
+export const prodInstancesAtFirst: Policy = {
+  name: "production has ten instances at most",
+  judge: ({ declaration: { writtenName, maxInstances } }) =>
+    isProd(writtenName) && maxInstances > mostInstances
+      ? [
+          adjust(
+            "maxInstances",
+            mostInstances,
+            `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have ten at most`,
+          ),
+        ]
+      : [],
+};
+
+export const prodInstances: Policy = {
+  name: "production has ten instances at most",
+  judge: ({ declaration: { name, maxInstances } }) =>
+    isProd(name) && (maxInstances === 0 || maxInstances > mostInstances)
+      ? [
+          adjust(
+            "maxInstances",
+            mostInstances,
+            maxInstances === 0
+              ? `Instances set to ${mostInstances}: prod- deployments have ten at most, and the platform's own limit may be higher`
+              : `Instances lowered from ${maxInstances} to ${mostInstances}: prod- deployments have ten at most`,
+          ),
+        ]
+      : [],
+};
+
+export const policies: readonly Policy[] = [prodMemory, prodInstances];
