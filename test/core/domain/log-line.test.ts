@@ -37,6 +37,24 @@ describe("JSON objects are structured", () => {
     expect(readLine(line, "stdout")).toEqual({ severity, json: JSON.parse(line) });
   });
 
+  test.each([
+    ["DEFAULT", ["default"]],
+    ["DEBUG", ["trace", "debug", "verbose"]],
+    ["INFO", ["info", "information", "usage"]],
+    ["NOTICE", ["notice"]],
+    ["WARNING", ["warn", "warning"]],
+    ["ERROR", ["error", "err"]],
+    ["CRITICAL", ["critical", "crit", "fatal"]],
+    ["ALERT", ["alert"]],
+    ["EMERGENCY", ["emerg", "emergency"]],
+  ])("%s is what loggers call %j, in any case", (severity, words) => {
+    // On standard error, where a word that is not known would make an error.
+    for (const word of words.flatMap((one) => [one, one.toUpperCase()]))
+      expect(readLine(JSON.stringify({ level: word }), severity === "ERROR" ? "stdout" : "stderr").severity).toBe(
+        severity,
+      );
+  });
+
   test("on standard error, one without a severity of its own is an error; one with keeps it", () => {
     expect(readLine('{"msg":"x"}', "stderr").severity).toBe("ERROR");
     expect(readLine('{"level":"info"}', "stderr").severity).toBe("INFO");
