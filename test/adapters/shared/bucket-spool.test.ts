@@ -61,7 +61,7 @@ test("one that is a piece exactly is put as the last", async () => {
   const archive = archiveOf(PIECE_BYTES - 4096);
   const exact = Buffer.concat([archive, gzipSync(Buffer.alloc(0))]);
   const { place, notes } = notingBucket();
-  await spoolIn(place).receive(bytesOf(exact));
+  expect((await spoolIn(place).receive(bytesOf(exact)))._unsafeUnwrap().kind).toBe("kept");
   expect(notes).toEqual([`finish ${exact.length}`]);
 });
 
