@@ -65,13 +65,15 @@ test("equal numbers are equal, however they are written", () => {
 });
 
 test("a share is rounded up to a ten-thousandth, so that only nothing has none", () => {
+  const amounts = fc.integer({ min: 1, max: 10 ** 9 }).chain((whole) => fc.tuple(fc.nat(whole), fc.constant(whole)));
   fc.assert(
-    fc.property(fc.nat(10 ** 9), fc.integer({ min: 1, max: 10 ** 9 }), fc.nat(6), fc.nat(6), (a, b, left, right) => {
-      const [part, whole] = [a, b].map(BigInt) as [bigint, bigint];
-      const share = shareOf({ digits: part, scale: left }, { digits: whole, scale: right });
-      const [top, bottom] = [part * 10n ** BigInt(right) * 10_000n, whole * 10n ** BigInt(left)];
-      // The nearest number to it: beyond 2^53 ten-thousandths there is none of its own for each.
-      expect(share).toBe(Number((top + bottom - 1n) / bottom) / 10_000);
+    fc.property(amounts, fc.nat(6), fc.nat(6), ([part, whole], more, places) => {
+      const [top, bottom] = [BigInt(part), BigInt(whole)];
+      // The same amounts, written with more places.
+      const share = shareOf({ digits: top * 10n ** BigInt(more), scale: more }, { digits: bottom, scale: 0 });
+      const again = shareOf({ digits: top, scale: 0 }, { digits: bottom * 10n ** BigInt(places), scale: places });
+      expect(again).toBe(share);
+      expect(BigInt(Math.round(share * 10_000))).toBe((top * 10_000n + bottom - 1n) / bottom);
     }),
   );
   expect(shareOf(parsed("1"), parsed("3"))).toBe(0.3334);

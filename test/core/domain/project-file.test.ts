@@ -43,6 +43,12 @@ test.each([[null], [[]], ["text"], [5]])("%j is no project", (raw) =>
   expect(issuesOf(raw)).toEqual([["", "dict_type"]]),
 );
 
+test("the words for a file that is no object, and for a source that is nothing", () => {
+  const messagesOf = (raw: unknown) => readProject(raw).issues.map(({ message }) => message);
+  expect(messagesOf([])).toEqual(['must be an object such as {"name": "my-app", "volumes": {}}']);
+  expect(messagesOf({ name: "app", volumes: {}, source: "" })).toEqual(["must not be empty"]);
+});
+
 test("what only a request has is no field of the file", () => {
   expect(issuesOf({ name: "app", volumes: {}, function_name: "app", timezone: "UTC" })).toEqual([
     ["function_name", "extra_forbidden"],

@@ -7,6 +7,7 @@ import {
   checkNameFields,
   createKeyFields,
   logsFields,
+  restoreVolumeFields,
   resumeFields,
 } from "../../../core/domain/requests.ts";
 
@@ -52,6 +53,25 @@ test("resuming begins after the last record seen", () => {
   expect(parseFields(resumeFields, { deploy_id: "d" }).values).toEqual({ deploy_id: "d", after: 0 });
   expect(parseFields(resumeFields, { deploy_id: "d", after: "12" }).values.after).toBe(12);
   expect(issuesOf(resumeFields, { deploy_id: "d", after: "-1" })).toEqual([["after", "greater_than_equal"]]);
+});
+
+test("the words say what a field must be", () => {
+  const words = (shape: Shape, raw: Readonly<Record<string, unknown>>) =>
+    parseFields(shape, raw).issues.map(({ message }) => message);
+  expect(words(cancelFields, {})).toEqual(["is required"]);
+  expect(words(cancelFields, { deploy_id: 5 })).toEqual(["must be a text"]);
+  expect(words(cancelFields, { deploy_id: "" })).toEqual(["must not be empty"]);
+  expect(words(cancelFields, { deploy_id: "d".repeat(65) })).toEqual(["at most 64 characters"]);
+  expect(words(checkNameFields, {})).toEqual(["is required"]);
+  expect(words(checkNameFields, { name: 5 })).toEqual(["must be a text; got 5"]);
+  expect(words(restoreVolumeFields, { name: "data", id: 5 })).toEqual(["must be a text"]);
+  expect(words(logsFields, { deployment_name: "app", since: "yesterday" })).toEqual([
+    "must be an RFC 3339 date-time with an offset, such as '2026-01-31T09:00:00Z'",
+  ]);
+  expect(words(logsFields, { deployment_name: "app", query: 5 })).toEqual(["must be a text"]);
+  expect(words(logsFields, { deployment_name: "app", query: "x".repeat(20_001) })).toEqual([
+    "at most 20000 characters",
+  ]);
 });
 
 test("ids and labels have a length", () => {

@@ -10,6 +10,7 @@ import { deployEventSchema } from "../../../core/domain/deploy-events.ts";
 import { deployFields } from "../../../core/domain/deploy-fields.ts";
 import { deploymentSchema } from "../../../core/domain/deployment.ts";
 import { logPageSchema } from "../../../core/domain/log-entry.ts";
+import { projectFields } from "../../../core/domain/project-file.ts";
 import * as requests from "../../../core/domain/requests.ts";
 import { sqlRowsSchema } from "../../../core/domain/sql/answer.ts";
 import { subscriptionSchema } from "../../../core/domain/subscription.ts";
@@ -25,7 +26,7 @@ const answered: readonly [string, z.ZodType][] = [
   ...schemasIn({ sqlRowsSchema, subscriptionSchema }),
 ];
 
-const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, deployFields })
+const asked: readonly [string, z.ZodType][] = Object.entries({ ...requests, deployFields, projectFields })
   .filter(([name]) => name.endsWith("Fields"))
   .flatMap(([name, fields]) =>
     Object.entries(fields).map(([field, schema]): [string, z.ZodType] => [`${name}.${field}`, schema]),
