@@ -1,4 +1,6 @@
 /** The contract suites bite: each of their groups rejects an implementation that is broken on purpose. */
+import { Readable } from "node:stream";
+import { gunzipSync } from "node:zlib";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
@@ -22,7 +24,7 @@ import {
   type SqlScope,
 } from "../../core/ports/sql-engine.ts";
 import type { Clock, Ids } from "../../core/ports/system.ts";
-import { okAsync, ResultAsync } from "../../core/result.ts";
+import { ok, okAsync, ResultAsync } from "../../core/result.ts";
 import {
   type BillingSubject,
   billingCases,
@@ -301,6 +303,10 @@ const keptAnyway: ReceivedSource = {
 
 async function* empty(): AsyncGenerator<Uint8Array> {}
 
+/** What a spool says of what is no archive. */
+const refusalBy = async (receive: SourceSpool["receive"]): Promise<ReceivedSource> =>
+  (await receive(Readable.from([Buffer.from("no archive")])))._unsafeUnwrap();
+
 const spoolMutants: Mutants<ProviderSubject> = {
   keep: spool((port) => ({
     receive: (bytes) =>
@@ -312,7 +318,33 @@ const spoolMutants: Mutants<ProviderSubject> = {
             : received,
         ),
   })),
-  refuse: spool(() => ({ receive: () => okAsync(keptAnyway) })),
+  refuse: {
+    keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
+    // Takes whatever can be unpacked, and looks at none of its entries.
+    carelessness: spool(({ receive }) => ({
+      receive: (bytes) =>
+        new ResultAsync(
+          (async () => {
+            const whole = Buffer.concat(await Array.fromAsync(bytes));
+            try {
+              return ok(gunzipSync(whole).length > 0 ? keptAnyway : await refusalBy(receive));
+            } catch {
+              return ok(await refusalBy(receive));
+            }
+          })(),
+        ),
+    })),
+  },
+  discard: spool((port) => ({
+    receive: (bytes, options) =>
+      port
+        .receive(bytes, options)
+        .map((received) =>
+          received.kind === "kept"
+            ? { kind: "kept", source: { ...received.source, discard: async () => undefined } }
+            : received,
+        ),
+  })),
   break: spool(() => ({ receive: () => okAsync(keptAnyway) })),
 };
 
