@@ -1,5 +1,7 @@
 /** Nothing is published by accident: the script refuses where anything lacks, and names all of it. */
+
 import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { needs } from "../support/machine.ts";
 
@@ -22,4 +24,9 @@ test("without a step it says which there are", () => {
   const { status, stderr } = release();
   expect(status).toBe(1);
   expect(stderr).toContain("version | publish | dry-run");
+});
+
+test("the image says the package's version", () => {
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+  expect(readFileSync("Dockerfile", "utf8")).toContain(`ARG VERSION=${version}\n`);
 });
