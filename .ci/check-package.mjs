@@ -2,7 +2,17 @@
 // Node that is promised, the types are checked in a strict consumer by the two newest TypeScript majors, the binary
 // runs, importing the core loads zod and neverthrow alone, and the examples pass their tests.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 const NODES = ["22", "24", "26"];
@@ -47,6 +57,8 @@ execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], 
 const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
 writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
 install(`./${tarball}`);
+const strays = globSync("node_modules/portside/**/{node_modules,.*}", { cwd: folder });
+if (strays.length > 0) throw new Error(`the package has what it should not: ${strays.slice(0, 5).join(", ")}`);
 const bytes = sizeOf(join(folder, "node_modules"));
 const packages = run("npm", ["ls", "--all", "--parseable"]).trim().split("\n").length - 1;
 console.log(`installed: ${(bytes / 1e6).toFixed(1)} MB in ${packages} packages`);

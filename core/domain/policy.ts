@@ -85,13 +85,22 @@ const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: Decla
   return read.isOk() ? [] : read.error.map((one) => ({ ...one, message: words(policy, one.message) }));
 };
 
-/** An exception of a policy is a bug of whoever wrote it, who will look for its name. */
+/** Fields that a policy may read and not change; the types say so, to those who have them. */
+const kept: readonly string[] = ["name", "writtenName", "source", "env"];
+
+const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
+  Object.hasOwn(declaration, field) && !kept.includes(field) && typeof value === typeof declaration[field];
+
+/** An exception of a policy is a bug of whoever wrote it, who will look for its name; so is a ruling that is none. */
 const rulingsOf = (policy: Policy, question: PolicyQuestion): readonly Ruling[] => {
+  let rulings: readonly Ruling[];
   try {
-    return policy.judge(question);
+    rulings = policy.judge(question);
   } catch (cause) {
     throw new Error(`the policy '${policy.name}' threw`, { cause });
   }
+  if (!Array.isArray(rulings)) throw new TypeError(`the policy '${policy.name}' returned no list of rulings`);
+  return rulings;
 };
 
 /** Asks each policy in turn. Every veto comes back at once; so does every rule that an adjusted declaration breaks. */
@@ -111,6 +120,8 @@ export const applyPolicies = (
         issues.push(issue([ruling.field], message, "value_error"));
         continue;
       }
+      if (!isChange(ruling.change, declaration))
+        throw new TypeError(`the policy '${policy.name}' gave '${ruling.change.field}' a value that it cannot have`);
       const adjusted = { ...declaration, [ruling.change.field]: ruling.change.value };
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;

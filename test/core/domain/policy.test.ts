@@ -45,6 +45,21 @@ test("one that throws is a bug, and is named", () => {
   expect(() => rule([broken])).toThrow(expect.objectContaining({ message: "the policy 'careless' threw", cause }));
 });
 
+test.each([
+  ["a value of another type", "memory", "512Mi"],
+  ["the name", "name", "other"],
+  ["the environment", "env", {}],
+  ["a field by its wire name", "max_instances", 3],
+])("%s is no adjustment, and the policy is named", (_what, field, value) => {
+  const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
+  expect(() => rule([wrong])).toThrow(`the policy 'careless' gave '${field}' a value that it cannot have`);
+});
+
+test("a promise of rulings is none", () => {
+  const late = policy("late", (async () => []) as never);
+  expect(() => rule([late])).toThrow("the policy 'late' returned no list of rulings");
+});
+
 test("an adjustment is told with both values as the wire writes them", () => {
   const less = policy("small", () => [adjust("memory", 512 * MiB, "Memory lowered to 512Mi")]);
   const { declaration, adjustments } = rule([less])._unsafeUnwrap();
