@@ -126,13 +126,16 @@ const offeredIn =
   (context: Context) =>
   <A extends unknown[], T>(useCase: UseCase<A, T>) =>
   (principal: Principal, ...rest: A): Answer<T> =>
-    attempt(async () =>
-      isAccount(principal.account)
-        ? await useCase(context, principal, ...rest)
-        : err<T, ControlPlaneError>(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
-    ).orTee((error) => {
-      if (error.kind === "internal")
-        context.ports.logger.error("a use case met a bug", { bug: error.message, cause: error.cause });
+    // Not `ResultAsync.orTee`: what it makes lives until the next full collection of garbage, with each request.
+    attempt<T, ControlPlaneError>(async () => {
+      const answer = await attempt(async () =>
+        isAccount(principal.account)
+          ? await useCase(context, principal, ...rest)
+          : err<T, ControlPlaneError>(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
+      );
+      if (answer.isErr() && answer.error.kind === "internal")
+        context.ports.logger.error("a use case met a bug", { bug: answer.error.message, cause: answer.error.cause });
+      return answer;
     });
 
 /** Puts the use cases on top of the ports. Throws where the provider was made for another version of them. */
