@@ -6,7 +6,7 @@ import { MiB } from "../../core/domain/limits.ts";
 import { type Unavailable, unavailable } from "../../core/errors.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import type { Ids, Logger } from "../../core/ports/system.ts";
-import { type Result, ResultAsync } from "../../core/result.ts";
+import { ok, type Result, ResultAsync } from "../../core/result.ts";
 import { type CallState, isCallState } from "./provider-call.ts";
 import { receiveArchive } from "./receive-archive.ts";
 
@@ -18,14 +18,18 @@ export const SPOOL_PREFIX = "spool/";
 
 export type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
-/** An object that is made of pieces, one after the other; nobody sees it before the last. */
+/** How a provider makes an object: whole, or of pieces, one after the other, and nobody sees it before the last. */
 export interface PieceUpload {
+  /** Makes the object of one piece, as most sources are. */
+  whole(bytes: Uint8Array): Called<void>;
+  /** The name, to the provider, of an upload in pieces. */
+  begin(): Called<string>;
   /** Takes a piece of `PIECE_BYTES` behind which there are more. */
-  put(piece: Uint8Array): Called<void>;
+  put(upload: string, piece: Uint8Array): Called<void>;
   /** Takes the last one, and makes the object. */
-  finish(last: Uint8Array): Called<void>;
-  /** Takes the pieces back; of an object that was made before, nothing. */
-  abort(): Called<void>;
+  finish(upload: string, last: Uint8Array): Called<void>;
+  /** Takes the pieces back. `CallState`: there is no such upload any more. */
+  abort(upload: string): Called<void>;
 }
 
 export interface SpoolBucket {
@@ -68,19 +72,21 @@ export const spooledIn = (bucket: string, source: Source): string | undefined =>
 
 /** Gathers what is written into pieces; the last one waits for the verdict on the whole. */
 class Pieces {
-  readonly #upload: PieceUpload;
+  readonly #object: PieceUpload;
   readonly #piece: Buffer;
   #held = 0;
+  #upload: string | undefined;
 
-  constructor(upload: PieceUpload, bytes: number) {
-    this.#upload = upload;
+  constructor(object: PieceUpload, bytes: number) {
+    this.#object = object;
     this.#piece = Buffer.allocUnsafe(bytes);
   }
 
   async write(chunk: Uint8Array): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
       if (this.#held === this.#piece.length) {
-        need(await this.#upload.put(this.#piece));
+        this.#upload ??= need(await this.#object.begin());
+        need(await this.#object.put(this.#upload, this.#piece));
         this.#held = 0;
       }
       const taken = chunk.subarray(at, at + this.#piece.length - this.#held);
@@ -91,7 +97,15 @@ class Pieces {
   }
 
   async finish(): Promise<void> {
-    need(await this.#upload.finish(this.#piece.subarray(0, this.#held)));
+    const last = this.#piece.subarray(0, this.#held);
+    need(await (this.#upload === undefined ? this.#object.whole(last) : this.#object.finish(this.#upload, last)));
+  }
+
+  /** Takes back what was put; of an object that was made before, nothing. */
+  async abort(): Called<void> {
+    if (this.#upload === undefined) return ok(undefined);
+    const gone = await this.#object.abort(this.#upload);
+    return gone.isErr() && isCallState(gone.error) ? ok(undefined) : gone;
   }
 }
 
@@ -108,8 +122,8 @@ export const createBucketSpool = (
   };
 
   /** Nobody knows whether an object was made of it where its last answer was lost. */
-  const giveUp = async (name: string, upload: PieceUpload): Promise<void> => {
-    await takenBack(name, upload.abort());
+  const giveUp = async (name: string, pieces: Pieces): Promise<void> => {
+    await takenBack(name, pieces.abort());
     await takenBack(name, place.remove(name));
   };
 
@@ -136,18 +150,18 @@ export const createBucketSpool = (
     receive: (bytes, options = {}) => {
       const receive = async (): Promise<ReceivedSource> => {
         const name = `${SPOOL_PREFIX}${ids.id()}.tar.gz`;
-        const upload = place.upload(name, options.signal ?? new AbortController().signal);
-        const pieces = new Pieces(upload, pieceBytes);
+        const object = place.upload(name, options.signal ?? new AbortController().signal);
+        const pieces = new Pieces(object, pieceBytes);
         try {
           const received = await receiveArchive(bytes, pieces, options);
           if (received.ok) {
             await pieces.finish();
             return { kind: "kept", source: sourceAt(name, received.digest, received.bytes) };
           }
-          await takenBack(name, upload.abort());
+          await takenBack(name, pieces.abort());
           return { kind: "refused", issues: received.issues };
         } catch (error) {
-          await giveUp(name, upload);
+          await giveUp(name, pieces);
           throw error;
         }
       };

@@ -119,8 +119,8 @@ export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =
 
 /** True for an IANA zone that this runtime knows; offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
-  // The runtime takes offsets, too.
-  if (/^[+-]/.test(zone)) return false;
+  // The runtime takes offsets, too. The name is passed on to clouds, so that nothing else gets through where one is laxer.
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
     return true;

@@ -19,7 +19,6 @@ export const multipartUpload = (
   const needs = (what: string) => ({ what: `s3.${what}`, patience: PATIENCE_MS, signal });
   const sending = { abortSignal: signal };
   const parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
-  let upload: string | undefined;
 
   const begin = (): Called<string> =>
     call(needs("CreateMultipartUpload"), async () => {
@@ -56,7 +55,6 @@ export const multipartUpload = (
     return made.isErr() && isCallState(made.error) && made.error.code === "not_found" ? isThere() : made;
   };
 
-  /** Most sources are one piece, and need no upload in parts. */
   const whole = (Body: Uint8Array): Called<void> =>
     call(needs("PutObject"), async () => {
       const [client, { PutObjectCommand }] = [await s3(), await load()];
@@ -64,28 +62,17 @@ export const multipartUpload = (
     });
 
   return {
-    put: async (bytes) => {
-      if (upload === undefined) {
-        const begun = await begin();
-        if (begun.isErr()) return err(begun.error);
-        upload = begun.value;
-      }
-      return part(upload, bytes);
+    whole,
+    begin,
+    put: part,
+    finish: async (UploadId, bytes) => {
+      const last = await part(UploadId, bytes);
+      return last.isErr() ? last : complete(UploadId);
     },
-    finish: async (bytes) => {
-      if (upload === undefined) return whole(bytes);
-      const last = await part(upload, bytes);
-      return last.isErr() ? last : complete(upload);
-    },
-    abort: async () => {
-      const UploadId = upload;
-      if (UploadId === undefined) return ok(undefined);
-      const gone = await call<void>({ what: "s3.AbortMultipartUpload", patience: ABORT_MS }, async () => {
+    abort: (UploadId) =>
+      call<void>({ what: "s3.AbortMultipartUpload", patience: ABORT_MS }, async () => {
         const [client, { AbortMultipartUploadCommand }] = [await s3(), await load()];
         await client.send(new AbortMultipartUploadCommand({ ...place, UploadId }));
-      });
-      // One that has made its object, or was taken back before.
-      return gone.isErr() && isCallState(gone.error) ? ok(undefined) : gone;
-    },
+      }),
   };
 };

@@ -3,9 +3,8 @@
  * is a credential in itself ("acts as an authentication token"), so what goes there needs no client.
  */
 import type { Storage } from "@google-cloud/storage";
-import { err, ok } from "../../../core/result.ts";
 import type { Called, PieceUpload } from "../../shared/bucket-spool.ts";
-import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
+import type { ProviderCall } from "../../shared/provider-call.ts";
 import { inTime } from "../google.ts";
 
 const PATIENCE_MS = 60_000;
@@ -53,7 +52,6 @@ export const resumableUpload = (
   call: ProviderCall,
   signal: AbortSignal,
 ): PieceUpload => {
-  let session: string | undefined;
   let put = 0;
 
   const begin = (): Called<string> =>
@@ -93,7 +91,6 @@ export const resumableUpload = (
     return done;
   };
 
-  /** Most sources are one piece, and need no session. */
   const whole = (bytes: Uint8Array): Called<void> =>
     call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
       const file = (await storage()).bucket(bucket).file(name);
@@ -101,24 +98,14 @@ export const resumableUpload = (
     });
 
   return {
-    put: async (bytes) => {
-      if (session === undefined) {
-        const begun = await begin();
-        if (begun.isErr()) return err(begun.error);
-        session = begun.value;
-      }
-      return piece(session, bytes, false);
-    },
-    finish: (bytes) => (session === undefined ? whole(bytes) : piece(session, bytes, true)),
-    abort: async () => {
-      const uri = session;
-      if (uri === undefined) return ok(undefined);
-      const gone = await call<void>({ what: "storage.objects.insert.cancel", patience: ABORT_MS }, async () => {
+    whole,
+    begin,
+    put: (uri, bytes) => piece(uri, bytes, false),
+    finish: (uri, bytes) => piece(uri, bytes, true),
+    abort: (uri) =>
+      call<void>({ what: "storage.objects.insert.cancel", patience: ABORT_MS }, async () => {
         const response = await send(uri, { method: "DELETE" }, ABORT_MS);
         if (!response.ok && response.status !== CANCELLED) throw failureOf(response.status, response.headers);
-      });
-      // One that has made its object, or was taken back before.
-      return gone.isErr() && isCallState(gone.error) ? ok(undefined) : gone;
-    },
+      }),
   };
 };
