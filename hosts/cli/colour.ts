@@ -17,3 +17,7 @@ export const wantsColour = (io: Io, output: Output): boolean => {
 /** Text in colour where colours are shown. */
 export const paint = (io: Io, style: Style, text: string, output: Output = io.stdout): string =>
   wantsColour(io, output) ? styleText(style, text, { validateStream: false }) : text;
+
+/** What does not keep a command from its work, and should be looked at all the same. */
+export const warn = (io: Io, text: string): void =>
+  void io.stderr.write(`${paint(io, "yellow", "warning:", io.stderr)} ${text}\n`);

@@ -1,5 +1,13 @@
 /** Settings of a platform as a command's flags, shared by those that build one. */
-import { flagOf, resolveSettings, type ServeSettings, SettingsError, serveShape } from "../composition/settings.ts";
+import {
+  flagOf,
+  misspeltVariables,
+  resolveSettings,
+  type ServeSettings,
+  SettingsError,
+  serveShape,
+} from "../composition/settings.ts";
+import { warn } from "./colour.ts";
 import type { Input, Option } from "./command.ts";
 import { type Io, UsageError } from "./io.ts";
 
@@ -13,6 +21,7 @@ const optionFor = (key: keyof typeof serveShape): Option => ({
 
 /** The settings that a command's flags, variables and file make; throws in words where they do not go together. */
 export const settingsFrom = (input: Input, io: Io): ServeSettings => {
+  for (const problem of misspeltVariables(io.env)) warn(io, problem);
   const flags = Object.fromEntries(settingKeys.map((key) => [key, input.text(flagOf(key))]));
   try {
     return resolveSettings(flags, io.env, input.text("config"));

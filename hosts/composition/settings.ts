@@ -152,6 +152,23 @@ const refuseUnknown = (names: readonly string[], of: string): void => {
   }
 };
 
+/** Of the command line, and of the services that a platform runs: near to settings' names, and none. */
+const otherVariables = ["PORTSIDE_URL", "PORTSIDE_API_KEY", "PORTSIDE_INSTANCE"];
+
+/** Variables that are no settings and look as if they were meant to be, in words. Ones that resemble none may be anybody's. */
+export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
+  const known = keys.map(variableOf);
+  const unknown = Object.keys(env).filter(
+    (name) => name.startsWith("PORTSIDE_") && !known.includes(name) && !otherVariables.includes(name),
+  );
+  // Without what they all begin with, which would make any two of them look alike.
+  const ends = known.map((variable) => variable.slice("PORTSIDE_".length));
+  return unknown.flatMap((name) => {
+    const near = closest(name.slice("PORTSIDE_".length), ends);
+    return near === undefined ? [] : [`${name} is not a setting; did you mean PORTSIDE_${near}?`];
+  });
+};
+
 const sectionsOf = (file: Record<string, unknown>, path: string): Record<string, unknown> => {
   const sections: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(file)) {

@@ -2,6 +2,7 @@
 import { isKeyAccount, parseAccount } from "../../../core/domain/account.ts";
 import { findAccount } from "../account.ts";
 import { Client } from "../client.ts";
+import { warn } from "../colour.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { type Io, print, printJson, say, UsageError } from "../io.ts";
 import { ago, printTable } from "../table.ts";
@@ -43,7 +44,7 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
     account,
     input.text("label") ?? "made on the server",
   );
-  if (made.warning !== undefined) say(io, `warning: ${made.warning}`);
+  if (made.warning !== undefined) warn(io, made.warning);
   return showKey(input, io, made, { account });
 };
 

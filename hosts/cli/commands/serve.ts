@@ -1,13 +1,11 @@
 /** `portside serve` */
-import { paint } from "../colour.ts";
+import { paint, warn } from "../colour.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
-import { type Io, print, printJson, say } from "../io.ts";
+import { type Io, print, printJson } from "../io.ts";
 import type { Serving } from "../serving.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 
 const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
-
-const warn = (io: Io, text: string): void => say(io, `${paint(io, "yellow", "warning:", io.stderr)} ${text}`);
 
 const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
   if (json) {

@@ -1,7 +1,13 @@
 /** Where a setting of `serve` comes from, and what is said of a bad one. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { flagOf, resolveSettings, serveShape, variableOf } from "../../../hosts/composition/settings.ts";
+import {
+  flagOf,
+  misspeltVariables,
+  resolveSettings,
+  serveShape,
+  variableOf,
+} from "../../../hosts/composition/settings.ts";
 import { folderWith } from "../../support/folders.ts";
 
 describe("a setting", () => {
@@ -60,6 +66,17 @@ describe("what is wrong is said with where it stands", () => {
 
   test("a file that was named and is not there", () => {
     expect(() => resolveSettings({}, {}, "/nonexistent/file.json")).toThrow("cannot be read");
+  });
+
+  test("a variable that is nearly a setting", () => {
+    expect(misspeltVariables({ PORTSIDE_REQUEST_PER_MINUTE: "9", PORTSIDE_PORT: "1", PORT: "2" })).toEqual([
+      "PORTSIDE_REQUEST_PER_MINUTE is not a setting; did you mean PORTSIDE_REQUESTS_PER_MINUTE?",
+    ]);
+  });
+
+  test("variables of others that resemble no setting, and what the platform tells services, are nobody's mistake", () => {
+    const others = ["PORTSIDE_URL", "PORTSIDE_API_KEY", "PORTSIDE_VOLUMES", "PORTSIDE_INSTANCE", "PORTSIDE_SEED"];
+    expect(misspeltVariables(Object.fromEntries(others.map((name) => [name, "x"])))).toEqual([]);
   });
 
   test("a provider's own section is no unknown setting", () => {
