@@ -6,6 +6,7 @@ import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
 import { missing, offered } from "../../core/domain/capabilities.ts";
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import type { Timestamp } from "../../core/domain/instant.ts";
 import { behind } from "../../core/domain/log-cursor.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
@@ -357,6 +358,19 @@ const anybody = { account: "anybody" as AccountId, credentialId: "any" };
 
 const identityMutants: Mutants<IdentitySubject> = {
   keys: identitySubject(({ keys }) => ({ keys: { ...keys, revoke: () => okAsync(undefined) } })),
+  "at once": identitySubject(({ keys }) => {
+    const first = keys.create(anybody.account, "the only one");
+    return { keys: { ...keys, create: () => first } };
+  }),
+  use: identitySubject(({ keys }) => ({
+    keys: {
+      ...keys,
+      list: (account) =>
+        keys
+          .list(account)
+          .map((own) => own.map((key) => ({ ...key, lastUsedAt: "2000-01-01T00:00:00Z" as Timestamp }))),
+    },
+  })),
   refusals: identitySubject(() => ({ authenticator: { authenticate: () => okAsync(anybody) } })),
   tokens: identitySubject(({ tokens }) => ({ tokens: { issue: () => tokens.issue(anybody) } })),
 };

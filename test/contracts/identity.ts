@@ -1,6 +1,8 @@
 /** The promises of `Authenticator`, `ApiKeys` and `TokenIssuer`, as one identity keeps them together. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/account.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../core/domain/instant.ts";
+import type { ApiKey } from "../../core/ports/authenticator.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import type { ContractCase } from "./harness.ts";
 import { expectError, expectOk } from "./support.ts";
@@ -12,6 +14,9 @@ export interface IdentitySubject {
 }
 
 type Case = ContractCase<IdentitySubject>;
+
+/** Only ends what hangs. */
+const NOTED_MS = 30_000;
 
 const apiKey = (value: string) => ({ kind: "api_key", value }) as const;
 const bearer = (value: string) => ({ kind: "bearer", value }) as const;
@@ -62,6 +67,41 @@ export const identityCases: readonly Case[] = [
       const { id, key } = await expectOk(identity.keys.create(account(), "mine"));
       expect((await expectError(identity.keys.revoke(account(), id))).kind).toBe("not_found");
       await expectOk(identity.authenticator.authenticate(apiKey(key)));
+    },
+  },
+  {
+    group: "at once",
+    name: "keys that are made at once are each another, and each stands for the account",
+    run: async ({ identity, account }) => {
+      const owner = account();
+      const labels = Array.from({ length: 20 }, (_, index) => `key ${index}`);
+      const made = await Promise.all(labels.map((label) => expectOk(identity.keys.create(owner, label))));
+      expect(new Set(made.map(({ id }) => id)).size).toBe(labels.length);
+      expect(new Set(made.map(({ key }) => key)).size).toBe(labels.length);
+      const listed = await expectOk(identity.keys.list(owner));
+      expect(listed.map(({ label }) => label).sort()).toEqual(labels.sort());
+      for (const { id, key } of made)
+        expect(await expectOk(identity.authenticator.authenticate(apiKey(key)))).toEqual({
+          account: owner,
+          credentialId: id,
+        });
+    },
+  },
+  {
+    group: "use",
+    name: "a key tells soon that it was used, and one that was not tells nothing",
+    run: async ({ identity, account }) => {
+      const owner = account();
+      const { id, key } = await expectOk(identity.keys.create(owner, "used"));
+      const unused = await expectOk(identity.keys.create(owner, "unused"));
+      await expectOk(identity.authenticator.authenticate(apiKey(key)));
+      const find = async (wanted: string) =>
+        (await expectOk(identity.keys.list(owner))).find((listed) => listed.id === wanted) as ApiKey;
+      // The answer does not wait for the note.
+      await expect.poll(async () => (await find(id)).lastUsedAt, { timeout: NOTED_MS }).not.toBeNull();
+      const { createdAt, lastUsedAt } = await find(id);
+      expect(parseInstant(lastUsedAt as Timestamp)).toBeGreaterThanOrEqual(parseInstant(createdAt) as Instant);
+      expect((await find(unused.id)).lastUsedAt).toBeNull();
     },
   },
   {
