@@ -210,8 +210,12 @@ export class LocalObjects implements ObjectBytes {
  * Writes all of `body` to a new file and flushes it; rejects where the body is cut. Where writing fails, the body is
  * left as it is, so that its sender can be answered.
  */
-const receive = (path: string, body: Readable): Promise<void> =>
-  pipeline(
-    body.iterator({ destroyOnReturn: false }),
-    createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE }),
-  );
+const receive = async (path: string, body: Readable): Promise<void> => {
+  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
+  try {
+    await pipeline(body.iterator({ destroyOnReturn: false }), file);
+  } finally {
+    // A body that is cut at once ends this before the file is made: who takes it away now would find none.
+    if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
+  }
+};
