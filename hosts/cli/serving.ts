@@ -3,7 +3,6 @@ import { isIP } from "node:net";
 import { buildPlatform, type Platform } from "../composition/container.ts";
 import { firstKey } from "../composition/first-key.ts";
 import type { ServeSettings } from "../composition/settings.ts";
-
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { createServer } from "../http/server.ts";
 import { CommandError } from "./io.ts";
