@@ -101,7 +101,10 @@ export type ServeSettings = Omit<Parsed, "dataDir"> & {
 };
 
 export const flagOf = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-export const variableOf = (key: string): string => `PORTSIDE_${flagOf(key).replaceAll("-", "_").toUpperCase()}`;
+
+const PREFIX = "PORTSIDE_";
+const endOf = (key: string): string => flagOf(key).replaceAll("-", "_").toUpperCase();
+export const variableOf = (key: string): string => PREFIX + endOf(key);
 
 /** A setting that cannot be used; says where it came from and what would be right. */
 export class SettingsError extends Error {}
@@ -152,20 +155,20 @@ const refuseUnknown = (names: readonly string[], of: string): void => {
   }
 };
 
-/** Of the command line, and of the services that a platform runs: near to settings' names, and none. */
-const otherVariables = ["PORTSIDE_URL", "PORTSIDE_API_KEY", "PORTSIDE_INSTANCE"];
+/** What the command line has of its own, and what services are told: no settings, however near to one by name. */
+const otherVariables = ["URL", "API_KEY", "INSTANCE"];
 
 /** Variables that are no settings and look as if they were meant to be, in words. Ones that resemble none may be anybody's. */
 export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
-  const known = keys.map(variableOf);
-  const unknown = Object.keys(env).filter(
-    (name) => name.startsWith("PORTSIDE_") && !known.includes(name) && !otherVariables.includes(name),
-  );
+  const known = keys.map(endOf);
   // Without what they all begin with, which would make any two of them look alike.
-  const ends = known.map((variable) => variable.slice("PORTSIDE_".length));
-  return unknown.flatMap((name) => {
-    const near = closest(name.slice("PORTSIDE_".length), ends);
-    return near === undefined ? [] : [`${name} is not a setting; did you mean PORTSIDE_${near}?`];
+  const ends = Object.keys(env)
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => name.slice(PREFIX.length))
+    .filter((end) => !known.includes(end) && !otherVariables.includes(end));
+  return ends.flatMap((end) => {
+    const near = closest(end, known);
+    return near === undefined ? [] : [`${PREFIX}${end} is not a setting; did you mean ${PREFIX}${near}?`];
   });
 };
 

@@ -1,5 +1,4 @@
 /** Nothing is published by accident: the script refuses where anything lacks, and names all of it. */
-
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

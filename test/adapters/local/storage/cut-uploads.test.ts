@@ -1,13 +1,10 @@
 /** Uploads that end before they should leave the earlier object, and nothing beside it. */
 import fs, { readdirSync, readFileSync } from "node:fs";
-import { readdir } from "node:fs/promises";
 import { request } from "node:http";
-import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { folderWith } from "../../../support/folders.ts";
@@ -49,36 +46,22 @@ const ALWAYS = { ifMatch: undefined, ifNoneMatch: undefined };
 test("an upload that is cut while its file is still being made leaves none", async () => {
   using folder = folderWith();
   await using storage = await serveObjects(folder.path);
-  const before = { open: fs.open, promise: fs.promises.open };
+  const open = fs.open.bind(fs) as (...args: unknown[]) => void;
   let made = 0;
-  const openThen = before.open.bind(fs) as (...args: unknown[]) => void;
   const slowly = (...args: unknown[]) => {
     const told = args.pop() as (...answer: unknown[]) => void;
     const tell = (...answer: unknown[]) => {
       made++;
       told(...answer);
     };
-    setTimeout(() => openThen(...args, tell), 100);
+    setTimeout(() => open(...args, tell), 100);
   };
-  fs.open = slowly as unknown as typeof before.open;
-  fs.promises.open = async (...args) => {
-    await sleep(100);
-    const handle = await before.promise(...args);
-    made++;
-    return handle;
-  };
-  syncBuiltinESMExports();
-  try {
-    const body = new Readable({ read: () => undefined });
-    setImmediate(() => body.destroy(new Error("cut")));
-    await expect(storage.objects.put("vol-test", "new/file" as ObjectPath, body, ALWAYS)).rejects.toThrow();
-    await eventually(() => expect(made).toBe(1));
-    expect(await readdir(storage.uploads)).toEqual([]);
-  } finally {
-    fs.open = before.open;
-    fs.promises.open = before.promise;
-    syncBuiltinESMExports();
-  }
+  using _slow = vi.spyOn(fs, "open").mockImplementation(slowly as unknown as typeof fs.open);
+  const body = new Readable({ read: () => undefined });
+  setImmediate(() => body.destroy(new Error("cut")));
+  await expect(storage.objects.put("vol-test", "new/file" as ObjectPath, body, ALWAYS)).rejects.toThrow();
+  await eventually(() => expect(made).toBe(1));
+  expect(readdirSync(storage.uploads)).toEqual([]);
 });
 
 test("what a stop has cut is gone at the next start", async () => {
