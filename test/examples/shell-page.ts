@@ -16,7 +16,7 @@ start)
   kill -0 "$(cat "$HOME/serve.pid" 2> /dev/null)" 2> /dev/null && exit 0
   portside serve --json >> "$HOME/serve.out" 2>> "$HOME/serve.err" &
   echo $! > "$HOME/serve.pid"
-  until curl -fs -o /dev/null "$PORTSIDE_URL/health" 2> /dev/null; do
+  until [ -s "$HOME/serve.out" ] && curl -fs -o /dev/null "$PORTSIDE_URL/health" 2> /dev/null; do
     kill -0 "$(cat "$HOME/serve.pid")" || { cat "$HOME/serve.err"; exit 1; }
     sleep 0.1
   done ;;

@@ -1,16 +1,19 @@
 /** Free ports, and programs that can only be told theirs: on another one where somebody took it meanwhile. */
 import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 
-/** A loopback port that nobody has now. */
+/** A loopback port that nobody has now, and that no kernel hands out: those are from 32768 on. */
 export const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
+  const port = randomInt(20_000, 32_000);
+  const probe = createServer().listen(port, "127.0.0.1");
+  const free = await once(probe, "listening").then(
+    () => true,
+    () => false,
+  );
   await new Promise((resolve) => probe.close(resolve));
-  return port;
+  return free ? port : freePort();
 };
 
 const answers = async (url: string, child: ChildProcess): Promise<boolean> => {

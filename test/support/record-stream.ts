@@ -14,10 +14,10 @@ export interface RecordStream {
   hangUp(): void;
 }
 
-const linesOf = async function* (body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+const linesOf = async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let text = "";
   const decoder = new TextDecoder();
-  for await (const chunk of body) {
+  for await (const chunk of chunks) {
     text += decoder.decode(chunk, { stream: true });
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
       yield text.slice(0, end);
@@ -39,7 +39,9 @@ export const openRecords = async (
     signal: gone.signal,
     ...(options.form === undefined ? {} : { body: options.form }),
   });
-  const lines = linesOf(response.body as ReadableStream<Uint8Array>);
+  // Taken now, not when the first record is asked for: fetch ends a body that nobody reads once its response is collected.
+  const chunks = (response.body as ReadableStream<Uint8Array>).values();
+  const lines = linesOf(chunks);
   const next = async () => {
     const line = await lines.next();
     return line.done === true ? undefined : JSON.parse(line.value);

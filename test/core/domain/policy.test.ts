@@ -50,6 +50,7 @@ test.each([
   ["the name", "name", "other"],
   ["the environment", "env", {}],
   ["a field by its wire name", "max_instances", 3],
+  ["a name that every object inherits", "toString", () => "x"],
 ])("%s is no adjustment, and the policy is named", (_what, field, value) => {
   const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
   expect(() => rule([wrong])).toThrow(`the policy 'careless' gave '${field}' a value that it cannot have`);

@@ -64,3 +64,10 @@ test.each([
   expect(stderr).toContain(words);
   expect(stderr).not.toContain("bug");
 });
+
+test("a variable that is nearly a setting is told of, and the setting named", async () => {
+  using folder = folderWith();
+  const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
+  const { stderr } = await portside(args, { env: { ...bare, PORTSIDE_INGRES_PORT: "1" } });
+  expect(stderr).toContain("PORTSIDE_INGRES_PORT is not a setting; did you mean PORTSIDE_INGRESS_PORT?");
+});
