@@ -47,6 +47,7 @@ export default defineConfig({
     // Tests measure order and outcome, never speed: this only ends what hangs, on the busiest machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
       {
         extends: true,

@@ -55,7 +55,7 @@ test("nothing that was older than a fifth of a second is missing or doubled", as
   expect(records.at(-1)?.status).toBe("DONE");
   const { url } = records.at(-1) as { url: string };
   expect(await (await fetch(url)).text()).toBe("ok");
-  await expect.poll(async () => (await linesOf(killed.url, key)).length, { timeout: 60_000 }).toBeGreaterThan(10_000);
+  await expect.poll(async () => (await linesOf(killed.url, key)).length).toBeGreaterThan(10_000);
   const at = Date.now();
   const ended = once(killed.child, "exit");
   killed.child.kill("SIGKILL");

@@ -137,5 +137,5 @@ const idle = async (platform: TestPlatform): Promise<void> => {
     (await platform.controlPlane.readLogs(principal, { deployment_name: "app" }))
       ._unsafeUnwrap()
       .logs.some(({ message }) => message.includes('"idle"'));
-  await expect.poll(stopped, { timeout: 60_000 }).toBe(true);
+  await expect.poll(stopped).toBe(true);
 };

@@ -49,7 +49,7 @@ describe.each(runners)("%s", (runner) => {
     const url = await platform.up(nodeSource(serverWith(buffers)), { memory: "128Mi" });
     const before = await text(`${url}/eat`);
     await expect
-      .poll(async () => (await newest(platform)).map(({ message }) => message).join("\n"), { timeout: 60_000 })
+      .poll(async () => (await newest(platform)).map(({ message }) => message).join("\n"))
       .toContain('"reason":"out_of_memory"');
     const after = await text(url);
     expect(after).not.toBe(before);
@@ -97,7 +97,7 @@ describe.each(runners)("%s", (runner) => {
     expect(await platform.up(nodeSource(serverWith("")))).toBe(url);
     const after = await text(url);
     expect(after).not.toBe(before);
-    await expect.poll(() => markedProcesses(before), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => markedProcesses(before)).toEqual([]);
     expect(markedProcesses(after).length).toBeGreaterThan(0);
   });
 });
