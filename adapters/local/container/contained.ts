@@ -66,7 +66,7 @@ export class Contained implements Running {
   async look(port: number, open: boolean): Promise<Sight> {
     if (this.#pid === 0) return { kind: "nothing" };
     const inside = this.#inside ?? port;
-    if (this.#engine.sharesKernel) return judgeListeners(listenersIn(this.#pid), inside, true);
+    if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);
     // The engine accepts connections whether anybody listens in the container or not, and hangs up if nobody does.
     return open && (await staysOpen(loopback(port))) ? { kind: "right" } : { kind: "nothing" };
   }

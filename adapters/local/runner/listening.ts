@@ -1,5 +1,6 @@
 /** Which addresses a set of processes listens on, from /proc/net/tcp and the processes' open files (proc(5)). */
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 
 export interface Listener {
   readonly address: string;
@@ -39,12 +40,11 @@ export const parseTcpTable = (text: string): Map<string, Listener> => {
   return found;
 };
 
-const readTable = (path: string): Map<string, Listener> => {
-  try {
-    return parseTcpTable(readFileSync(path, "utf8"));
-  } catch {
-    return new Map();
-  }
+/** Not in this thread: the kernel walks its whole hash of connections for each table, which takes milliseconds. */
+const readTables = async (folder: string): Promise<Map<string, Listener>> => {
+  const read = (name: string) => readFile(`${folder}/${name}`, "utf8").catch(() => "");
+  const texts = await Promise.all(["tcp", "tcp6"].map(read));
+  return new Map(texts.flatMap((text) => [...parseTcpTable(text)]));
 };
 
 const socketsOf = (pid: number): string[] => {
@@ -65,14 +65,12 @@ const socketsOf = (pid: number): string[] => {
 const RESOLVER = "127.0.0.11";
 
 /** What listens in the network of a process that has one of its own. */
-export const listenersIn = (pid: number): Listener[] =>
-  ["tcp", "tcp6"]
-    .flatMap((table) => [...readTable(`/proc/${pid}/net/${table}`).values()])
-    .filter(({ address }) => address !== RESOLVER);
+export const listenersIn = async (pid: number): Promise<Listener[]> =>
+  [...(await readTables(`/proc/${pid}/net`)).values()].filter(({ address }) => address !== RESOLVER);
 
 /** Every listening TCP socket that one of the processes holds. */
-export const listenersOf = (pids: readonly number[]): Listener[] => {
-  const table = new Map([...readTable("/proc/net/tcp"), ...readTable("/proc/net/tcp6")]);
+export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> => {
+  const table = await readTables("/proc/net");
   const inodes = new Set(pids.flatMap(socketsOf));
   return [...inodes].flatMap((inode) => table.get(inode) ?? []);
 };

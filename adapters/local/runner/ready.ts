@@ -74,7 +74,7 @@ export const judgeListeners = (listeners: readonly Listener[], port: number, own
 export const lookAt = async (pids: readonly number[], port: number, open: boolean): Promise<Sight> => {
   // Without /proc the connection has to do.
   if (process.platform !== "linux") return open ? { kind: "right" } : { kind: "nothing" };
-  const sight = judgeListeners(listenersOf(pids), port);
+  const sight = judgeListeners(await listenersOf(pids), port);
   const isLost = open && sight.kind !== "right" && pids.length > 0 && (await accepts(loopback(port)));
   return isLost ? { kind: "lost" } : sight;
 };

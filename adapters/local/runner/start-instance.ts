@@ -26,8 +26,10 @@ export interface StartOptions {
   readonly say: (message: string) => void;
 }
 
-const FIRST_TRY_MS = 5;
-const SLOWEST_TRY_MS = 100;
+/** Whoever waits for a cold start waits for the next try too: while most services come up, tries follow closely. */
+const EAGER_TRY_MS = 4;
+const EAGER_FOR_MS = 500;
+const PATIENT_TRY_MS = 50;
 const LOOK_MS = 500;
 
 type Outcome =
@@ -88,7 +90,7 @@ const awaitReady = async (
     ended = exit;
   });
   let lookedAt = begun;
-  for (let pause = FIRST_TRY_MS; ; pause = Math.min(pause * 1.3, SLOWEST_TRY_MS)) {
+  for (;;) {
     if (options.signal.aborted)
       return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
     const open = await accepts(instance.address);
@@ -104,6 +106,7 @@ const awaitReady = async (
     }
     if (Date.now() - begun >= options.listenMillis)
       return failedToListen(`After ${options.listenMillis / 1000} s ${watch.words} (${port}).`, instance.tail);
+    const pause = Date.now() - begun < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS;
     await Promise.race([sleep(pause), instance.exited]);
   }
 };

@@ -72,12 +72,12 @@ describe("sockets of this process", () => {
 
   test("are found with their addresses, and only with their process", async () => {
     const ports = await Promise.all(["127.0.0.1", "0.0.0.0", "127.0.0.2"].map(listen));
-    const found = listenersOf([process.pid]);
+    const found = await listenersOf([process.pid]);
     expect(found).toContainEqual({ address: "127.0.0.1", port: ports[0] });
     expect(found).toContainEqual({ address: "0.0.0.0", port: ports[1] });
     expect(found).toContainEqual({ address: "127.0.0.2", port: ports[2] });
-    expect(listenersOf([])).toEqual([]);
-    expect(listenersOf([2 ** 22 + 1])).toEqual([]);
+    expect(await listenersOf([])).toEqual([]);
+    expect(await listenersOf([2 ** 22 + 1])).toEqual([]);
     expect((await lookAt([process.pid], ports[1] as number, true)).kind).toBe("right");
   });
 
