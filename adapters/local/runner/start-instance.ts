@@ -104,10 +104,10 @@ const awaitReady = async (
       const outcome = await watch.look(open, options.say);
       if (outcome !== undefined) return outcome;
     }
-    if (Date.now() - begun >= options.listenMillis)
+    const waited = Date.now() - begun;
+    if (waited >= options.listenMillis)
       return failedToListen(`After ${options.listenMillis / 1000} s ${watch.words} (${port}).`, instance.tail);
-    const pause = Date.now() - begun < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS;
-    await Promise.race([sleep(pause), instance.exited]);
+    await Promise.race([sleep(waited < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS), instance.exited]);
   }
 };
 
