@@ -1,6 +1,7 @@
 /** How the local engine is set up; `docs/configuration.md` and the command line's help are made from it. */
 import { z } from "zod";
 import { accountLimits, GiB } from "../../core/domain/limits.ts";
+import { readDomain } from "./ingress/domain.ts";
 
 const port = (preset: number, description: string) => z.int().min(0).max(65_535).default(preset).describe(description);
 const seconds = (preset: number, description: string) => z.number().positive().default(preset).describe(description);
@@ -13,7 +14,14 @@ export const localConfigSchema = z.strictObject({
     .record(z.string(), z.int().min(1).max(65_535))
     .default({})
     .describe("Ports of services by name, where they should not be any."),
-  domain: z.string().optional().describe("Services answer at NAME.DOMAIN too."),
+  domain: z
+    .string()
+    .refine(
+      (text) => readDomain(text) !== undefined,
+      "must be a host name, such as apps.example.com, or the URL that a proxy in front has, such as https://apps.example.com",
+    )
+    .optional()
+    .describe("Services answer at NAME.DOMAIN too; https://DOMAIN where a proxy in front has its certificate."),
   runner: z
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")

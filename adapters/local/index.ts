@@ -29,9 +29,10 @@ import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
-import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
+import { type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { LocalScheduler } from "./cron/scheduler.ts";
 import { keptSigningKey, silent } from "./identity.ts";
+import { type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
@@ -84,8 +85,8 @@ export interface LocalProvider {
 }
 
 /** Where signed URLs lead: the shared port, under a name of its own where there is a domain. */
-const storageBase = ({ domain }: LocalConfig, port: number): string =>
-  `http://${domain === undefined ? "127.0.0.1" : `storage.${domain}`}:${port}`;
+const storageBase = (domain: Domain | undefined, port: number): string =>
+  domain === undefined ? `http://127.0.0.1:${port}` : urlBelow(domain, "storage", port);
 
 /** Where this machine reaches what listens on `host`. */
 const loopbackOf = (host: string): string => (host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host);
@@ -93,6 +94,7 @@ const loopbackOf = (host: string): string => (host === "0.0.0.0" ? "127.0.0.1" :
 /** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);
+  const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const {
     clock = createSystemClock(),
     ids = randomIds,
@@ -153,7 +155,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     clock,
     logger,
     key: storageKey,
-    base: () => storageBase(config, ingress.port),
+    base: () => storageBase(domain, ingress.port),
   });
   stack.defer(() => volumes.close());
   await volumes.open();
@@ -185,7 +187,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     },
     host: config.host,
     port: config.ingressPort,
-    domain: config.domain,
+    domain,
     drainMillis: config.drainSeconds * 1000,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     rememberedSharedPort: remembered("ingress_port"),

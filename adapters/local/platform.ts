@@ -62,7 +62,7 @@ export class LocalPlatform implements ServicePlatform {
   jobs(): CronJob[] {
     return this.#deps.rows.all().flatMap(({ name, serving }) => {
       if (serving === null) return [];
-      const url = this.#url(name, this.#deps.ingress.portOf(name));
+      const url = this.#deps.ingress.urlOf(name);
       return cronJobOf(serving.template, url, LONGEST_FIRE_SECONDS) ?? [];
     });
   }
@@ -189,7 +189,7 @@ export class LocalPlatform implements ServicePlatform {
       ingress.switchTo(name, { template, revision: rolling.id, pool });
       this.#behind(images.sweep(this.#usedImages(), false));
       if (!(await accepts(loopback(port)))) throw new Error(`the entrance of ${name} does not accept connections`);
-      return { kind: "ready", revision: rolling.id, url: this.#url(name, port), runner };
+      return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
     } catch (error) {
       rows.abandon(name, rolling.id, now());
       throw error;
@@ -275,18 +275,12 @@ export class LocalPlatform implements ServicePlatform {
       serving: stored.serving === null ? [] : [stored.serving],
       rollingOut: stored.rolling?.template ?? null,
       attempted: stored.attempted,
-      url: this.#url(stored.name, this.#deps.ingress.portOf(stored.name)),
+      url: this.#deps.ingress.urlOf(stored.name),
       region: "local",
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
     };
-  }
-
-  #url(name: string, port: number | undefined): string {
-    const { domain } = this.#deps.config;
-    if (domain !== undefined) return `http://${name}.${domain}:${this.#deps.ingress.port}`;
-    return `http://127.0.0.1:${port ?? 0}`;
   }
 
   #takeBudget(owner: AccountId): boolean {

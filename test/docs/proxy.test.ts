@@ -31,7 +31,9 @@ let nginx: ChildProcess | undefined;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "portside-proxy-"));
   const flags = { dataDir: join(folder, "data"), port: "0", ingressPort: "0", runner: "process" };
-  serving = await startServing(resolveSettings({ ...flags, domain: "apps.example.com", logLevel: "error" }, {}));
+  serving = await startServing(
+    resolveSettings({ ...flags, domain: "https://apps.example.com", logLevel: "error" }, {}),
+  );
 });
 afterEach(async () => {
   if (nginx !== undefined) {
@@ -99,8 +101,8 @@ test("records come as they happen, services and signed uploads pass", async (con
   const granted = JSON.parse((await call("/v1/volume/upload", { volume: "files", object: "a.bin" })).stdout) as {
     url: string;
   };
-  const { pathname, search, hostname } = new URL(granted.url);
-  expect(hostname).toBe(host.storage);
+  const { origin, pathname, search } = new URL(granted.url);
+  expect(origin).toBe(`https://${host.storage}`);
   // More than a body that nginx takes by itself.
   writeFileSync(join(folder, "a.bin"), Buffer.alloc(3_000_000));
   const upload = ["-s", "-o", join(folder, "answer"), "-w", "%{http_code}", "-T", join(folder, "a.bin")];

@@ -1,6 +1,7 @@
 /** One HTTP/1.1 request to one instance and its answer back, streamed both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
+import type { Scheme } from "./domain.ts";
 import { flushHead, requestHeaders, responseHeaders } from "./headers.ts";
 import { type Member, neverMade } from "./member.ts";
 import type { RelayedBody } from "./relayed-body.ts";
@@ -54,6 +55,7 @@ export interface ExchangeOptions {
   readonly member: Member;
   readonly requestId: string;
   readonly remoteIp: string;
+  readonly scheme: Scheme;
   /** Set for the client with the answer. */
   readonly cookie: string | undefined;
 }

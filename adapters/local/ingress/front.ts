@@ -16,6 +16,7 @@ import {
   sendOwnAnswer,
   TIMED_OUT,
 } from "./answers.ts";
+import { type Domain, schemeAskedFor } from "./domain.ts";
 import { Exchange, type ExchangeEnd } from "./exchange.ts";
 import type { Admission, Gate } from "./gate.ts";
 import { hasBody, isPlainOrChunked, RelayedBody } from "./relayed-body.ts";
@@ -23,6 +24,8 @@ import { requestEntry } from "./request-log.ts";
 
 export interface FrontDeps {
   readonly ids: Ids;
+  /** Services answer at `NAME.DOMAIN` besides `NAME.localhost`. */
+  readonly domain?: Domain | undefined;
   readonly log: (entry: NewLogEntry) => void;
 }
 
@@ -92,6 +95,7 @@ class Visit {
         member: lease.member,
         requestId: this.#requestId,
         remoteIp: this.#remoteIp,
+        scheme: schemeAskedFor(this.#req.headers.host, this.#deps.domain),
         cookie: serving.template.sessionAffinity && this.#affinity !== id ? cookieFor(id) : undefined,
       },
       (end) => this.#exchanged(admission, end),

@@ -1,5 +1,6 @@
 /** What a proxy changes in the headers that pass it. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Scheme } from "./domain.ts";
 
 /** Headers that belong to one connection, not to the message. */
 const HOP_BY_HOP = new Set([
@@ -34,10 +35,12 @@ export const namedByConnection = (connection: string | undefined): string[] =>
 export interface Forwarded {
   readonly requestId: string;
   readonly remoteIp: string;
+  /** By which the client asked. */
+  readonly scheme: Scheme;
 }
 
 /** Request headers for the service, as a flat list; order, case and repetitions are kept. */
-export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp }: Forwarded): string[] => {
+export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, scheme }: Forwarded): string[] => {
   const raw = req.rawHeaders;
   const named = namedByConnection(req.headers.connection);
   const headers: string[] = [];
@@ -50,7 +53,7 @@ export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp }: Fo
   const before = req.headers["x-forwarded-for"];
   headers.push("X-Request-Id", requestId);
   headers.push("X-Forwarded-For", before === undefined ? remoteIp : `${before}, ${remoteIp}`);
-  headers.push("X-Forwarded-Proto", "http");
+  headers.push("X-Forwarded-Proto", scheme);
   if (req.headers.host !== undefined) headers.push("X-Forwarded-Host", req.headers.host);
   return headers;
 };

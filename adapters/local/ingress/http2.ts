@@ -17,6 +17,7 @@ import { saneRequestId } from "../../../core/domain/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import { answerFor, BAD_CODING, BAD_HEAD, BAD_TARGET, BROKEN, type OwnAnswer, TIMED_OUT } from "./answers.ts";
 import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
+import { type Scheme, schemeAskedFor } from "./domain.ts";
 import { type FrontDeps, TRIES } from "./front.ts";
 import type { Admission, Gate, Serving } from "./gate.ts";
 import { namedByConnection, responseHeaders } from "./headers.ts";
@@ -58,7 +59,13 @@ const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined
   });
 };
 
-const upstreamHeaders = (client: ClientSide, requestId: string, service: string): OutgoingHttpHeaders => {
+/** What a service is told of a request besides what the client said. */
+interface Told {
+  readonly requestId: string;
+  readonly scheme: Scheme;
+}
+
+const upstreamHeaders = (client: ClientSide, { requestId, scheme }: Told, service: string): OutgoingHttpHeaders => {
   const headers: OutgoingHttpHeaders = {};
   const named = namedByConnection(client.headers.connection);
   for (const [name, value] of Object.entries(client.headers)) {
@@ -75,7 +82,7 @@ const upstreamHeaders = (client: ClientSide, requestId: string, service: string)
     [HTTP2_HEADER_AUTHORITY]: authority,
     "x-request-id": requestId,
     "x-forwarded-for": before === undefined ? client.remoteIp : `${before}, ${client.remoteIp}`,
-    "x-forwarded-proto": "http",
+    "x-forwarded-proto": scheme,
     "x-forwarded-host": authority,
   };
 };
@@ -159,10 +166,11 @@ const exchange = (
 const forward = async (
   client: ClientSide,
   gate: Gate,
-  requestId: string,
+  told: Told,
   gone: AbortSignal,
   admitted: (admission: Admission) => void,
 ): Promise<Outcome> => {
+  const { requestId } = told;
   const refuse = (answer: OwnAnswer): Outcome => {
     client.answer(answer, requestId);
     return { status: answer.status, responseBytes: 0 };
@@ -185,7 +193,7 @@ const forward = async (
         continue;
       }
       if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
-      const stream = session.request(upstreamHeaders(client, requestId, gate.name), {
+      const stream = session.request(upstreamHeaders(client, told, gate.name), {
         endStream: client.endsWithHead,
       });
       const { id } = member.instance;
@@ -208,7 +216,8 @@ const serve = async (deps: FrontDeps, client: ClientSide, gate: Gate): Promise<v
   client.onClose(() => gone.abort());
   let serving: Serving | undefined = gate.serving;
   let instance: string | undefined;
-  const { status, responseBytes } = await forward(client, gate, requestId, gone.signal, (admission) => {
+  const told = { requestId, scheme: schemeAskedFor(client.authority, deps.domain) };
+  const { status, responseBytes } = await forward(client, gate, told, gone.signal, (admission) => {
     serving = admission.serving;
     instance = admission.lease.member.instance.id;
   });

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { readOn } from "../../shared/read-on.ts";
 import { bodyOf, NOT_HTTP2, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
+import { serviceNamedBy, urlBelow } from "./domain.ts";
 import { type FrontDeps, serveRequest } from "./front.ts";
 import { Gate, type Serving } from "./gate.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
@@ -17,8 +18,6 @@ export interface IngressConfig extends FrontDeps {
   readonly host: string;
   /** The shared port; 0 for any. */
   readonly port: number;
-  /** Services answer at `NAME.DOMAIN` besides `NAME.localhost`. */
-  readonly domain?: string | undefined;
   readonly drainMillis: number;
   /** Answers what comes to the shared port under the platform's own path. */
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
@@ -85,6 +84,13 @@ export class Ingress {
     return this.#entrances.get(service)?.listener.port;
   }
 
+  /** The service's address as it is told. */
+  urlOf(service: string): string {
+    const { domain } = this.#config;
+    if (domain !== undefined) return urlBelow(domain, service, this.port);
+    return `http://127.0.0.1:${this.portOf(service) ?? 0}`;
+  }
+
   /** The pools that take requests now, those that drain left out. */
   pools(): Pool[] {
     return [...this.#entrances.values()].flatMap(({ gate }) => gate.serving?.pool ?? []);
@@ -112,10 +118,8 @@ export class Ingress {
   }
 
   #gateOf(host: string | undefined): Gate | undefined {
-    const name = host?.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "") ?? "";
-    for (const suffix of [".localhost", this.#config.domain === undefined ? undefined : `.${this.#config.domain}`])
-      if (suffix !== undefined && name.endsWith(suffix)) return this.gate(name.slice(0, -suffix.length));
-    return undefined;
+    const name = serviceNamedBy(host ?? "", this.#config.domain);
+    return name === undefined ? undefined : this.gate(name);
   }
 
   #handlers(gateOf: (host: string | undefined) => Gate | undefined, platform?: IngressConfig["platform"]): Handlers {

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { saneRequestId } from "../../../core/domain/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import { answerFor, BROKEN, bodyOf, NO_UPGRADE, type OwnAnswer, TIMED_OUT } from "./answers.ts";
+import { schemeAskedFor } from "./domain.ts";
 import type { FrontDeps } from "./front.ts";
 import type { Gate, Serving } from "./gate.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
@@ -49,6 +50,7 @@ export const serveUpgrade = async (
   const begun = performance.now();
   const requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
   const remoteIp = socket.remoteAddress ?? "";
+  const scheme = schemeAskedFor(req.headers.host, deps.domain);
   const log = (status: number, serving: Serving | undefined, instance?: string, responseBytes = 0) => {
     if (serving === undefined) return;
     deps.log(
@@ -94,7 +96,7 @@ export const serveUpgrade = async (
     method: "GET",
     path: req.url,
     agent: false,
-    headers: [...requestHeaders(req, { requestId, remoteIp }), "Connection", "Upgrade", "Upgrade", protocol],
+    headers: [...requestHeaders(req, { requestId, remoteIp, scheme }), "Connection", "Upgrade", "Upgrade", protocol],
   });
   let status = 0;
   let joined: Socket | undefined;

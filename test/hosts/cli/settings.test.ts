@@ -48,6 +48,7 @@ describe("what is wrong is said with where it stands", () => {
     [{}, { PORTSIDE_IDLE_SECONDS: "soon" }, "PORTSIDE_IDLE_SECONDS"],
     [{ runner: "magic" }, {}, "--runner"],
     [{ logLevel: "loud" }, {}, "--log-level"],
+    [{ domain: "apps.example.com:8443" }, {}, "--domain: must be a host name, such as apps.example.com"],
   ])("%j %j", (flags, env, words) => {
     expect(() =>
       resolveSettings(flags as Record<string, string>, { PORTSIDE_DATA_DIR: "/nonexistent", ...env }),

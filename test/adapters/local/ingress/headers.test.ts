@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
 import { requestHeaders, responseHeaders } from "../../../../adapters/local/ingress/headers.ts";
 
-const forwarded = { requestId: "id-1", remoteIp: "127.0.0.1" };
+const forwarded = { requestId: "id-1", remoteIp: "127.0.0.1", scheme: "http" } as const;
 
 /** A request as Node's parser shows it. */
 const requestOf = (rawHeaders: readonly string[]): IncomingMessage => {

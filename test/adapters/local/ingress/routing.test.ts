@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource } from "../../../support/archives.ts";
 import { openRaw, type Reply, send, sendRaw } from "../../../support/clients.ts";
+import { http2Service } from "../../../support/http2-service.ts";
 import { principalOf, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
 
 let platform: TestPlatform;
@@ -87,6 +88,23 @@ test("with a domain, services answer at NAME.DOMAIN too, and that is their addre
   for (const host of ["one.apps.example", "one.localhost"])
     expect((await send(url, { headers: { host } })).text).toBe("hi");
   expect((await send(url, { headers: { host: "apps.example" } })).status).toBe(404);
+});
+
+test("behind a proxy with TLS, services and signed URLs are told as the proxy has them, and https is told to services", async () => {
+  await using behind = await startLocal({ runner: "process", domain: "https://apps.example" });
+  const source = nodeSource(`import { createServer } from "node:http";
+createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(process.env.PORT);`);
+  expect(await behind.up(source, { function_name: "one" })).toBe("https://one.apps.example");
+  expect(await behind.up(http2Service, { function_name: "two", use_http2: true })).toBe("https://two.apps.example");
+  const url = `http://127.0.0.1:${behind.local.ingressPort}`;
+  const told = async (host: string) => JSON.parse((await send(url, { headers: { host } })).text);
+  expect(await told("one.apps.example")).toMatchObject({ "x-forwarded-proto": "https" });
+  expect(await told("one.localhost")).toMatchObject({ "x-forwarded-proto": "http" });
+  expect((await told("two.apps.example")).headers).toMatchObject({ "x-forwarded-proto": "https" });
+  const acme = principalOf("acme");
+  (await behind.controlPlane.createVolume(acme, { name: "files" }))._unsafeUnwrap();
+  const granted = (await behind.controlPlane.grantUpload(acme, { volume: "files", object: "a" }))._unsafeUnwrap();
+  expect(granted).toMatchObject({ url: expect.stringMatching("^https://storage.apps.example/_portside/storage/") });
 });
 
 test("a service of which nothing serves is 503 with Retry-After", async () => {

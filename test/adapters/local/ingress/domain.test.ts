@@ -1,0 +1,107 @@
+/** The domain of services: how it is given, what URLs are made of it, and how a client's host is read. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type Domain,
+  readDomain,
+  schemeAskedFor,
+  serviceNamedBy,
+  urlBelow,
+} from "../../../../adapters/local/ingress/domain.ts";
+
+const read = (text: string): Domain => readDomain(text) as Domain;
+
+describe("as it is given", () => {
+  test.each([
+    ["apps.example.com", "http://hello.apps.example.com:8080"],
+    ["Apps.Example.COM", "http://hello.apps.example.com:8080"],
+    ["localhost", "http://hello.localhost:8080"],
+    ["https://apps.example.com", "https://hello.apps.example.com"],
+    ["HTTPS://Apps.example.com/", "https://hello.apps.example.com"],
+    ["https://apps.example.com:8443", "https://hello.apps.example.com:8443"],
+    ["http://apps.example.com", "http://hello.apps.example.com"],
+  ])("%s makes %s", (text, url) => {
+    expect(urlBelow(read(text), "hello", 8080)).toBe(url);
+  });
+
+  test.each([
+    ...[
+      "",
+      " ",
+      ".",
+      "apps.example.com.",
+      "apps..example",
+      "apps_example.com",
+      "apps example.com",
+      "a/b",
+      "a?b",
+      "a#b",
+    ],
+    ...["apps.example.com:8443", "127.0.0.1", "[::1]", "https://127.0.0.1", "https://", "https://a.example/path"],
+    ...[
+      "https://a.example?b",
+      "https://a.example#b",
+      "https://user@a.example",
+      "ftp://a.example",
+      "//a.example",
+      "*.a.example",
+    ],
+  ])("%j is none", (text) => {
+    expect(readDomain(text)).toBeUndefined();
+  });
+
+  test("what is taken makes URLs of that host alone, whatever it was", () => {
+    const parts = fc.array(
+      fc.constantFrom("a", "B", ".", "-", ":", "/", "@", "?", "#", "\\", "1", "https://", "http:", " "),
+    );
+    const label = fc.stringMatching(/^[a-z][a-z0-9-]{0,5}$/);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          parts.map((some) => some.join("")),
+        ),
+        label,
+        (text, service) => {
+          const domain = readDomain(text);
+          if (domain === undefined) return;
+          const url = new URL(urlBelow(domain, service, 8080));
+          expect(url.hostname).toBe(`${service}.${domain.name}`);
+          expect(url.href).toBe(`${url.protocol}//${url.host}/`);
+          // The way back: who asks by that URL reaches that service.
+          expect(serviceNamedBy(url.host, domain)).toBe(service);
+        },
+      ),
+    );
+  });
+});
+
+describe("a client's host", () => {
+  test.each([
+    ["one.localhost", "one"],
+    ["ONE.LocalHost.:8080", "one"],
+    ["one.apps.example", "one"],
+    ["one.Apps.Example:443", "one"],
+    ["apps.example", undefined],
+    ["one.other.example", undefined],
+    ["localhost", undefined],
+    ["", undefined],
+  ])("%s is of %s", (host, service) => {
+    expect(serviceNamedBy(host, read("apps.example"))).toBe(service);
+  });
+
+  test("a domain may itself be below localhost", () => {
+    expect(serviceNamedBy("one.apps.localhost", read("apps.localhost"))).toBe("one");
+    expect(serviceNamedBy("one.localhost", read("apps.localhost"))).toBe("one");
+  });
+
+  test("is asked for by https below a domain whose proxy has it, and nowhere else", () => {
+    const behindTls = read("https://apps.example");
+    expect(schemeAskedFor("one.apps.example", behindTls)).toBe("https");
+    expect(schemeAskedFor("ONE.apps.example.:443", behindTls)).toBe("https");
+    for (const host of ["one.localhost:8080", "127.0.0.1:4000", "apps.example", "oneapps.example", undefined])
+      expect(schemeAskedFor(host, behindTls)).toBe("http");
+    for (const domain of [read("apps.example"), read("http://apps.example"), undefined])
+      expect(schemeAskedFor("one.apps.example", domain)).toBe("http");
+  });
+});
