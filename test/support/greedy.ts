@@ -9,7 +9,8 @@ const { appendFileSync } = require("node:fs");
 const kept = [];
 const deeds = {
   "/memory": () => { for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); },
-  "/forks": () => spawn("sh", ["-c", "f() { f | f & }; f; sleep 1000"], { stdio: "ignore" }),
+  // A shell that cannot fork ends, and the bomb with its last one: what it leaves keeps its places.
+  "/forks": () => spawn("sh", ["-c", "f() { sleep 1000 & f | f & }; f; sleep 1000"], { stdio: "ignore" }),
   "/disk": () => { const piece = Buffer.alloc(64 * 1024 * 1024, 1); for (;;) appendFileSync("/filled", piece); },
   "/deaf": () => server.close(() => setInterval(() => undefined, 1000)),
   "/logs": async () => {
