@@ -87,6 +87,15 @@ test("messages pass both ways, text and a megabyte of bytes; the service sees wh
   });
 });
 
+test("a service is told that it was asked by https, where the domain's proxy has TLS", async () => {
+  await using platform = await startLocal({ runner: "process", domain: "https://apps.example" });
+  await platform.up(echo, { env: { REVISION: "1" } });
+  const shared = `http://127.0.0.1:${platform.local.ingressPort}`;
+  const { socket, next } = open(shared, [], { host: "app.apps.example" });
+  expect(JSON.parse(String(await next()))).toMatchObject({ "x-forwarded-proto": "https" });
+  socket.terminate();
+});
+
 test("a WebSocket outlives a redeploy until the drain ends, then it is closed", async () => {
   const drainSeconds = 4;
   await using platform = await startLocal({ runner: "process", drainSeconds });
