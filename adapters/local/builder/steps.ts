@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Turns } from "../../shared/turns.ts";
+import { ranOutOfMemory } from "../runner/exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
 import type { Toolchain } from "./toolchain.ts";
 
@@ -56,8 +57,8 @@ export interface Command {
 
 const TAIL = 20;
 
-const howItEnded = (exit: Exit): string =>
-  exit.outOfMemory
+const howItEnded = (exit: Exit, tail: readonly string[]): string =>
+  ranOutOfMemory(exit, tail)
     ? "used too much memory"
     : exit.signal === null
       ? `ended with exit code ${exit.code}`
@@ -106,7 +107,7 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
   if (exit.code === 0 && !exit.outOfMemory) return;
   throw new BuildFailed({
     reason: "build_failed",
-    message: `${command.what} ${howItEnded(exit)}.`,
+    message: `${command.what} ${howItEnded(exit, tail)}.`,
     ...(exit.code === null ? {} : { exitCode: exit.code }),
     logTail: tail,
   });

@@ -7,10 +7,21 @@ import type { Exit } from "./runner.ts";
 const heapFull = (exit: Exit, tail: readonly string[]): boolean =>
   exit.signal === "SIGABRT" && tail.some((line) => line.includes("JavaScript heap out of memory"));
 
+/** What runtimes say of memory that the kernel refused them, before they end themselves. */
+const REFUSED =
+  /ERR_MEMORY_ALLOCATION_FAILED|Array buffer allocation failed|^MemoryError\b|std::bad_alloc|out of memory|OutOfMemoryError|NoMemoryError|Cannot allocate memory/;
+
+const wasRefused = ({ code, dataLimited }: Exit, tail: readonly string[]): boolean =>
+  dataLimited === true && code !== 0 && tail.some((line) => REFUSED.test(line));
+
+/** It needed more memory than its limit: it was ended for that, or ended itself. */
+export const ranOutOfMemory = (exit: Exit, tail: readonly string[]): boolean =>
+  exit.outOfMemory || heapFull(exit, tail) || wasRefused(exit, tail);
+
 export const describeExit = (exit: Exit, memory: number, tail: readonly string[]): DeployFailure => {
   if (exit.failure !== undefined) return { ...exit.failure, logTail: tail };
   const rest = { logTail: tail, ...(exit.code === null ? {} : { exitCode: exit.code }) };
-  if (exit.outOfMemory || heapFull(exit, tail))
+  if (ranOutOfMemory(exit, tail))
     return {
       ...rest,
       reason: "out_of_memory",

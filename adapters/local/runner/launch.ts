@@ -165,7 +165,7 @@ class Launched implements Running {
     await Promise.race([output, sleep(2000, undefined, { ref: false })]);
     const outOfMemory = this.#exceeded === "memory" || group?.outOfMemory() === true;
     await group?.remove();
-    return { ...ended, outOfMemory };
+    return { ...ended, outOfMemory, dataLimited: group === undefined };
   }
 
   async #leaveNothing(): Promise<void> {

@@ -65,6 +65,8 @@ export interface Exit {
   readonly signal: string | null;
   /** It was ended for using more memory than its limit. */
   readonly outOfMemory: boolean;
+  /** Memory far beyond its limit was refused to it: without a control group it is ended for it only when it is looked at. */
+  readonly dataLimited?: boolean;
   /** Why the platform could not run it, or could no longer: nothing that the command did. */
   readonly failure?: DeployFailure;
   /** Somebody else has the port at which it should be reached. */

@@ -39,10 +39,28 @@ describe("what it means", () => {
     ["out_of_memory", { code: null, signal: "SIGKILL", outOfMemory: true }, tail, undefined, "512Mi"],
     ["out_of_memory", { code: null, signal: "SIGABRT", outOfMemory: false }, heap, undefined, "512Mi"],
     ["crashed", { code: 1, signal: null, outOfMemory: false }, heap, 1, "with exit code 1"],
+    ["crashed", { code: 1, signal: null, outOfMemory: false, dataLimited: true }, tail, 1, "with exit code 1"],
   ] as const)("%s: %o", (reason, exit, lines, exitCode, words) => {
     const failure = describeExit(exit, MEMORY, lines);
     expect(failure).toMatchObject({ reason, logTail: lines });
     expect(failure.exitCode).toBe(exitCode);
     expect(failure.message).toContain(words);
+  });
+
+  test.each([
+    "  code: 'ERR_MEMORY_ALLOCATION_FAILED'",
+    "RangeError: Array buffer allocation failed",
+    "FATAL ERROR: Committing semi space failed. Allocation failed - JavaScript heap out of memory",
+    "MemoryError",
+    "  what():  std::bad_alloc",
+    "fatal error: runtime: out of memory",
+    "java.lang.OutOfMemoryError: Java heap space",
+    "sh: 1: Cannot allocate memory",
+  ])("where memory is refused, so it was when the last words are %s", (line) => {
+    const exit = { code: 1, signal: null, outOfMemory: false };
+    const said = [...tail, line, "the end"];
+    expect(describeExit({ ...exit, dataLimited: true }, MEMORY, said).reason).toBe("out_of_memory");
+    expect(describeExit({ ...exit, dataLimited: false }, MEMORY, said).reason).toBe("crashed");
+    expect(describeExit({ ...exit, code: 0, dataLimited: true }, MEMORY, said).reason).toBe("exited");
   });
 });

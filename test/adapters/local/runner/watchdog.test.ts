@@ -1,6 +1,7 @@
 /** Limits where no control groups can be made: the watchdog and the resource limits behind it. */
 import { describe, expect, test } from "vitest";
 import { findControlGroups } from "../../../../adapters/local/runner/cgroup.ts";
+import { describeExit } from "../../../../adapters/local/runner/exit.ts";
 import { createBench, type JobSetup, node, sh } from "../../../support/jobs.ts";
 import { runners } from "../../../support/local-platform.ts";
 
@@ -30,6 +31,14 @@ describe.each(runners)("%s", (kind) => {
     const exit = await bench.run(node(tree), { limits: { ...limits, memory: 160 * MiB } });
     expect(exit).toMatchObject({ outOfMemory: true });
     expect(bench.survivors()).toEqual([]);
+  });
+
+  test("a process that is refused memory between two looks ended for its memory, too", async () => {
+    await using bench = await createBench(setup);
+    // Nothing of it is ever used, so there is nothing for the watchdog to see.
+    const exit = await bench.run(node("Buffer.alloc(1300 << 20)"), { limits });
+    expect(exit).toMatchObject({ code: 1, outOfMemory: false, dataLimited: true });
+    expect(describeExit(exit, limits.memory, exit.stderr)).toMatchObject({ reason: "out_of_memory" });
   });
 
   test("memory within the limit is left alone", async () => {
