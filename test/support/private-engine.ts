@@ -26,17 +26,11 @@ export const startPrivateEngine = async () => {
   const containerd = spawn("containerd", ["--address", runtime, ...folders], { stdio: "ignore" });
   await eventually(() => expect(existsSync(runtime)).toBe(true));
 
-  const shared = "{{with index .IPAM.Config 0}}{{.Gateway}} {{.Subnet}}{{end}}";
-  const found = execFileSync("docker", ["network", "inspect", "bridge", "--format", shared], { encoding: "utf8" });
-  const bridge = found.trim().replace(/ .*\//, "/");
-
   let child: ChildProcess | undefined;
   const start = async () => {
     const places = ["data-root", "exec-root", "pidfile"].flatMap((place) => [`--${place}`, join(folder, place)]);
-    // Neither rules of the firewall nor another address for the bridge that engines share, so that another engine's stay as
-    // they are; and networks whose addresses no other engine picks at the same moment.
-    const apart = ["--iptables=false", "--bip", bridge, "--default-address-pool", "base=10.213.0.0/16,size=24"];
-    const own = ["--host", `unix://${socket}`, "--containerd", runtime, ...apart];
+    // No rules of the firewall, so that another engine's stay as they are.
+    const own = ["--host", `unix://${socket}`, "--containerd", runtime, "--iptables=false"];
     child = spawn("dockerd", [...own, ...places], { stdio: "ignore" });
     await eventually(() => docker("version"));
   };
