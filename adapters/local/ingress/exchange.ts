@@ -1,8 +1,7 @@
 /** One HTTP/1.1 request to one instance and its answer back, streamed both ways. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
-import type { Scheme } from "./domain.ts";
-import { flushHead, requestHeaders, responseHeaders } from "./headers.ts";
+import { type Forwarded, flushHead, requestHeaders, responseHeaders } from "./headers.ts";
 import { type Member, neverMade } from "./member.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
@@ -47,15 +46,12 @@ const endBefore = (code: string | undefined): ExchangeEnd =>
   // A head that Node's parser lets pass and undici does not, such as two Host headers.
   code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: neverMade(code) };
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends Forwarded {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** The request's body; another exchange may take it where this one ends `unsent`. */
   readonly body: RelayedBody | null;
   readonly member: Member;
-  readonly requestId: string;
-  readonly remoteIp: string;
-  readonly scheme: Scheme;
   /** Set for the client with the answer. */
   readonly cookie: string | undefined;
 }

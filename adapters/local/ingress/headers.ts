@@ -32,6 +32,7 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .map((name) => name.trim())
         .filter((name) => name !== "close" && name !== "keep-alive" && name !== "upgrade");
 
+/** What a service is told of a request besides what the client said. */
 export interface Forwarded {
   readonly requestId: string;
   readonly remoteIp: string;

@@ -17,10 +17,10 @@ import { saneRequestId } from "../../../core/domain/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import { answerFor, BAD_CODING, BAD_HEAD, BAD_TARGET, BROKEN, type OwnAnswer, TIMED_OUT } from "./answers.ts";
 import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
-import { type Scheme, schemeAskedFor } from "./domain.ts";
+import { schemeAskedFor } from "./domain.ts";
 import { type FrontDeps, TRIES } from "./front.ts";
 import type { Admission, Gate, Serving } from "./gate.ts";
-import { namedByConnection, responseHeaders } from "./headers.ts";
+import { type Forwarded, namedByConnection, responseHeaders } from "./headers.ts";
 import type { Member } from "./member.ts";
 import { requestEntry } from "./request-log.ts";
 
@@ -59,13 +59,8 @@ const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined
   });
 };
 
-/** What a service is told of a request besides what the client said. */
-interface Told {
-  readonly requestId: string;
-  readonly scheme: Scheme;
-}
-
-const upstreamHeaders = (client: ClientSide, { requestId, scheme }: Told, service: string): OutgoingHttpHeaders => {
+const upstreamHeaders = (client: ClientSide, forwarded: Forwarded, service: string): OutgoingHttpHeaders => {
+  const { requestId, remoteIp, scheme } = forwarded;
   const headers: OutgoingHttpHeaders = {};
   const named = namedByConnection(client.headers.connection);
   for (const [name, value] of Object.entries(client.headers)) {
@@ -81,7 +76,7 @@ const upstreamHeaders = (client: ClientSide, { requestId, scheme }: Told, servic
     [HTTP2_HEADER_SCHEME]: "http",
     [HTTP2_HEADER_AUTHORITY]: authority,
     "x-request-id": requestId,
-    "x-forwarded-for": before === undefined ? client.remoteIp : `${before}, ${client.remoteIp}`,
+    "x-forwarded-for": before === undefined ? remoteIp : `${before}, ${remoteIp}`,
     "x-forwarded-proto": scheme,
     "x-forwarded-host": authority,
   };
@@ -166,11 +161,11 @@ const exchange = (
 const forward = async (
   client: ClientSide,
   gate: Gate,
-  told: Told,
+  forwarded: Forwarded,
   gone: AbortSignal,
   admitted: (admission: Admission) => void,
 ): Promise<Outcome> => {
-  const { requestId } = told;
+  const { requestId } = forwarded;
   const refuse = (answer: OwnAnswer): Outcome => {
     client.answer(answer, requestId);
     return { status: answer.status, responseBytes: 0 };
@@ -193,7 +188,7 @@ const forward = async (
         continue;
       }
       if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
-      const stream = session.request(upstreamHeaders(client, told, gate.name), {
+      const stream = session.request(upstreamHeaders(client, forwarded, gate.name), {
         endStream: client.endsWithHead,
       });
       const { id } = member.instance;
@@ -216,8 +211,9 @@ const serve = async (deps: FrontDeps, client: ClientSide, gate: Gate): Promise<v
   client.onClose(() => gone.abort());
   let serving: Serving | undefined = gate.serving;
   let instance: string | undefined;
-  const told = { requestId, scheme: schemeAskedFor(client.authority, deps.domain) };
-  const { status, responseBytes } = await forward(client, gate, told, gone.signal, (admission) => {
+  const scheme = schemeAskedFor(client.authority, deps.domain);
+  const forwarded = { requestId, remoteIp: client.remoteIp, scheme };
+  const { status, responseBytes } = await forward(client, gate, forwarded, gone.signal, (admission) => {
     serving = admission.serving;
     instance = admission.lease.member.instance.id;
   });

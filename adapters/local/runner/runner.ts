@@ -65,7 +65,7 @@ export interface Exit {
   readonly signal: string | null;
   /** It was ended for using more memory than its limit. */
   readonly outOfMemory: boolean;
-  /** Memory far beyond its limit was refused to it: without a control group it is ended for it only when it is looked at. */
+  /** Memory far beyond its limit would have been refused it, for want of a control group that ends it in time. */
   readonly dataLimited?: boolean;
   /** Why the platform could not run it, or could no longer: nothing that the command did. */
   readonly failure?: DeployFailure;
