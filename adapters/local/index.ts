@@ -51,6 +51,7 @@ import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { LocalObjects } from "./storage/objects.ts";
+import { Quarantine } from "./storage/quarantine.ts";
 import { LocalVolumes } from "./storage/store.ts";
 
 export interface LocalDeps {
@@ -151,6 +152,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,
+    quarantine: new Quarantine({ folder: at("storage", "quarantine"), clock, ids }),
     ids,
     clock,
     logger,

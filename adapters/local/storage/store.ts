@@ -10,10 +10,12 @@ import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts"
 import { removeTree } from "../remove-tree.ts";
 import type { VolumeRows } from "../state/volumes.ts";
 import type { LocalObjects } from "./objects.ts";
+import type { Quarantine } from "./quarantine.ts";
 
 export interface VolumesConfig {
   readonly rows: VolumeRows;
   readonly objects: LocalObjects;
+  readonly quarantine: Quarantine;
   readonly ids: Ids;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,13 +40,10 @@ export class LocalVolumes implements VolumeStore {
     this.#config = config;
   }
 
-  /** Removes what a stop has left half made or half removed, and from now on what has been in the trash too long. */
+  /** Moves unknown folders to quarantine. From now on deletes what has been in the trash for too long. */
   async open(): Promise<void> {
-    const { rows, objects } = this.#config;
-    await objects.open();
-    const known = new Set(rows.ids());
-    for (const folder of await readdir(objects.folderOf("")))
-      if (!known.has(folder)) await removeTree(objects.folderOf(folder));
+    await this.#config.objects.open();
+    await this.#quarantineUnknown();
     await this.#sweep();
     this.#sweeping = setInterval(() => void this.#sweep(), HOUR_MS).unref();
   }
@@ -171,6 +170,25 @@ export class LocalVolumes implements VolumeStore {
         return err<T, E | Unavailable>(down(cause));
       }),
     );
+  }
+
+  /** The state may be older than the folders or damaged, so the server must not delete them. */
+  async #quarantineUnknown(): Promise<void> {
+    const { rows, objects, quarantine, logger } = this.#config;
+    const known = new Set(rows.ids());
+    const sizes: number[] = [];
+    for (const id of await readdir(objects.folderOf(""))) {
+      if (known.has(id)) continue;
+      const size = await quarantine.take(objects.folderOf(id), id, "the state has no volume of this id");
+      if (size !== undefined) sizes.push(size);
+    }
+    if (sizes.length === 0) return;
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    logger.warn("moved volume folders that the state does not know to quarantine", {
+      folders: sizes.length,
+      bytes,
+      path: quarantine.folder,
+    });
   }
 
   async #sweep(): Promise<void> {
