@@ -1,9 +1,10 @@
 /** Python sources: how they start, and their dependencies in environments that are made once. */
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { namesFiles } from "../../../../adapters/local/builder/python.ts";
-import { bytesOf, sourceOf } from "../../../support/archives.ts";
+import { bytesOf, sourceOf, tarGz } from "../../../support/archives.ts";
 import { principalOf, runners, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
 import { type PythonIndex, serveIndex, wheelOf } from "../../../support/python-index.ts";
@@ -78,6 +79,40 @@ describe.each(runners)("%s", (runner) => {
     expect(index.fetched.length).toBe(before + 1);
     expect(venvs(platform).length).toBe(1);
   });
+});
+
+/** A PEP 517 backend that plants links in the environment, under names that a server may use for its own records. */
+const plantingBackend = (target: string) => `
+import os, shutil, sys
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    for name in ["whole", "complete", "made.json", "image.json"]:
+        os.symlink(${JSON.stringify(target)}, os.path.join(sys.prefix, name))
+    return shutil.copyfile("made.whl", os.path.join(folder, "planter-1.0-py3-none-any.whl")).split("/")[-1]
+`;
+
+test.for(runners)("a build backend's links in the environment are not followed (%s)", async (runner, context) => {
+  needs(context, "python");
+  await using platform = await start(runner);
+  const outside = mkdtempSync(join(tmpdir(), "portside-outside-"));
+  const kept = join(outside, "kept");
+  writeFileSync(kept, "kept");
+  const planter = wheelOf("planter", "1.0", serving("planted"));
+  const records = await platform.deploy(
+    tarGz([
+      {
+        path: "pyproject.toml",
+        content: `[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n[project]\nname = "planter"\nversion = "1.0"\n`,
+      },
+      { path: "backend.py", content: plantingBackend(kept) },
+      { path: "made.whl", content: planter.content },
+      { path: "Procfile", content: "web: planter\n" },
+    ]),
+  );
+  const text = readFileSync(kept, "utf8");
+  rmSync(outside, { recursive: true });
+  expect(text).toBe("kept");
+  expect(records.at(-1)).toMatchObject({ status: "DONE" });
+  expect(await answer(records.at(-1)?.url)).toBe("planted");
 });
 
 test.each([
