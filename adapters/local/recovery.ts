@@ -63,8 +63,10 @@ export const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>):
       return [];
     }
   };
+  // Earlier versions made the environment in the folder itself.
+  const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
   for (const account of folders(cacheDir)) {
-    for (const venv of folders(join(account, "venvs"))) if (!needed.has(venv)) await removeTree(venv);
+    for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await removeTree(venv);
     for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await removeTree(kept);
   }
 };

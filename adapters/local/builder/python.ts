@@ -1,7 +1,7 @@
 /** Python sources: dependencies into a virtual environment that is cached by what it depends on. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { removeTree } from "../remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
@@ -22,16 +22,21 @@ const findInterpreter = async (shop: Workshop): Promise<PythonInterpreter> => {
 const requirementFiles = (app: string): string[] =>
   ["requirements.txt", "pyproject.toml"].filter((name) => existsSync(join(app, name)));
 
-const WHOLE = "whole";
+/** Changes when environments are laid out otherwise on disk. */
+const LAYOUT = "2";
+
+/** A folder with the environment in it. The record lies outside the environment, where no build command can write. */
+const layoutOf = (folder: string) => ({ venv: join(folder, "env"), record: join(folder, "complete") });
 
 /** Makes the virtual environment at its final place, because its scripts name their own path. */
 const makeVenv = async (
   shop: Workshop,
   python: PythonInterpreter,
-  venv: string,
+  folder: string,
   requirements: string,
 ): Promise<void> => {
-  await removeTree(venv);
+  const { venv, record } = layoutOf(folder);
+  await removeTree(folder);
   await mkdir(venv, { recursive: true });
   const binds = [{ host: venv, inside: venv, writable: true }, ...programBinds([python.prefix])];
   const env = {
@@ -49,7 +54,7 @@ const makeVenv = async (
   const what = requirements === "requirements.txt" ? ["-r", "requirements.txt"] : ["."];
   shop.say(`Installing dependencies as in ${requirements}`);
   await runCommand(shop, { what: "pip install", argv: [join(venv, "bin", "pip"), "install", ...what], binds, env });
-  writeFileSync(join(venv, WHOLE), "");
+  await writeFile(record, "", { flag: "wx" });
 };
 
 const aboutFiles = /^(-[a-z]|--(requirement|constraint|editable|find-links)|\.)|^[^-].*(\/|\.whl|\.zip|\.tar\.)/;
@@ -68,17 +73,18 @@ const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string)
   // A project that installs itself, or names files, depends on the whole source.
   const whole = requirements === "pyproject.toml" || namesFiles(text) ? shop.app : "";
   const key = createHash("sha256")
-    .update([text, python.executable, python.version, whole].join("\0"))
+    .update([LAYOUT, text, python.executable, python.version, whole].join("\0"))
     .digest("hex")
     .slice(0, 32);
-  const venv = join(venvs, key);
+  const folder = join(venvs, key);
+  const { venv, record } = layoutOf(folder);
   // Two sources that need the same environment make it once.
-  await shop.turns.take(venv, shop.signal, async () => {
-    if (existsSync(join(venv, WHOLE))) return shop.say(`Dependencies as in ${requirements}, installed before`);
+  await shop.turns.take(folder, shop.signal, async () => {
+    if (existsSync(record)) return shop.say(`Dependencies as in ${requirements}, installed before`);
     try {
-      await makeVenv(shop, python, venv, requirements);
+      await makeVenv(shop, python, folder, requirements);
     } catch (error) {
-      await removeTree(venv);
+      await removeTree(folder);
       throw error;
     }
   });
