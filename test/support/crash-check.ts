@@ -77,12 +77,16 @@ const checkPending = async (client: Client, known: Known, listed: Deployment | u
     if (last.deploy_id === deployId && last.status === "DONE")
       assert(text === known.pending?.text, "a deploy that is DONE does not serve", { last, text });
   }
-  if (deployId === undefined || last?.status === "DONE") return;
+  if (deployId === undefined) return;
   const said = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
   // Of a first deploy that was cut before it began, nothing is left at all.
   if (listed === undefined && said.length === 0) return;
-  const ended = said.filter((entry) => ends.includes(String(entry["reason"])));
+  const ended = said.filter(({ status }) => status === "DONE" || status === "ERROR");
   assert(ended.length === 1, "the log does not say once how the deploy ended", said);
+  if (last == null) return;
+  assert(ended[0]?.["status"] === last.status, "the list and the log do not agree on the end", { ended, last });
+  assert((ended[0]?.["reason"] ?? null) === last.reason, "the list and the log do not agree", { ended, last });
+  assert(last.status === "DONE" || text !== known.pending?.text, "a deploy that serves is not DONE", { last, text });
 };
 
 const checkOne = async (client: Client, known: Known, listed: Deployment | undefined, until: number): Promise<void> => {

@@ -37,6 +37,47 @@ const killedInDeploy = (deployId: string, step: "BUILDING" | "DEPLOYING"): void 
   db.close();
 };
 
+/** Leaves the folder as a server does that was killed right after traffic moved to the revision of a deploy. */
+const killedAfterTraffic = (deployId: string): void => {
+  killedInDeploy(deployId, "DEPLOYING");
+  const db = openState(folder);
+  const rows = new ServiceRows(db, () => `etag-${deployId}-served`);
+  rows.commit(app, rows.get(app)?.rolling?.id as string, now);
+  db.close();
+};
+
+/** The final deploy records in the log of `app`. */
+const finalRecords = async (platform: Awaited<ReturnType<typeof startLocalIn>>) => {
+  const { logs } = (
+    await platform.controlPlane.readLogs(acme, { deployment_name: "app", limit: 1000 })
+  )._unsafeUnwrap();
+  return logs.flatMap(({ message }) => {
+    const entry = message.startsWith("{") ? JSON.parse(message) : {};
+    return entry.event === "deploy" && ["DONE", "ERROR"].includes(entry.status)
+      ? [[entry.deploy_id, entry.status, entry.reason]]
+      : [];
+  });
+};
+
+test("a deploy whose traffic has moved is DONE in the list and in the log, after any number of kills", async () => {
+  killedAfterTraffic("first");
+  for (let n = 0; n < 2; n++) {
+    await using platform = await startLocalIn(folder, { runner: "process" });
+    const [listed] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
+    expect(listed?.last_deploy).toMatchObject({ deploy_id: "first", status: "DONE", reason: null });
+    expect(await finalRecords(platform)).toEqual([["first", "DONE", undefined]]);
+  }
+});
+
+test("a redeploy that is cut before traffic moves is interrupted, although the service serves", async () => {
+  killedAfterTraffic("first");
+  await (await startLocalIn(folder, { runner: "process" }))[Symbol.asyncDispose]();
+  killedInDeploy("second", "DEPLOYING");
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  const [listed] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
+  expect(listed?.last_deploy).toMatchObject({ deploy_id: "second", status: "ERROR", reason: "interrupted" });
+});
+
 /** The ends of deploys that the log of `app` tells. */
 const ends = async (platform: Awaited<ReturnType<typeof startLocalIn>>) => {
   const { logs } = (
