@@ -1,7 +1,7 @@
 /** What a server that starts puts right, and clears away, of what one before it left. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isFinal } from "../../core/domain/deploy-events.ts";
+import { type DeployNews, isFinal } from "../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../core/domain/instant.ts";
 import { deployEntry } from "../../core/domain/log-entry.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
@@ -20,6 +20,17 @@ const INTERRUPTED = {
   message: "The server stopped while the deploy ran; deploy again.",
 } as const;
 
+/**
+ * The end of a deploy by the state file alone. The transaction that moves traffic stores the serving template with its
+ * deploy's id, so a deploy that serves was not interrupted.
+ */
+const endOf = (rows: ServiceRows, { owner, name, deployId }: NotedDeploy): DeployNews => {
+  const service = rows.get(name);
+  if (service?.owner !== owner || service.serving?.template.deployId !== deployId) return INTERRUPTED;
+  const message = `Revision ${service.serving.id} serves all traffic; the server stopped before it could say so`;
+  return { status: "DONE", message };
+};
+
 /** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */
 const LAST_WORDS = { filter: everything, limit: 1000, patience: 1000 };
 
@@ -33,7 +44,7 @@ const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: NotedDeploy
     .find(({ status }) => isFinal(status));
 };
 
-/** Ends what a crash interrupted, where its owner will look for it: as the log says already, else with `interrupted`. */
+/** Ends the deploys that a crash cut short: as the log says already, else as the state file shows. */
 export const endInterrupted = async (
   rows: ServiceRows,
   notes: DeployNotes,
@@ -44,9 +55,10 @@ export const endInterrupted = async (
   rows.recover(now);
   const ended: NotedDeploy[] = [];
   for (const deploy of notes.unfinished()) {
-    const said = await loggedEnd(logs, deploy);
-    if (said === undefined) void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, INTERRUPTED));
-    const { status, reason } = said ?? INTERRUPTED;
+    const logged = await loggedEnd(logs, deploy);
+    const end = endOf(rows, deploy);
+    if (logged === undefined) void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, end));
+    const { status, reason = null } = logged ?? end;
     ended.push({ ...deploy, status, reason, finishedAt: now });
   }
   // Before they count as ended, so that another kill loses none of them.
