@@ -1,6 +1,7 @@
 /** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import type { TestContext } from "vitest";
 import { networkEnvironment } from "../../adapters/local/builder/toolchain.ts";
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
@@ -50,6 +51,10 @@ const checks = {
   python: {
     here: () => works("python3", ["-c", "import http.server, venv, ensurepip"]),
     why: "python3 with venv is not installed",
+  },
+  ipv6: {
+    here: () => Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1")),
+    why: "this machine has no IPv6 loopback",
   },
   curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
   nginx: { here: () => works("nginx", ["-v"]), why: "nginx is not installed" },

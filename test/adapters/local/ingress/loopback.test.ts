@@ -1,0 +1,90 @@
+/** A port of the platform is the platform's on both loopback families, so that `localhost` never leads elsewhere. */
+import { once } from "node:events";
+import { request } from "node:http";
+import { createServer, type Server } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { listen } from "../../../../adapters/local/ingress/listener.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { portOf } from "../../../support/clients.ts";
+import { folderWith } from "../../../support/folders.ts";
+import { startLocal, startLocalIn } from "../../../support/local-platform.ts";
+import { needs } from "../../../support/machine.ts";
+
+const others: Server[] = [];
+
+/** Another program's server at an address. */
+const occupy = async (host: string, port: number): Promise<number> => {
+  const server = createServer((socket) => socket.end("attacker")).listen({ host, port });
+  await once(server, "listening");
+  others.push(server);
+  return (server.address() as { port: number }).port;
+};
+
+beforeEach((context) => needs(context, "ipv6"));
+
+afterEach(async () => {
+  await Promise.all(others.splice(0).map((server) => new Promise((closed) => server.close(closed))));
+});
+
+const ask = (address: string, port: number, host: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    request({ host: address, port, headers: { host }, agent: false }, async (response) => {
+      resolve(Buffer.concat(await response.toArray()).toString());
+    })
+      .once("error", reject)
+      .end();
+  });
+
+test.each(["127.0.0.1", "::1", "localhost", "0.0.0.0", "::"])(
+  "with the host %s, a service's port and the shared port answer in both families, and nobody else can take either",
+  async (host) => {
+    await using platform = await startLocal({ runner: "process", host });
+    const own = portOf(await platform.up(nodeSource(helloServer("hi"))));
+    for (const port of [own, platform.local.ingressPort]) {
+      for (const address of ["127.0.0.1", "::1"]) {
+        expect(await ask(address, port, "app.localhost")).toBe("hi");
+        await expect(occupy(address, port)).rejects.toMatchObject({ code: "EADDRINUSE" });
+      }
+    }
+  },
+);
+
+test("a service gets another port where a program holds the other family of the one it had", async () => {
+  using folder = folderWith();
+  const first = await startLocalIn(folder.path, { runner: "process" });
+  const before = portOf(await first.up(nodeSource(helloServer("hi"))));
+  await first[Symbol.asyncDispose]();
+  await occupy("::1", before);
+  await using again = await startLocalIn(folder.path, { runner: "process" });
+  const after = portOf(await again.up(nodeSource(helloServer("again"))));
+  expect(after).not.toBe(before);
+  expect(await ask("::1", after, "app.localhost")).toBe("again");
+});
+
+test.each(["127.0.0.1", "::1"])(
+  "a shared port that a program has at %s is refused with the program's name",
+  async (held) => {
+    const port = await occupy(held, 0);
+    const address = held === "::1" ? `[::1]:${port}` : `127.0.0.1:${port}`;
+    await expect(startLocal({ runner: "process", ingressPort: port })).rejects.toThrow(
+      `The ingress cannot listen on 127.0.0.1:${port}: ${address} is in use by node (process ${process.pid}). Stop that process, or choose another port with --ingress-port.`,
+    );
+  },
+);
+
+const nothing = () => undefined;
+const handlers = {
+  request: nothing,
+  mayContinue: () => true,
+  mayUpgrade: () => false,
+  upgrade: nothing,
+  stream: nothing,
+};
+
+test("a listener that stops or closes frees the port in both families", async () => {
+  for (const end of ["stop", "close"] as const) {
+    const listener = await listen("127.0.0.1", 0, handlers);
+    listener[end]();
+    for (const address of ["127.0.0.1", "::1"]) await occupy(address, listener.port);
+  }
+});
