@@ -90,7 +90,8 @@ const storageBase = (domain: Domain | undefined, port: number): string =>
   domain === undefined ? `http://127.0.0.1:${port}` : urlBelow(domain, "storage", port);
 
 /** Where this machine reaches what listens on `host`. */
-const loopbackOf = (host: string): string => (host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : host);
+const loopbackOf = (host: string): string =>
+  ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
 /** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {

@@ -1,6 +1,7 @@
 /** Which addresses a set of processes listens on, from /proc/net/tcp and the processes' open files (proc(5)). */
 import { readdirSync, readlinkSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
 
 export interface Listener {
   readonly address: string;
@@ -73,4 +74,25 @@ export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> 
   const table = await readTables("/proc/net");
   const inodes = new Set(pids.flatMap(socketsOf));
   return [...inodes].flatMap((inode) => table.get(inode) ?? []);
+};
+
+/** By its file: the kernel calls Node's main thread "MainThread". */
+const nameOf = (pid: number): string => {
+  try {
+    return `${basename(readlinkSync(`/proc/${pid}/exe`))} (process ${pid})`;
+  } catch {
+    return `process ${pid}`;
+  }
+};
+
+/** The program that listens at an address, or at every address of its family; undefined where this user may not see it. */
+export const holderOf = async (address: string, port: number): Promise<string | undefined> => {
+  const table = await readTables("/proc/net");
+  const family = address.includes(":") ? ["::"] : ["0.0.0.0", "::"];
+  const inodes = [...table].flatMap(([inode, one]) =>
+    one.port === port && [address, ...family].includes(one.address) ? [inode] : [],
+  );
+  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name)).map(Number);
+  const holder = pids.find((pid) => socketsOf(pid).some((inode) => inodes.includes(inode)));
+  return holder === undefined ? undefined : nameOf(holder);
 };

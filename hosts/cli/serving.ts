@@ -1,5 +1,6 @@
 /** A platform with its API listening: what `serve` and the quickstart both run. */
 import { isIP } from "node:net";
+import { describeListenError, type Listening, listenOnLoopbacks } from "../../adapters/shared/loopback.ts";
 import { buildPlatform, type Platform } from "../composition/container.ts";
 import { firstKey } from "../composition/first-key.ts";
 import type { ServeSettings } from "../composition/settings.ts";
@@ -28,31 +29,48 @@ const urlOf = (host: string, port: number): string => {
 
 type Server = Awaited<ReturnType<typeof createServer>>;
 
+const listenAt = (app: Server, host: string, port: number): Promise<Listening> =>
+  listenOnLoopbacks(
+    host,
+    port,
+    async (address, free) => {
+      await app.listen({ host: address, port: free });
+      return (app.server.address() as { port: number }).port;
+    },
+    (socket) => app.server.emit("connection", socket),
+  );
+
 /** Listens where the settings say; on port 0 where it listened last time, as long as that is free. */
-const listen = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
+const listenForApi = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
   const { host, port } = settings;
   const wanted = port === 0 ? remembered : port;
+  let listening: Listening | undefined;
+  // Closing waits for the connections of both families.
+  app.addHook("preClose", async () => listening?.close());
   try {
-    await app.listen({ host, port: wanted });
+    listening = await listenAt(app, host, wanted);
   } catch (error) {
     if (port !== 0 || wanted === 0)
-      throw new CommandError(
-        `The API cannot listen on ${host}:${wanted}: ${(error as Error).message}. Choose another with --port.`,
-      );
-    await app.listen({ host, port: 0 });
+      throw new CommandError(`The API cannot listen on ${host}:${wanted}: ${describeListenError(error, "--port")}`);
+    listening = await listenAt(app, host, 0);
   }
-  return (app.server.address() as { port: number }).port;
+  return listening.port;
 };
 
 const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metricsPort = 0 }: ServeSettings) => {
   if (metrics === undefined) return undefined;
   const app = createMetricsServer(metrics);
-  await app.listen({ host, port: metricsPort }).catch((error: Error) => {
+  const listening = await listenAt(app, host, metricsPort).catch((error: unknown) => {
     throw new CommandError(
-      `The metrics cannot listen on ${host}:${metricsPort}: ${error.message}. Choose another with --metrics-port.`,
+      `The metrics cannot listen on ${host}:${metricsPort}: ${describeListenError(error, "--metrics-port")}`,
     );
   });
-  return { app, url: `${urlOf(host, (app.server.address() as { port: number }).port)}/metrics` };
+  const close = async () => {
+    const ended = listening.close();
+    await app.close();
+    await ended;
+  };
+  return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
 /** Throws in words where the settings cannot be carried out. */
@@ -63,7 +81,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
   const { controlPlane, parts, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
   const remembered = parts.remembered?.("api_port");
-  const port = await listen(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
+  const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
     await platform.close();
     throw error;
   });
@@ -84,7 +102,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
       await controlPlane.close();
       await app.close();
       await platform.close();
-      await figures?.app.close();
+      await figures?.close();
     },
   };
 };

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
+import { describeListenError } from "../../shared/loopback.ts";
 import { readOn } from "../../shared/read-on.ts";
 import { bodyOf, NOT_HTTP2, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
 import { serviceNamedBy, urlBelow } from "./domain.ts";
@@ -54,7 +55,14 @@ export class Ingress {
     const byHost = (host: string | undefined) => this.#gateOf(host);
     const { host, port, rememberedSharedPort } = this.#config;
     const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
-    this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0);
+    this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
+      (error: unknown) => {
+        throw new Error(
+          `The ingress cannot listen on ${host}:${wanted}: ${describeListenError(error, "--ingress-port")}`,
+          { cause: error },
+        );
+      },
+    );
     rememberedSharedPort.set(String(this.#shared.port));
   }
 

@@ -2,6 +2,7 @@
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
+import { listenAt, listenOnLoopbacks } from "../../shared/loopback.ts";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
@@ -49,7 +50,8 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
 };
 
 /**
- * Listens on `host`; on `wanted`, or where that is 0 or taken on any port.
+ * Listens on `host`, and on both loopback families where it is one of them; on `wanted`, or where that is 0 or taken on any
+ * port that is free.
  * @param strict refuse another port than the wanted one
  */
 export const listen = async (host: string, wanted: number, handlers: Handlers, strict = false): Promise<Listener> => {
@@ -79,28 +81,27 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
     peek(socket, http1, http2 as unknown as Server);
   });
   const tryListen = (port: number) =>
-    new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, host, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
-  try {
-    await tryListen(wanted);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    listenOnLoopbacks(
+      host,
+      port,
+      (address, free) => listenAt(server, address, free),
+      (socket) => server.emit("connection", socket),
+    );
+  const listening = await tryListen(wanted).catch((error: NodeJS.ErrnoException) => {
+    const { code } = error;
     if (strict || wanted === 0 || (code !== "EADDRINUSE" && code !== "EACCES")) throw error;
-    await tryListen(0);
-  }
+    return tryListen(0);
+  });
   return {
-    port: (server.address() as { port: number }).port,
+    port: listening.port,
     stop: () => {
       server.close();
+      void listening.close();
       http1.closeIdleConnections();
     },
     close: () => {
       server.close();
+      void listening.close();
       http1.close();
       for (const socket of sockets) socket.destroy();
     },

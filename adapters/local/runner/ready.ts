@@ -3,7 +3,7 @@
  * listens elsewhere from one that is slow.
  */
 import { connect } from "node:net";
-import { type Listener, listenersOf } from "./listening.ts";
+import { type Listener, listenersOf } from "../../shared/listening.ts";
 
 /** Where connections are taken. */
 export interface Address {

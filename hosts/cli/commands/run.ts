@@ -3,6 +3,7 @@ import { mkdirSync, watch, writeFileSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
+import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/loopback.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
 import { paint } from "../colour.ts";
@@ -67,19 +68,27 @@ const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise
   for await (const row of followLog(read, { since: undefined, signal: io.signal })) printRow(io, row);
 };
 
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((free) => {
-    const server = createServer();
-    server.once("error", () => free(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => free(true)));
+/** Fails where another program has the port, in either family. */
+const checkFree = async (port: number): Promise<void> => {
+  const server = createServer();
+  const listening = await listenOnLoopbacks(
+    "127.0.0.1",
+    port,
+    (host, free) => listenAt(server, host, free),
+    (socket) => socket.destroy(),
+  ).catch((error: unknown) => {
+    throw new CommandError(describeListenError(error, "--port"));
   });
+  await listening.close();
+  await new Promise((closed) => server.close(closed));
+};
 
 const readPort = async (text: string | undefined): Promise<number | undefined> => {
   if (text === undefined) return undefined;
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
     throw new UsageError(`--port takes a number from 1 to 65535, not '${text}'.`);
-  if (!(await isFree(port))) throw new CommandError(`The port ${port} is in use; choose another with --port.`);
+  await checkFree(port);
   return port;
 };
 

@@ -3,8 +3,8 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { listenersOf, parseTcpTable } from "../../../../adapters/local/runner/listening.ts";
 import { accepts, judgeListeners, lookAt, loopback } from "../../../../adapters/local/runner/ready.ts";
+import { listenersOf, parseTcpTable } from "../../../../adapters/shared/listening.ts";
 
 const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
 const row = (local: string, state: string, inode: number) =>
