@@ -95,7 +95,7 @@ const migrate = (db: DatabaseSync): void => {
   const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
   if (version > migrations.length)
     throw new Error(
-      `The data folder was written by a newer Portside (state version ${version}); use that version or another folder.`,
+      `The data folder has format ${version}, and this Portside reads formats up to ${migrations.length}. Start the newer Portside, or use another folder with --data-dir.`,
     );
   for (const [index, sql] of migrations.entries()) {
     if (index < version) continue;

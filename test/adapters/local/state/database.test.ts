@@ -69,11 +69,12 @@ test("opened again, everything is as it was: deployments, their addresses, keys 
     expect((await authenticator.authenticate(credential))._unsafeUnwrap().account).toBe("acme");
 });
 
-test("a state file of a newer version is refused in words, and is left as it was", async () => {
+test("refuses a data folder of a newer version, names both versions and the next step, and changes nothing", async () => {
   const db = openState(folder);
+  const { user_version: known } = db.prepare("PRAGMA user_version").get() as { user_version: number };
   db.exec("PRAGMA user_version = 99");
   db.close();
-  const words = /written by a newer Portside \(state version 99\); use that version or another folder/;
+  const words = `has format 99, and this Portside reads formats up to ${known}. Start the newer Portside, or`;
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
   // What had been taken is given back: the folder is not locked by the attempt.
   lockDataDir(folder).release();

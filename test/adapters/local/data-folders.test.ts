@@ -1,0 +1,158 @@
+/** Data folders that earlier versions made: this version opens them and serves everything in them. */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { extract } from "tar";
+import { describe, expect, test } from "vitest";
+import { createSystemClock } from "../../../adapters/shared/system.ts";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import type { Principal } from "../../../core/domain/account.ts";
+import { eventually } from "../../support/eventually.ts";
+import { folderWith } from "../../support/folders.ts";
+import { runners, startLocalIn, type TestPlatform } from "../../support/local-platform.ts";
+import { shiftedClock } from "../../support/shifted-clock.ts";
+
+const fixtures = join(import.meta.dirname, "..", "..", "fixtures", "data-folders");
+const names = readdirSync(fixtures).flatMap((file) => (file.endsWith(".tar.gz") ? [file.slice(0, -7)] : []));
+
+interface StoredObject {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** What `make.ts` says about the folder. */
+interface Content {
+  /** When the server was killed. */
+  readonly at: string;
+  readonly keys: Readonly<Record<"default" | "globex", string>>;
+  readonly services: readonly {
+    readonly account: "default" | "globex";
+    readonly name: string;
+    readonly answer: string;
+    readonly port: number;
+  }[];
+  readonly schedule: { readonly cron: string; readonly timezone: string };
+  readonly objects: Readonly<Record<"kept" | "trashed", readonly StoredObject[]>>;
+  readonly trash: readonly { readonly name: string; readonly id: string }[];
+  readonly freed: string;
+  readonly billing: readonly { readonly name: string; readonly amount: number }[];
+  readonly logs: {
+    readonly page: { readonly lines: readonly string[]; readonly cursor: string };
+    readonly rest: readonly string[];
+    readonly errorFilter: string;
+    readonly errors: readonly string[];
+  };
+}
+
+const contentOf = (name: string): Content => JSON.parse(readFileSync(join(fixtures, `${name}.json`), "utf8"));
+
+const unpack = async (name: string) => {
+  const folder = folderWith();
+  await extract({ file: join(fixtures, `${name}.tar.gz`), cwd: folder.path });
+  return folder;
+};
+
+/** Trash, freed names and logs expire, so the clock starts at the time of the fixture. */
+const clockAt = (at: string) => {
+  const clock = shiftedClock(createSystemClock());
+  clock.set(Date.parse(at) - Date.now());
+  return clock;
+};
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+
+const principals = async (controlPlane: ControlPlane, { keys }: Content) => {
+  const of = async (key: string) => (await controlPlane.authenticate({ apiKey: key }))._unsafeUnwrap();
+  return { default: await of(keys.default), globex: await of(keys.globex) };
+};
+
+const downloaded = async ({ controlPlane }: TestPlatform, owner: Principal, volume: string) => {
+  const { objects } = (await controlPlane.listObjects(owner, { volume }))._unsafeUnwrap();
+  return Promise.all(
+    objects.map(async ({ path, size }) => {
+      const { url } = (await controlPlane.grantDownload(owner, { volume, path }))._unsafeUnwrap();
+      const bytes = Buffer.from(await (await fetch(url)).arrayBuffer());
+      return { path, size, sha256: createHash("sha256").update(bytes).digest("hex") };
+    }),
+  );
+};
+
+const byPath = (objects: readonly StoredObject[]) => [...objects].sort((a, b) => (a.path < b.path ? -1 : 1));
+
+const linesOf = async ({ controlPlane }: TestPlatform, owner: Principal, about: object): Promise<string[]> => {
+  const page = (await controlPlane.readLogs(owner, { deployment_name: "keeper", ...about }))._unsafeUnwrap();
+  return page.logs.map(({ timestamp, severity, message }) => `${timestamp} ${severity} ${message}`);
+};
+
+const servesAll = async (platform: TestPlatform, content: Content) => {
+  const { controlPlane } = platform;
+  const accounts = await principals(controlPlane, content);
+  for (const account of ["default", "globex"] as const) {
+    const listed = (await controlPlane.listDeployments(accounts[account]))._unsafeUnwrap();
+    const expected = content.services.filter((service) => service.account === account);
+    expect(listed.map(({ name }) => name)).toEqual(expected.map(({ name }) => name).sort());
+    for (const { name, answer } of expected) {
+      const deployment = listed.find((one) => one.name === name);
+      expect(await (await fetch(deployment?.url as string)).text()).toBe(answer);
+      expect(deployment?.last_deploy?.reason).toBe(name === "worker" ? "interrupted" : null);
+      if (name === "keeper") expect(deployment).toMatchObject({ schedule: content.schedule, env: ["COLOUR"] });
+    }
+  }
+  expect(await downloaded(platform, accounts.default, "kept")).toEqual(byPath(content.objects.kept));
+  const { page, rest, errorFilter, errors } = content.logs;
+  const first = { since: "2000-01-01T00:00:00Z", limit: page.lines.length };
+  expect(await linesOf(platform, accounts.default, first)).toEqual(page.lines);
+  const next = { since: page.cursor, limit: rest.length };
+  expect(await linesOf(platform, accounts.default, next)).toEqual(rest);
+  expect(await linesOf(platform, accounts.default, { query: errorFilter })).toEqual(errors);
+  const freed = async (owner: Principal) =>
+    (await controlPlane.checkName(owner, { name: content.freed }))._unsafeUnwrap().available;
+  expect([await freed(accounts.default), await freed(accounts.globex)]).toEqual([true, false]);
+  return accounts;
+};
+
+const query =
+  "SELECT resource.name AS name, CAST(usage.amount AS FLOAT64) AS amount FROM billing WHERE usage.unit = 'request'";
+
+describe.each(names)("the data folder of %s", (name) => {
+  test.each(runners)("is served whole with the runner %s, also at the second start", async (runner) => {
+    using folder = await unpack(name);
+    const content = contentOf(name);
+    const clock = clockAt(content.at);
+    const free = new Map<string, boolean>();
+    for (const service of content.services) free.set(service.name, await isFree(service.port));
+    const open = () => startLocalIn(folder.path, { runner }, {}, { clock });
+    {
+      await using platform = await open();
+      const before = await principals(platform.controlPlane, content);
+      const deployments = (await platform.controlPlane.listDeployments(before.default))._unsafeUnwrap();
+      for (const { name: service, port, account } of content.services)
+        if (account === "default" && free.get(service))
+          expect(deployments.find((one) => one.name === service)?.url).toBe(`http://127.0.0.1:${port}`);
+      const rows = (await platform.controlPlane.runSql(before.default, { query }))._unsafeUnwrap().rows;
+      expect(rows).toEqual(
+        expect.arrayContaining(content.billing.map(({ name: service, amount }) => [service, amount])),
+      );
+      const accounts = await servesAll(platform, content);
+      const trash = (await platform.controlPlane.listTrash(accounts.default))._unsafeUnwrap();
+      expect(trash).toEqual(content.trash);
+    }
+    await using platform = await open();
+    const accounts = await servesAll(platform, content);
+    const [{ name: volume = "", id } = {}] = content.trash;
+    expect((await platform.controlPlane.restoreVolume(accounts.default, { name: volume }))._unsafeUnwrap().id).toBe(id);
+    expect(await downloaded(platform, accounts.default, volume)).toEqual(byPath(content.objects.trashed));
+    await eventually(async () => {
+      const rows = platform.local.billing.ofAccount(accounts.default.account);
+      const requests = rows.filter(({ usage }) => usage.unit === "request");
+      for (const { name: service, amount } of content.billing)
+        expect(requests.find(({ resource }) => resource.name === service)?.usage.amount).toBe(String(amount + 2));
+    });
+  });
+});
