@@ -1,0 +1,41 @@
+/** A sandbox ends with its server, at whatever moment of its start the server is killed. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, describe, expect, test } from "vitest";
+import { findControlGroups } from "../../../../adapters/local/runner/cgroup.ts";
+import { killOrphans } from "../../../../adapters/local/runner/launch.ts";
+import { createBench, jobSetups, markedProcesses } from "../../../support/jobs.ts";
+
+const child = new URL("../../../support/dying-server.ts", import.meta.url).pathname;
+
+/** A process shows no environment while it becomes another program, so one empty look proves nothing. */
+const QUIET_LOOKS = 10;
+
+const scopes: string[] = [];
+afterEach(async () => {
+  for (const scope of scopes.splice(0)) {
+    await killOrphans(scope);
+    await findControlGroups(`portside-${scope}`)?.sweep();
+  }
+});
+
+describe.each(jobSetups.filter(({ kind }) => kind === "bubblewrap"))("with $limits", (setup) => {
+  // 0: before the command has run a single instruction; the rest spread over a start.
+  test.each([0, 1, 3, 6, 10, 15, 25])("ends with a server that is killed after %i ms", async (millis) => {
+    await using bench = await createBench(setup);
+    const scope = `${bench.scope}d`;
+    scopes.push(scope);
+    const server = spawn(process.execPath, [child, scope, `${bench.folder}/sandbox`, setup.limits, String(millis)], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    const [, signal] = await once(server, "exit");
+    expect(signal).toBe("SIGKILL");
+    let quiet = 0;
+    await expect
+      .poll(() => {
+        quiet = markedProcesses(`${scope}.`).length === 0 ? quiet + 1 : 0;
+        return quiet;
+      })
+      .toBeGreaterThanOrEqual(QUIET_LOOKS);
+  });
+});

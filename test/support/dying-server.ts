@@ -1,0 +1,24 @@
+/** A process that starts a sandboxed command and is killed by its own hand so many milliseconds later. */
+import { createBubblewrapRunner } from "../../adapters/local/runner/bubblewrap.ts";
+import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
+import { Watchdog } from "../../adapters/local/runner/watchdog.ts";
+
+const [scope, folder, limits, millis] = process.argv.slice(2) as [string, string, string, string];
+const groups = limits === "cgroup" ? findControlGroups(`portside-${scope}`) : undefined;
+const runner = createBubblewrapRunner(folder, groups, new Watchdog());
+if (typeof runner === "string") throw new Error(runner);
+const die = () => process.kill(process.pid, "SIGKILL");
+
+runner.start(
+  {
+    id: `${scope}.1`,
+    argv: ["sleep", "300"],
+    cwd: "/tmp",
+    env: { PATH: "/usr/bin:/bin" },
+    binds: [],
+    limits: { memory: 64 * 1024 ** 2, cpu: 1, processes: 20 },
+  },
+  () => undefined,
+);
+if (millis === "0") die();
+else setTimeout(die, Number(millis));
