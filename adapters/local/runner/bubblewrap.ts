@@ -8,9 +8,9 @@ import { lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
-import { launch, MARKER } from "./launch.ts";
+import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
 import type { Job, Runner } from "./runner.ts";
-import { joinGroup, limitResources } from "./shell.ts";
+import { askServer, joinGroup, limitResources } from "./shell.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const NOBODY = "65534";
@@ -38,8 +38,23 @@ const accountFiles = (folder: string): string[] => {
   });
 };
 
-const namespaces = (): string[] => [
+/** What the installed bubblewrap can do beyond what every version can. */
+interface Features {
+  /** It takes folders by descriptor (0.7). */
+  readonly bindsDescriptors: boolean;
+  /** It closes user namespaces for what runs in the sandbox (0.8). */
+  readonly closesUserNamespaces: boolean;
+}
+
+const findFeatures = (): Features => {
+  const help = spawnSync("bwrap", ["--help"], { timeout: 10_000, encoding: "utf8" });
+  const offers = (option: string) => `${help.stdout}${help.stderr}`.includes(option);
+  return { bindsDescriptors: offers("--bind-fd"), closesUserNamespaces: offers("--disable-userns") };
+};
+
+const namespaces = ({ closesUserNamespaces }: Features): string[] => [
   "--unshare-user",
+  ...(closesUserNamespaces ? ["--disable-userns"] : []),
   ...(process.getuid?.() === 0 ? ["--uid", NOBODY, "--gid", NOBODY] : []),
   "--unshare-pid",
   "--unshare-ipc",
@@ -53,8 +68,14 @@ const namespaces = (): string[] => [
   "ALL",
 ];
 
-/** The descriptor that the first open folder has in the sandbox's own process; it closes each once it is mounted. */
-const FIRST_FOLDER = 4;
+/** A program of one instruction that allows every call. https://docs.kernel.org/userspace-api/seccomp_filter.html */
+const filter = Buffer.from([6, 0, 0, 0, 0, 0, 0xff, 0x7f]);
+
+/** The descriptors of the sandbox's own process; it closes all but the gate before the command begins. */
+const ARGUMENTS = FIRST_DESCRIPTOR;
+const FILTER = ARGUMENTS + 1;
+const GATE = FILTER + 1;
+const FIRST_FOLDER = GATE + 1;
 
 /** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
 export const sandboxArguments = (
@@ -86,8 +107,8 @@ export const sandboxArguments = (
  */
 const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
 
-const baseArguments = (folder: string): string[] => [
-  ...namespaces(),
+const baseArguments = (folder: string, features: Features): string[] => [
+  ...namespaces(features),
   "--ro-bind",
   "/usr",
   "/usr",
@@ -117,40 +138,47 @@ export const createBubblewrapRunner = (
   groups: ControlGroups | undefined,
   watchdog: Watchdog,
 ): Runner | string => {
-  const base = baseArguments(folder);
+  const features = findFeatures();
+  const base = baseArguments(folder, features);
   const trial = sandboxArguments(
     { id: "trial", binds: [], cwd: "/", env: {}, limits: { memory: 1 << 20, cpu: 1, processes: 64 } },
     base,
   );
-  const tried = spawnSync("bwrap", [...trial, "--", "/bin/sh", "-c", "exit 0"], { timeout: 10_000, encoding: "utf8" });
+  const tried = spawnSync("bwrap", [...trial, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"], {
+    timeout: 10_000,
+    encoding: "utf8",
+    input: filter,
+  });
   if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
   if (tried.status !== 0)
     return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
-  const help = spawnSync("bwrap", ["--help"], { timeout: 10_000, encoding: "utf8" });
-  return {
-    kind: "bubblewrap",
-    mapsPaths: true,
-    mountsFolders: `${help.stdout}${help.stderr}`.includes("--bind-fd"),
-    start: (job, onLine) => {
-      const group = groups?.create(job.id, job.limits);
-      const inner = group === undefined ? limitResources(job.limits, job.argv) : job.argv;
-      const wrapped = ["bwrap", "--args", "3", "--", ...inner];
-      return launch(
-        {
-          job,
-          argv: group === undefined ? wrapped : joinGroup(group, wrapped),
-          env: helperEnvironment,
-          cwd: "/",
-          secretInput: sandboxArguments(job, base)
-            .map((argument) => `${argument}\0`)
-            .join(""),
-          inherited: (job.folders ?? []).map(({ fd }) => fd),
-          helper: "bwrap",
-          group,
-          watchdog,
-        },
-        onLine,
-      );
-    },
+  const start: Runner["start"] = (job, onLine) => {
+    const group = groups?.create(job.id, job.limits);
+    const inner = askServer(GATE, group === undefined ? limitResources(job.limits, job.argv) : job.argv);
+    const sandboxed = ["bwrap", "--args", String(ARGUMENTS), "--", ...inner];
+    return launch(
+      {
+        job,
+        // Outermost first: what joins the group needs the server's own rights, what follows needs fewer and fewer.
+        argv: joinGroup(group, sandboxed),
+        env: helperEnvironment,
+        cwd: "/",
+        descriptors: [
+          {
+            input: [...sandboxArguments(job, base), "--seccomp", String(FILTER)]
+              .map((argument) => `${argument}\0`)
+              .join(""),
+          },
+          { input: filter },
+          { gate: true },
+          ...(job.folders ?? []).map(({ fd }) => ({ open: fd })),
+        ],
+        helper: "bwrap",
+        group,
+        watchdog,
+      },
+      onLine,
+    );
   };
+  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, start };
 };

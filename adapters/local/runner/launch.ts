@@ -2,7 +2,7 @@
  * Starts a command and answers for all of its processes until none is left: what both runners share.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlGroup } from "./cgroup.ts";
 import { exitOf } from "./exit-code.ts";
@@ -12,16 +12,20 @@ import { lookAt, type Sight } from "./ready.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
+/**
+ * What a command inherits besides its standard streams: data to read, an open descriptor of this process, or a gate at
+ * which the command asks whether this process still lives.
+ */
+export type Descriptor = { readonly input: string | Uint8Array } | { readonly open: number } | { readonly gate: true };
+
 export interface Launch {
   readonly job: Job;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   /** The host folder to start in. */
   readonly cwd: string;
-  /** Written to file descriptor 3 of the command. */
-  readonly secretInput?: string;
-  /** Descriptors of this process that the command gets as 4, 5, and so on. */
-  readonly inherited?: readonly number[];
+  /** File descriptors 3, 4, 5, and so on of the command. */
+  readonly descriptors?: readonly Descriptor[];
   /** The sandbox's own program, whose processes are not the command's. */
   readonly helper?: string;
   readonly group: ControlGroup | undefined;
@@ -67,6 +71,16 @@ export const killOrphans = (scope: string): Promise<void> =>
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
+/** The first that is not a standard stream. */
+export const FIRST_DESCRIPTOR = 3;
+
+const serve = (descriptor: Exclude<Descriptor, { open: number }>, end: Duplex): void => {
+  // The command may end before it has read all of its input.
+  end.on("error", () => undefined);
+  if ("input" in descriptor) end.end(descriptor.input);
+  else end.on("data", () => end.write("\n"));
+};
+
 class Launched implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
@@ -79,23 +93,16 @@ class Launched implements Running {
   constructor(launch: Launch, onLine: OnLine) {
     this.#launch = launch;
     this.id = launch.job.id;
+    const { descriptors = [] } = launch;
     const [file, ...args] = launch.argv as [string, ...string[]];
     this.#child = spawn(file, args, {
       cwd: launch.cwd,
       env: { ...launch.env, [MARKER]: launch.job.id },
-      stdio: [
-        "ignore",
-        "pipe",
-        "pipe",
-        launch.secretInput === undefined ? "ignore" : "pipe",
-        ...(launch.inherited ?? []),
-      ],
+      stdio: ["ignore", "pipe", "pipe", ...descriptors.map((one) => ("open" in one ? one.open : ("pipe" as const)))],
       detached: true,
     });
-    const input = this.#child.stdio[3] as Writable | null | undefined;
-    // The command may end before it has read all of it.
-    input?.on("error", () => undefined);
-    input?.end(launch.secretInput);
+    for (const [index, descriptor] of descriptors.entries())
+      if (!("open" in descriptor)) serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex);
     this.exited = this.#follow(onLine);
   }
 

@@ -11,7 +11,7 @@ export const createProcessRunner = (groups: ControlGroups | undefined, watchdog:
   mountsFolders: false,
   start: (job: Job, onLine) => {
     const group = groups?.create(job.id, job.limits);
-    const argv = group === undefined ? limitResources(job.limits, job.argv) : joinGroup(group, job.argv);
+    const argv = joinGroup(group, group === undefined ? limitResources(job.limits, job.argv) : job.argv);
     return launch({ job, argv, env: job.env, cwd: job.cwd, group, watchdog }, onLine);
   },
 });

@@ -14,7 +14,8 @@ const DATA_SLACK = 1024 ** 3;
 const PROCESS_SLACK = 8;
 
 /** Puts the command, and so all that comes from it, into its control group before it begins. */
-export const joinGroup = (group: ControlGroup, argv: readonly string[]): string[] => {
+export const joinGroup = (group: ControlGroup | undefined, argv: readonly string[]): readonly string[] => {
+  if (group === undefined) return argv;
   const joins = group.joinFiles.map((file) => `echo 0 > ${quote(file)}`).join(" && ");
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
 };
@@ -29,4 +30,23 @@ export const limitResources = (limits: Limits, argv: readonly string[]): string[
     `ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes} 2>/dev/null`,
   ];
   return ["sh", "-c", `${lines.join("; ")}; exec "$@"`, "sh", ...argv];
+};
+
+/**
+ * Runs the command only if the server still lives once bubblewrap has tied the sandbox to it. bubblewrap asks the kernel for
+ * its parent's death late, and never learns of a death before that. Its first process installs the filter right after it has
+ * asked, so a filter on process 1 proves that a later death of the server ends the sandbox.
+ * https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
+ * @param gate the descriptor at which the server answers each line with a line
+ */
+export const askServer = (gate: number, argv: readonly string[]): string[] => {
+  const script = `tied() {
+  while read -r name value; do [ "$name" != Seccomp: ] || break; done </proc/1/status
+  [ "$value" = 2 ]
+}
+ask() { echo >&${gate} && read -r _ <&${gate} || exit 1; }
+until tied; do ask; done
+ask
+exec "$@" ${gate}>&-`;
+  return ["sh", "-c", script, "sh", ...argv];
 };
