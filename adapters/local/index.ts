@@ -37,7 +37,6 @@ import { Ingress } from "./ingress/index.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
 import { endInterrupted, sweepCache } from "./recovery.ts";
-import { removeTree } from "./remove-tree.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
 import { RUN_FOLDER } from "./runner/instance-notes.ts";
@@ -53,6 +52,7 @@ import { VolumeRows } from "./state/volumes.ts";
 import { LocalObjects } from "./storage/objects.ts";
 import { Quarantine } from "./storage/quarantine.ts";
 import { LocalVolumes } from "./storage/store.ts";
+import { removeTree } from "./tenant-files/remove-tree.ts";
 
 export interface LocalDeps {
   readonly clock?: Clock;

@@ -8,9 +8,9 @@ import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { HALF } from "./builder/node.ts";
 import type { LocalLogs } from "./logs/store.ts";
-import { removeTree } from "./remove-tree.ts";
 import type { DeployNotes, NotedDeploy } from "./state/deploys.ts";
 import type { ServiceRows } from "./state/services.ts";
+import { removeTree } from "./tenant-files/remove-tree.ts";
 
 type End = Pick<NotedDeploy, "status" | "reason">;
 

@@ -8,7 +8,7 @@ import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
-import { removeTree } from "../remove-tree.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 
 const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),

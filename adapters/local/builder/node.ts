@@ -5,7 +5,7 @@ import { cp, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import semver from "semver";
 import { z } from "zod";
-import { removeTree } from "../remove-tree.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, type Command, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
 

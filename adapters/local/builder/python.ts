@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { removeTree } from "../remove-tree.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
 import { inspectPython, type PythonInterpreter } from "./toolchain.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { readLine } from "../../../core/domain/log-line.ts";
 import type { UnpackedImage } from "../builder/images.ts";
 import { APP, programBinds } from "../builder/steps.ts";
-import { removeTree } from "../remove-tree.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 import { execLast } from "./exec-last.ts";
 import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
 import { noteInstance } from "./instance-notes.ts";

@@ -8,7 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BoundMount } from "../../../core/domain/mounts.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { APP } from "../builder/steps.ts";
-import { Blocked, descend, type Folder, openRoot } from "../storage/folder.ts";
+import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
 import { hostFolders } from "./host-files.ts";
 import type { OpenBind } from "./runner.ts";
 

@@ -4,7 +4,7 @@ import { setImmediate as breathe } from "node:timers/promises";
 import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
 import { comparePaths, parseObjectPath } from "../../../core/domain/object-path.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
-import { type Folder, isNoWay } from "./folder.ts";
+import { type Folder, isNoWay } from "../tenant-files/folder.ts";
 
 /** What stands in a folder: files by their paths, folders by theirs with a `/` behind, which is how they sort. */
 const entriesOf = (folder: Folder, path: string): string[] => {

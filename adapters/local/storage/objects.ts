@@ -19,7 +19,7 @@ import {
   type WriteConditions,
 } from "../../shared/storage/object-bytes.ts";
 import { Turns } from "../../shared/turns.ts";
-import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "./folder.ts";
+import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
 import { listFolder } from "./listing.ts";
 
 export interface ObjectsConfig {

@@ -6,7 +6,7 @@ import { chmod, lstat, mkdir, opendir, rename, rmdir, writeFile } from "node:fs/
 import { join } from "node:path";
 import { timestampOf } from "../../../core/domain/instant.ts";
 import type { Clock, Ids } from "../../../core/ports/system.ts";
-import { codeOf } from "./folder.ts";
+import { codeOf } from "../tenant-files/folder.ts";
 
 export interface QuarantineConfig {
   readonly folder: string;

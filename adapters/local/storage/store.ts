@@ -7,8 +7,8 @@ import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
-import { removeTree } from "../remove-tree.ts";
 import type { VolumeRows } from "../state/volumes.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { LocalObjects } from "./objects.ts";
 import type { Quarantine } from "./quarantine.ts";
 

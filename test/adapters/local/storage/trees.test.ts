@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { descend, openRoot } from "../../../../adapters/local/storage/folder.ts";
+import { descend, openRoot } from "../../../../adapters/local/tenant-files/folder.ts";
 import type { ObjectPath } from "../../../../core/domain/object-path.ts";
 import { folderWith } from "../../../support/folders.ts";
 import { serveObjects, type TestStorage } from "../../../support/local-objects.ts";

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, wri
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { removeTree } from "../../../adapters/local/remove-tree.ts";
+import { removeTree } from "../../../../adapters/local/tenant-files/remove-tree.ts";
 
 let root: string;
 let tree: string;
