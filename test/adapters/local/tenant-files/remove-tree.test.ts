@@ -1,6 +1,16 @@
 /** Folders are removed whatever was done in them. */
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -47,4 +57,29 @@ test("what a link points at stays as it is", async () => {
   expect(existsSync(tree)).toBe(false);
   expect(existsSync(join(outside, "file"))).toBe(true);
   chmodSync(outside, 0o700);
+});
+
+test("a folder that is swapped for a link meanwhile leads to nothing outside", async () => {
+  const [outside, victim] = [join(root, "outside"), join(tree, "victim")];
+  const names = Array.from({ length: 600 }, (_, index) => `file-${index}`);
+  for (const folder of [outside, victim]) {
+    mkdirSync(folder);
+    for (const name of names) writeFileSync(join(folder, name), "");
+  }
+  const removed = removeTree(tree);
+  while (readdirSync(victim).length === names.length) await new Promise(setImmediate);
+  renameSync(victim, join(root, "aside"));
+  symlinkSync(outside, victim);
+  await removed;
+  expect(readdirSync(outside).length).toBe(names.length);
+  expect(existsSync(tree)).toBe(false);
+});
+
+test("folders with closed folders deep below, for a user who owns them", async () => {
+  const folders = Array.from({ length: 80 }, (_, depth) => join(tree, "d/".repeat(depth + 1)));
+  mkdirSync(folders.at(-1) as string, { recursive: true });
+  writeFileSync(join(folders.at(-1) as string, "file"), "");
+  for (const folder of folders.reverse()) chmodSync(folder, 0);
+  await removeTree(tree);
+  expect(existsSync(tree)).toBe(false);
 });
