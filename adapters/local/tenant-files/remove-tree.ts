@@ -1,18 +1,119 @@
 /**
- * Removes folders that builds and services wrote in. Whatever they did there, such as taking away every right or
- * nesting folders deeper than a path is long, must not stand in the platform's way.
+ * Removes folders that builds and services wrote in. Tenant code may still run and swap a folder for a link meanwhile.
+ * It may also have removed every permission, or nested folders deeper than a path can be.
  */
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { chmod, open, opendir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
+import { codeOf, Folder, isNoWay, throughHandles } from "./folder.ts";
 
-const run = promisify(execFile);
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+/** Linux only, and not exported by Node: opens a folder whatever its permissions are. */
+const O_PATH = 0o10000000;
 
-export const removeTree = async (path: string): Promise<void> => {
+/** Folders below this depth are moved up first, which bounds how many are open at a time. */
+const MAX_DEPTH = 32;
+const FILES_AT_ONCE = 64;
+const RETRIES = 5;
+const RETRY_MS = 20;
+
+const isOneOf = (error: unknown, ...codes: readonly string[]): boolean => codes.includes(codeOf(error) ?? "");
+
+/** Gives this process every permission on a folder that it owns. Refuses links. */
+const permit = async (parent: Folder, name: string): Promise<void> => {
+  await using folder = new Folder(await open(parent.at(name), O_PATH | O_DIRECTORY | O_NOFOLLOW), parent.at(name));
+  await chmod(folder.here, 0o700);
+};
+
+/** Runs `act` again with permissions on the folder if they were missing. */
+const permitted = async <T>(parent: Folder, name: string, act: () => Promise<T>): Promise<T> => {
   try {
-    // Tried again where the last writer is still on its way out.
-    await rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
+    return await act();
+  } catch (error) {
+    if (!isOneOf(error, "EACCES", "EPERM")) throw error;
+    await permit(parent, name);
+    return act();
+  }
+};
+
+class Removal {
+  #movedUp = 0;
+
+  /** Removes whatever has the name. */
+  async remove(parent: Folder, name: string, top: Folder | undefined, depth: number): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const movedUp = this.#movedUp;
+      try {
+        await this.#removeOnce(parent, name, top, depth);
+        return;
+      } catch (error) {
+        if (isOneOf(error, "ENOENT")) return;
+        // Tenant code added a file meanwhile, or swapped the name. Folders that were moved up are no such case.
+        if (!isOneOf(error, "ENOTEMPTY", "EEXIST", "EBUSY") && !isNoWay(error)) throw error;
+        if (movedUp !== this.#movedUp) tries = 0;
+        else if (tries >= RETRIES) throw error;
+        else await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  async #removeOnce(parent: Folder, name: string, top: Folder | undefined, depth: number): Promise<void> {
+    try {
+      await unlink(parent.at(name));
+      return;
+    } catch (error) {
+      // What unlink(2) answers for a folder.
+      if (!isOneOf(error, "EISDIR", "EPERM")) throw error;
+    }
+    if (top !== undefined && depth > MAX_DEPTH) {
+      await permitted(parent, name, () => rename(parent.at(name), top.at(randomUUID())));
+      this.#movedUp++;
+      return;
+    }
+    {
+      await using folder = await permitted(parent, name, () => parent.enter(name));
+      await folder.handle.chmod(0o700).catch(() => undefined);
+      await this.#empty(folder, top ?? folder, depth);
+    }
+    await rmdir(parent.at(name));
+  }
+
+  async #empty(folder: Folder, top: Folder, depth: number): Promise<void> {
+    let files: string[] = [];
+    const removeAll = async (names: readonly string[]) =>
+      void (await Promise.all(names.map((name) => this.remove(folder, name, top, depth + 1))));
+    for await (const entry of await opendir(folder.here, { bufferSize: FILES_AT_ONCE })) {
+      if (entry.isDirectory()) await this.remove(folder, entry.name, top, depth + 1);
+      else files.push(entry.name);
+      if (files.length < FILES_AT_ONCE) continue;
+      await removeAll(files);
+      files = [];
+    }
+    await removeAll(files);
+  }
+}
+
+/** Systems without handles have no sandbox either: tenant code can remove the same files itself. */
+const removeByName = async (path: string): Promise<void> => {
+  try {
+    await rm(path, { recursive: true, force: true, maxRetries: RETRIES, retryDelay: RETRY_MS });
   } catch {
-    await run("sh", ["-c", 'chmod -R u+rwx "$1" 2>/dev/null; rm -rf "$1"', "sh", path]);
+    await promisify(execFile)("sh", ["-c", 'chmod -R u+rwx "$1" 2>/dev/null; rm -rf "$1"', "sh", path]);
+  }
+};
+
+/** @param path lies in a folder that no tenant code can write to */
+export const removeTree = async (path: string): Promise<void> => {
+  if (!throughHandles) return removeByName(path);
+  try {
+    // The platform's own folders may be links, such as to another disk.
+    await using parent = new Folder(await open(dirname(path), O_RDONLY | O_DIRECTORY), dirname(path));
+    await new Removal().remove(parent, basename(path), undefined, 0);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
   }
 };
