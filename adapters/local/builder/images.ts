@@ -3,7 +3,7 @@
  * whole; one without is a build that did not end, and goes.
  */
 import { createHash, randomUUID } from "node:crypto";
-import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { lutimesSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -77,7 +77,7 @@ export class ImageStore {
     if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
     const manifest = this.#manifest(reference);
     if (manifest === undefined) return undefined;
-    utimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
+    lutimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
     return manifest.kind === "container"
       ? { ...manifest, reference }
       : { ...manifest, reference, app: this.appFolder(reference) };

@@ -1,7 +1,7 @@
 /** Node sources: dependencies by the lock file, `build` and `prestart` at build, `start` or `main` at run. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { cp, mkdir, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import semver from "semver";
 import { z } from "zod";
@@ -113,18 +113,36 @@ const KEPT_DEPENDENCIES = 5;
 const IN_USE_MS = 60 * 60_000;
 
 const dropOldDependencies = async (kept: string): Promise<void> => {
-  const dated = async (name: string) => ({ name, at: (await stat(join(kept, name))).mtimeMs });
+  const dated = async (name: string) => ({ name, at: (await lstat(join(kept, name))).mtimeMs });
   const all = await Promise.all((await readdir(kept)).map(dated));
   const spare = all.sort((a, b) => b.at - a.at).slice(KEPT_DEPENDENCIES);
   for (const { name, at } of spare) if (Date.now() - at > IN_USE_MS) await removeTree(join(kept, name));
 };
 
+/** Where commands see kept dependencies, if they do not see host paths. */
+const KEPT = "/dependencies";
+
+/** Copies within the sandbox: whatever links and pipes the tree has, they lead to nothing of the host. */
+const copyInside = (shop: Workshop, kept: string, writable: boolean, paths: (kept: string) => [string, string]) => {
+  const inside = shop.runner.mapsPaths ? KEPT : kept;
+  return runCommand(
+    { ...shop, say: () => undefined },
+    {
+      what: "Copying dependencies",
+      argv: ["cp", "-a", ...paths(inside)],
+      binds: [{ host: kept, inside, writable }],
+    },
+  );
+};
+
 /** Keeping is for the next build's sake; where it cannot be done, this one is as good. */
-const keepDependencies = async (from: string, folder: string): Promise<void> => {
+const keepDependencies = async (shop: Workshop, folder: string): Promise<void> => {
   const partial = `${folder}${HALF}`;
+  const source = join(insidePaths(shop).app, "node_modules");
   try {
-    await mkdir(dirname(folder), { recursive: true });
-    await cp(from, partial, { recursive: true, verbatimSymlinks: true });
+    await removeTree(partial);
+    await mkdir(partial, { recursive: true });
+    await copyInside(shop, partial, true, (inside) => [`${source}/.`, inside]);
     await rename(partial, folder);
     await dropOldDependencies(dirname(folder));
   } catch {
@@ -135,7 +153,6 @@ const keepDependencies = async (from: string, folder: string): Promise<void> => 
 const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Promise<void> => {
   const lock = LOCKS.find((name) => existsSync(join(shop.app, name)));
   const omit = forBuild ? [] : ["--omit=dev"];
-  const target = join(shop.app, "node_modules");
   if (lock === undefined) {
     const foreign = FOREIGN_LOCKS.find((name) => existsSync(join(shop.app, name)));
     shop.say(
@@ -156,11 +173,12 @@ const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Pr
   await shop.turns.take(kept, shop.signal, async () => {
     if (existsSync(kept)) {
       shop.say(`Dependencies as in ${lock}, installed before`);
-      await utimes(kept, new Date(), new Date());
-      return cp(kept, target, { recursive: true, verbatimSymlinks: true });
+      await lutimes(kept, new Date(), new Date());
+      const into = join(insidePaths(shop).app, "node_modules");
+      return copyInside(shop, kept, false, (inside) => [inside, into]);
     }
     await installNow();
-    if (existsSync(target)) await keepDependencies(target, kept);
+    await keepDependencies(shop, kept);
   });
 };
 
@@ -174,7 +192,7 @@ export const buildNode = async (shop: Workshop, procfile: string | undefined): P
   const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = manifest;
   const needed = { ...dependencies, ...optionalDependencies, ...(scripts.length > 0 ? devDependencies : {}) };
   const installs = Object.keys(needed).length > 0 || manifest.workspaces !== undefined;
-  await rm(join(shop.app, "node_modules"), { recursive: true, force: true });
+  await removeTree(join(shop.app, "node_modules"));
   if (installs) await install(shop, manifest, scripts.length > 0);
   for (const script of scripts) {
     shop.say(`Running the ${script} script`);

@@ -84,11 +84,12 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
       argv: command.argv,
       cwd: inside.app,
       env: { ...shop.network, PATH: path.join(":"), HOME: inside.cache, CI: "true", LANG: "C.UTF-8", ...command.env },
+      // What commands can write comes last: no mount point is made in it, where a link could lead elsewhere.
       binds: [
-        { host: shop.app, inside: inside.app, writable: true },
-        { host: shop.cache, inside: inside.cache, writable: true },
         ...programBinds([toolchain.node, toolchain.shims]),
         ...(command.binds ?? []),
+        { host: shop.app, inside: inside.app, writable: true },
+        { host: shop.cache, inside: inside.cache, writable: true },
       ],
       limits: shop.limits,
     },

@@ -16,7 +16,7 @@ const ENDING = ".instance";
 /** Returns what takes it away. */
 export const noteInstance = (runDir: string, note: InstanceNote): (() => void) => {
   const file = join(runDir, `${note.job}${ENDING}`);
-  writeFileSync(file, JSON.stringify(note), { mode: 0o600 });
+  writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: "wx" });
   return () => rmSync(file, { force: true });
 };
 

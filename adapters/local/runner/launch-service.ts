@@ -77,7 +77,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
   const sandboxed = deps.runner.mapsPaths;
   const app = sandboxed ? APP : image.app;
   const home = sandboxed ? "/tmp" : join(deps.runDir, id);
-  if (!sandboxed) mkdirSync(home, { recursive: true });
+  if (!sandboxed) mkdirSync(home);
   const running = deps.runner.start(
     {
       id: `${deps.scope}.${id}`,
@@ -85,9 +85,10 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
+      // In this order no mount point is made in what a build wrote, where a link could lead elsewhere.
       binds: [
-        { host: image.app, inside: app, writable: false },
         ...programBinds([deps.toolchain.node, ...image.needs]),
+        { host: image.app, inside: app, writable: false },
       ],
       folders: mounts.binds,
       limits: limitsOf(launch),

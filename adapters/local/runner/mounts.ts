@@ -2,11 +2,12 @@
  * The volumes of an instance: bound at their real paths in a sandbox; elsewhere named in the environment, and linked at
  * their paths where this user may.
  */
-import { lstatSync, mkdirSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BoundMount } from "../../../core/domain/mounts.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import { Turns } from "../../shared/turns.ts";
 import { APP } from "../builder/steps.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
 import { hostFolders } from "./host-files.ts";
@@ -44,9 +45,17 @@ const isWithin = (path: string, folder: string): boolean => path.startsWith(`${f
 /** What the sandbox has of the host, read-only: no mount point can be made there. */
 const hosts = ["/usr", ...hostFolders];
 
+/** What the sandbox has of a built source. */
+export interface MountedImage {
+  /** The folder with the built source. */
+  readonly app: string;
+  /** Folders of programs, at their own paths. A build may have left links there, which bubblewrap would follow. */
+  readonly programs: readonly string[];
+}
+
 /** Makes the mount point, where it lies in what the sandbox has read-only; why not, where that cannot be. */
-const makePoint = async (path: string, app: string): Promise<string | undefined> => {
-  const host = hosts.find((folder) => isWithin(path, folder));
+const makePoint = async (path: string, { app, programs }: MountedImage): Promise<string | undefined> => {
+  const host = [...hosts, ...programs].find((folder) => path === folder || isWithin(path, folder));
   if (host !== undefined) return `nothing can be mounted under ${host} on this platform; use a path such as '/data'`;
   if (path === APP) return `${APP} has the service's own files here; use a path such as '/data'`;
   if (!isWithin(path, APP)) return undefined;
@@ -63,39 +72,73 @@ const unavailable = (mount: BoundMount, why: string): DeployFailure => ({
 const whyOf = (error: unknown): string =>
   error instanceof Blocked ? `'${error.at}' is there, and is no folder` : "its folder cannot be opened";
 
-/** Links that this process has made, and how many instances use each. */
-const links = new Map<string, number>();
+interface Link {
+  /** Where it lies, open: the folder's name may lead elsewhere by the time the link is removed. */
+  readonly folder: Folder;
+  readonly name: string;
+  readonly target: string;
+  instances: number;
+}
 
-/** Links `path` to the folder; undefined where this user may not, or something else is there. */
-const linkAt = (path: string, target: string, under: string): (() => void) | undefined => {
-  try {
-    const present = lstatSync(path, { throwIfNoEntry: false });
-    if (present !== undefined && !present.isSymbolicLink()) return undefined;
-    const leads = present === undefined ? undefined : readlinkSync(path);
-    if (leads !== undefined && leads !== target) {
-      // Another's, or of a server that was killed.
-      if (links.has(path) || !isWithin(leads, under)) return undefined;
-      unlinkSync(path);
-    }
-    if (leads !== target) {
-      mkdirSync(dirname(path), { recursive: true });
-      symlinkSync(target, path);
-    }
-  } catch {
-    return undefined;
-  }
-  links.set(path, (links.get(path) ?? 0) + 1);
-  return () => {
-    const left = (links.get(path) ?? 1) - 1;
-    if (left > 0) return void links.set(path, left);
-    links.delete(path);
-    try {
-      unlinkSync(path);
-    } catch {
-      // Somebody was faster; it is gone.
-    }
-  };
+/** Links that this process has made, by path. */
+const links = new Map<string, Link>();
+const linking = new Turns();
+
+const targetOf = (folder: Folder, name: string): string | undefined => {
+  const present = lstatSync(folder.at(name), { throwIfNoEntry: false });
+  if (present === undefined) return undefined;
+  return present.isSymbolicLink() ? readlinkSync(folder.at(name)) : "";
 };
+
+const openPlace = async (path: string, target: string): Promise<Link> => {
+  const parts = partsOf(path.slice(1));
+  const name = parts.pop() as string;
+  const root = await openRoot("/");
+  if (parts.length === 0) return { folder: root, name, target, instances: 0 };
+  await using _root = root;
+  return { folder: await descend(root, parts, true), name, target, instances: 0 };
+};
+
+/** Puts the link in its place; false if another program has something there. */
+const makeLink = ({ folder, name, target, instances }: Link, under: string): boolean => {
+  const leads = targetOf(folder, name);
+  if (leads === target) return true;
+  // Only a killed server's link leads to a volume.
+  if (leads !== undefined && (instances > 0 || !isWithin(leads, under))) return false;
+  if (leads !== undefined) unlinkSync(folder.at(name));
+  symlinkSync(target, folder.at(name));
+  return true;
+};
+
+const takeLink = async (path: string, target: string, under: string): Promise<Link | undefined> => {
+  const link = links.get(path) ?? (await openPlace(path, target));
+  try {
+    if (link.target === target && makeLink(link, under)) return link;
+  } catch {
+    // This user may not.
+  }
+  if (link.instances === 0) await link.folder.close();
+  return undefined;
+};
+
+/** Links `path` to the folder and returns what removes the link; undefined if this user may not, or the path is taken. */
+const linkAt = (path: string, target: string, under: string): Promise<(() => void) | undefined> =>
+  linking.take(path, new AbortController().signal, async () => {
+    const link = await takeLink(path, target, under).catch(() => undefined);
+    if (link === undefined) return undefined;
+    links.set(path, link);
+    link.instances++;
+    return () => {
+      if (--link.instances > 0) return;
+      links.delete(path);
+      try {
+        if (targetOf(link.folder, link.name) === target) unlinkSync(link.folder.at(link.name));
+      } catch {
+        // Another program removed it first.
+      }
+      void link.folder.close();
+    };
+  });
 
 /** What of a runner decides how volumes are mounted. */
 export interface MountTarget {
@@ -109,13 +152,13 @@ const NOT_WITHIN =
 
 /**
  * Opens what the instance mounts; or says why it cannot be.
- * @param app the folder with the built source; undefined: an image of its own, in which every path can be mounted at
+ * @param image undefined: a container image of its own, which takes mounts at every path
  */
 export const mountVolumes = async (
   runner: MountTarget,
   folders: VolumeFolders,
   { mounts }: ServiceTemplate,
-  app: string | undefined,
+  image: MountedImage | undefined,
 ): Promise<InstanceMounts | DeployFailure> => {
   const binds: OpenBind[] = [];
   const places: [string, string][] = [];
@@ -132,7 +175,7 @@ export const mountVolumes = async (
     open.push(folder);
     const within = partsOf(mount.subPath);
     if (runner.mapsPaths) {
-      const problem = app === undefined ? undefined : await makePoint(mount.path, app);
+      const problem = image === undefined ? undefined : await makePoint(mount.path, image);
       if (problem !== undefined) return unavailable(mount, problem);
       if (within.length > 0 && runner.mountsWithin === false) return unavailable(mount, NOT_WITHIN);
       const host = within.length === 0 ? folders.folderOf(mount.bucket) : undefined;
@@ -140,7 +183,7 @@ export const mountVolumes = async (
       return undefined;
     }
     const target = join(folders.folderOf(mount.bucket), ...within);
-    const unlink = linkAt(mount.path, target, folders.under);
+    const unlink = await linkAt(mount.path, target, folders.under);
     if (unlink !== undefined) undo.push(unlink);
     places.push([mount.path, target]);
     return undefined;

@@ -122,8 +122,9 @@ const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<
   const { image } = spec;
   if (image.kind === "container" && typeof deps.containers === "string") return engineGone(deps.containers);
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
-  const app = image.kind === "container" ? undefined : image.app;
-  const mounts = await mountVolumes(target, deps.volumes, spec.template, app);
+  const programs = [deps.toolchain.node, deps.toolchain.shims];
+  const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
+  const mounts = await mountVolumes(target, deps.volumes, spec.template, built);
   if ("reason" in mounts) return mounts;
   try {
     const instance = launchService(deps, spec, await freePort(), mounts);
