@@ -32,7 +32,7 @@ const containers = ["test/containers/**/*.test.ts"];
 
 export default defineConfig({
   test: {
-    reporters: ["default", "./test/support/not-run-reporter.ts"],
+    reporters: ["default", "./test/support/not-run-reporter.ts", "./test/support/failed-files-reporter.ts"],
     // `npm run coverage`: of the rules and the use cases; what adapters and hosts are held to is the contract.
     coverage: {
       provider: "v8",

@@ -1,0 +1,31 @@
+/**
+ * Writes which test files failed to the file that `PORTSIDE_FAILED_FILES` names. CI runs those files once more, alone
+ * (`.ci/rerun-failed.mjs`). `other` holds every reason that running a file again cannot settle.
+ */
+import { writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import type { SerializedError } from "vitest";
+import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
+import { mustRunAll, testsNotRun } from "./not-run-reporter.ts";
+
+export default class FailedFilesReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[], reason: TestRunEndReason): void {
+    const path = process.env["PORTSIDE_FAILED_FILES"];
+    if (path === undefined || path === "") return;
+    const files = new Map<string, string[]>();
+    for (const module of modules)
+      if (!module.ok())
+        files.set(
+          module.relativeModuleId,
+          [...module.children.allTests("failed")].map(({ fullName }) => fullName),
+        );
+    const other = mustRunAll() ? testsNotRun(modules) : [];
+    if (reason === "interrupted") other.push("The run was interrupted.");
+    for (const error of errors) {
+      const file = error["VITEST_TEST_PATH"];
+      if (typeof file !== "string") other.push(`Unhandled error: ${error.message}`);
+      else files.set(relative(process.cwd(), file), files.get(relative(process.cwd(), file)) ?? []);
+    }
+    writeFileSync(path, JSON.stringify({ files: [...files].map(([file, tests]) => ({ file, tests })), other }));
+  }
+}
