@@ -1,7 +1,7 @@
 /** The state file: whole transactions, one server, older and newer versions, other processes beside the server. */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -100,6 +100,20 @@ test("a second server on the folder is refused in words, in this process or anot
   await once(other, "exit");
   const local = await createLocalProvider({ dataDir: folder, ingressPort: 0 });
   await local.close();
+});
+
+test("a damaged lock file keeps no server from starting, and still admits one server only", async () => {
+  lockDataDir(folder).release();
+  const path = join(folder, "lock.sqlite");
+  for (const garbage of ["short", "not a database ".repeat(1000)]) {
+    writeFileSync(path, garbage);
+    const warnings: string[] = [];
+    const logger = { debug() {}, info() {}, warn: (message: string) => void warnings.push(message), error() {} };
+    const lock = lockDataDir(folder, logger);
+    expect(warnings).toEqual(["emptied the damaged lock file; nothing was lost"]);
+    expect(() => lockDataDir(folder)).toThrow(/Another Portside server uses the data folder/);
+    lock.release();
+  }
 });
 
 test("a key that another process makes is good at once, also beside a running server", async () => {

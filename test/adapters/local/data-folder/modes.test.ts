@@ -1,0 +1,105 @@
+/** Who may read a data folder: its user alone, whatever the umask was and whatever an earlier version left. */
+import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { createLocalIdentity, createLocalProvider, DataFolderError } from "../../../../adapters/local/index.ts";
+import { inOnePiece } from "../../../models/upload-url.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { folderWith } from "../../../support/folders.ts";
+import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { needs } from "../../../support/machine.ts";
+
+const acme = principalOf("acme");
+const umask = process.umask();
+afterEach(() => void process.umask(umask));
+
+/** Content of services and builds; the folders above keep other users out. */
+const tenants = [
+  /^storage\/volumes\/./,
+  /^images\/[^/]+\/[^/]+\/app(\/|$)/,
+  /^cache\/[^/]+\/./,
+  /^run\/[^/]+\//,
+  /^sandbox\/./,
+  /^tools\/./,
+];
+
+/** What other users could reach, as `path mode`. */
+const reachable = (folder: string, path = ""): string[] => {
+  const stats = lstatSync(join(folder, path));
+  if (tenants.some((tenant) => tenant.test(path))) return [];
+  const own = (stats.mode & 0o077) === 0 ? [] : [`${path || "."} ${(stats.mode & 0o777).toString(8)}`];
+  const inner = stats.isDirectory() ? readdirSync(join(folder, path)) : [];
+  return [...own, ...inner.flatMap((name) => reachable(folder, join(path, name)))];
+};
+
+/** Uses everything that leaves files: a deploy, a volume, an upload, logs, SQL where the machine has it. */
+const use = async (folder: string, whileItRuns: () => void = () => {}): Promise<void> => {
+  await using platform = await startLocalIn(folder, { runner: "process" });
+  const { controlPlane } = platform;
+  const url = await platform.up(nodeSource(helloServer("used")), { volumes: { "/tmp/modes": "data" } });
+  expect(await (await fetch(url)).text()).toBe("used");
+  const grant = (await controlPlane.grantUpload(acme, { volume: "data", object: "a/b.txt" }))._unsafeUnwrap();
+  const put = await fetch(inOnePiece(grant).url, { method: "PUT", body: "object" });
+  expect(put.ok).toBe(true);
+  (await controlPlane.readLogs(acme, { deployment_name: "app" }))._unsafeUnwrap();
+  whileItRuns();
+};
+
+describe.each(["000", "022", "177"])("with umask %s", (mask) => {
+  test("other users can reach nothing of a used data folder, while the server runs and afterwards", async () => {
+    using parent = folderWith();
+    const folder = join(parent.path, "data");
+    process.umask(Number.parseInt(mask, 8));
+    await use(folder, () => expect(reachable(folder)).toEqual([]));
+    expect(reachable(folder)).toEqual([]);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(join(folder, "state.sqlite")).mode & 0o777).toBe(0o600);
+  });
+});
+
+test("a start closes a folder that an earlier version left open, and logs that", async () => {
+  using folder = folderWith();
+  await use(folder.path);
+  const open = (path: string): void => {
+    const isFolder = lstatSync(path).isDirectory();
+    chmodSync(path, isFolder ? 0o755 : 0o644);
+    if (isFolder) for (const name of readdirSync(path)) open(join(path, name));
+  };
+  open(folder.path);
+  expect(reachable(folder.path).length).toBeGreaterThan(10);
+  const warnings: string[] = [];
+  const logger = { debug() {}, info() {}, warn: (message: string) => void warnings.push(message), error() {} };
+  await using _platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
+  expect(reachable(folder.path)).toEqual([]);
+  expect(warnings).toContain("closed the data folder to other users of this machine");
+});
+
+test("making a key closes the folder, too", () => {
+  using folder = folderWith();
+  chmodSync(folder.path, 0o755);
+  createLocalIdentity(folder.path).close();
+  expect(reachable(folder.path)).toEqual([]);
+});
+
+test("a folder of another user is refused, and nothing in it is changed", async (context) => {
+  needs(context, "root");
+  using folder = folderWith();
+  chmodSync(folder.path, 0o755);
+  lchownSync(folder.path, 65_534, 65_534);
+  const refused = createLocalProvider({ dataDir: folder.path, ingressPort: 0 });
+  await expect(refused).rejects.toThrow(DataFolderError);
+  await expect(refused).rejects.toMatchObject({ kind: "not_owner", path: folder.path });
+  await expect(refused).rejects.toThrow(/belongs to user 65534, and Portside runs as user 0.*chown.*--data-dir/);
+  expect(() => createLocalIdentity(folder.path)).toThrow(/belongs to user 65534/);
+  expect(readdirSync(folder.path)).toEqual([]);
+  expect(statSync(folder.path).mode & 0o777).toBe(0o755);
+});
+
+test("a folder without any rights of its own user is opened again", async () => {
+  using folder = folderWith();
+  mkdirSync(join(folder.path, "logs"));
+  writeFileSync(join(folder.path, "logs", "x"), "");
+  chmodSync(folder.path, 0);
+  await using _platform = await startLocalIn(folder.path, { runner: "process" });
+  expect(statSync(folder.path).mode & 0o777).toBe(0o700);
+});

@@ -1,0 +1,130 @@
+/** What a start says about a data folder that it cannot use: the path, what is wrong, and the next step. */
+import { execFile } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createLocalProvider, DataFolderError, type DataFolderProblem } from "../../../../adapters/local/index.ts";
+import { openState } from "../../../../adapters/local/state/database.ts";
+import { type Folder, folderWith } from "../../../support/folders.ts";
+import { startLocalIn } from "../../../support/local-platform.ts";
+
+const repository = join(import.meta.dirname, "..", "..", "..", "..");
+
+interface Case {
+  readonly what: string;
+  readonly kind: DataFolderProblem;
+  /** Spoils what a used folder has at this path. */
+  readonly at: string;
+  readonly spoil: (path: string) => void;
+  readonly words: RegExp;
+}
+
+const replaceBy =
+  (make: (path: string) => void) =>
+  (path: string): void => {
+    rmSync(path, { recursive: true, force: true });
+    make(path);
+  };
+
+const cases: readonly Case[] = [
+  {
+    what: "a state file that is not a database",
+    kind: "damaged",
+    at: "state.sqlite",
+    spoil: (path) => writeFileSync(path, "not a database, but longer than one header of SQLite is".repeat(200)),
+    words: /state\.sqlite is damaged \(file is not a database\)\. .*portside restore/,
+  },
+  {
+    what: "a state file that is a folder",
+    kind: "unreadable",
+    at: "state.sqlite",
+    spoil: replaceBy((path) => mkdirSync(path)),
+    words: /state\.sqlite is a folder, not a file\. Move it away/,
+  },
+  {
+    what: "a data folder that is a file",
+    kind: "not_a_folder",
+    at: "",
+    spoil: replaceBy((path) => writeFileSync(path, "")),
+    words: /cannot be used as a folder.*Move the file away, or choose another folder with --data-dir/,
+  },
+  {
+    what: "a data folder below a file",
+    kind: "not_a_folder",
+    at: "",
+    spoil: replaceBy((path) => symlinkSync("/dev/null/data", path)),
+    words: /cannot be used as a folder.*--data-dir/,
+  },
+];
+
+/** A folder that a platform has used, below one that can be spoiled as a whole. */
+const usedFolder = async (): Promise<Folder & { readonly data: string }> => {
+  const parent = folderWith();
+  const data = join(parent.path, "data");
+  await (await startLocalIn(data, { runner: "process" }))[Symbol.asyncDispose]();
+  return { ...parent, data };
+};
+
+const portside = (args: readonly string[]): Promise<{ code: unknown; errors: string }> =>
+  new Promise((resolve) => {
+    execFile(process.execPath, ["hosts/cli/main.ts", ...args], { cwd: repository }, (error, _out, errors) =>
+      resolve({ code: error?.code, errors }),
+    );
+  });
+
+describe.each(cases)("$what", ({ kind, at, spoil, words }) => {
+  test("is an error with a kind, a path and words for embedders", async () => {
+    using folder = await usedFolder();
+    const path = join(folder.data, at);
+    spoil(path);
+    const refused = createLocalProvider({ dataDir: folder.data, ingressPort: 0 });
+    await expect(refused).rejects.toThrow(DataFolderError);
+    await expect(refused).rejects.toMatchObject({ kind, path });
+    await expect(refused).rejects.toThrow(words);
+  });
+});
+
+test.each([
+  ["serve", (data: string) => ["serve", "--data-dir", data, "--port", "0", "--ingress-port", "0"]],
+  ["keys create", (data: string) => ["keys", "create", "--account", "ann", "--data-dir", data]],
+])("portside %s ends with the words, exit code 1 and no stack", async (_command, argsOf) => {
+  using folder = await usedFolder();
+  writeFileSync(join(folder.data, "state.sqlite"), "x".repeat(10_000));
+  const { code, errors } = await portside(argsOf(folder.data));
+  expect(code).toBe(1);
+  expect(errors).toMatch(/^error: .*state\.sqlite is damaged \(file is not a database\)\. .*portside restore/);
+  expect(errors).not.toMatch(/bug in Portside|\n\s+at /);
+});
+
+test("portside run ends with the words, too", async () => {
+  using folder = folderWith({
+    "package.json": JSON.stringify({ scripts: { start: "node server.js" } }),
+    "server.js": "",
+    ".portside/state.sqlite": "x".repeat(10_000),
+  });
+  const { code, errors } = await portside(["run", folder.path]);
+  expect(code).toBe(1);
+  expect(errors).toMatch(/error: .*\.portside\/state\.sqlite is damaged.*portside restore/);
+  expect(errors).not.toMatch(/bug in Portside/);
+});
+
+test("a disk that is full is named with the file", async () => {
+  using folder = await usedFolder();
+  const full = openState(folder.data);
+  // SQLite answers the same as on a full disk once it may not use another page.
+  full.exec("PRAGMA max_page_count = 1");
+  const { page_count: pages } = full.prepare("PRAGMA page_count").get() as { page_count: number };
+  full.exec(`PRAGMA max_page_count = ${pages}`);
+  let met: unknown;
+  try {
+    full.exec("CREATE TABLE filler (x); INSERT INTO filler SELECT zeroblob(1000000)");
+  } catch (error) {
+    met = error;
+  }
+  full.close();
+  expect((met as Error).message).toBe("database or disk is full");
+  const { explainFileError } = await import("../../../../adapters/local/data-folder/error.ts");
+  const explained = explainFileError(met, join(folder.data, "state.sqlite"));
+  expect(explained).toMatchObject({ kind: "full", path: join(folder.data, "state.sqlite") });
+  expect(explained?.message).toMatch(/state\.sqlite cannot be written: the disk is full.*Free space/);
+});
