@@ -30,7 +30,7 @@ export const createLocalIdentity = (
   dataDir: string,
   { logger = silent, issuers = [] }: { readonly logger?: Logger; readonly issuers?: readonly JwtIssuer[] } = {},
 ): FolderIdentity => {
-  const db = openState(resolve(dataDir));
+  const db = openState(resolve(dataDir), logger);
   const keys = createKeyRows(db);
   const identity = createIdentity({
     records: keys,

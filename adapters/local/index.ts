@@ -8,7 +8,6 @@
  * ```
  */
 import { randomUUID } from "node:crypto";
-import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { deployLimits } from "../../core/domain/limits.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
@@ -29,8 +28,10 @@ import { ImageStore } from "./builder/images.ts";
 import { createLocalBuilder } from "./builder/index.ts";
 import { findToolchain, networkEnvironment } from "./builder/toolchain.ts";
 import { localCapabilities } from "./capabilities.ts";
-import { type LocalConfigInput, localConfigSchema } from "./config.ts";
+import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./config.ts";
 import { LocalScheduler } from "./cron/scheduler.ts";
+import { explainStartError } from "./data-folder/error.ts";
+import { makeLayout } from "./data-folder/layout.ts";
 import { keptSigningKey, silent } from "./identity.ts";
 import { type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
@@ -93,9 +94,7 @@ const storageBase = (domain: Domain | undefined, port: number): string =>
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
 
-/** Throws where the data folder is in use, was written by a newer version, or the machine lacks what was asked for. */
-export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
-  const config = localConfigSchema.parse(input);
+const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Promise<LocalProvider> => {
   const domain = config.domain === undefined ? undefined : readDomain(config.domain);
   const {
     clock = createSystemClock(),
@@ -105,14 +104,14 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
     environment = process.env,
     keepsImages = true,
   } = deps;
-  const dataDir = resolve(config.dataDir);
   const at = (...parts: string[]) => join(dataDir, ...parts);
   await using stack = new AsyncDisposableStack();
 
-  const lock = lockDataDir(dataDir);
+  const lock = lockDataDir(dataDir, logger);
   stack.defer(() => lock.release());
   const db = openState(dataDir);
   stack.defer(() => db.close());
+  makeLayout(dataDir);
   const settings = new SettingRows(db);
   const scope = (await settings.getOrMake("scope", async () => randomUUID().replaceAll("-", ""))).slice(0, 16);
   const rows = new ServiceRows(db, () => ids.id());
@@ -136,7 +135,7 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   stack.defer(() => chosen.close());
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   await Promise.all([removeTree(at(RUN_FOLDER)), removeTree(at("spool"))]);
-  await mkdir(at(RUN_FOLDER), { recursive: true });
+  makeLayout(dataDir);
   const toolchain = findToolchain(at("tools"), environment);
   const images = new ImageStore(at("images"), async (id) => {
     if (typeof containers !== "string") await containers.removeImage(id);
@@ -276,5 +275,20 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   };
 };
 
+/**
+ * Throws a `DataFolderError` if the data folder cannot be used, and an `Error` in words if the machine lacks what the
+ * configuration asks for.
+ */
+export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
+  const config = localConfigSchema.parse(input);
+  const dataDir = resolve(config.dataDir);
+  try {
+    return await open(config, dataDir, deps);
+  } catch (error) {
+    throw explainStartError(error, dataDir) ?? error;
+  }
+};
+
 export { type LocalConfig, localConfigSchema } from "./config.ts";
+export { DataFolderError, type DataFolderProblem } from "./data-folder/error.ts";
 export { createLocalIdentity, type FolderIdentity } from "./identity.ts";

@@ -33,6 +33,11 @@ export class UsageError extends Error {}
 /** The platform said no, or could not be reached: exit code 1. */
 export class CommandError extends Error {}
 
+/** For a platform that could not be started: its own words are for people. */
+export const cannotStart = (error: unknown): never => {
+  throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
+};
+
 /** Reads one line of standard input; undefined where it ends before. */
 const readAnswer = async (io: Io): Promise<string | undefined> => {
   const { createInterface } = await import("node:readline");

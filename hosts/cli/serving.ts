@@ -6,7 +6,7 @@ import { firstKey } from "../composition/first-key.ts";
 import type { ServeSettings } from "../composition/settings.ts";
 import { createMetricsServer } from "../http/metrics-server.ts";
 import { createServer } from "../http/server.ts";
-import { CommandError } from "./io.ts";
+import { CommandError, cannotStart } from "./io.ts";
 
 export interface Serving {
   readonly url: string;
@@ -75,9 +75,7 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
 
 /** Throws in words where the settings cannot be carried out. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
-  const platform = await buildPlatform(settings).catch((error: unknown) => {
-    throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
-  });
+  const platform = await buildPlatform(settings).catch(cannotStart);
   const { controlPlane, parts, log, metrics } = platform;
   const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
   const remembered = parts.remembered?.("api_port");

@@ -128,7 +128,9 @@ const readFile = (path: string, mustExist: boolean): Record<string, unknown> => 
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (!mustExist && (code === "ENOENT" || code === "ENOTDIR")) return {};
-    throw new SettingsError(`The configuration file ${path} cannot be read: ${(error as Error).message}`);
+    throw new SettingsError(
+      `The configuration file ${path} cannot be read: ${(error as Error).message}. Make it readable for this user, or choose another with --config or --data-dir.`,
+    );
   }
   try {
     const value: unknown = JSON.parse(text);

@@ -2,7 +2,8 @@
  * What has been metered, in a SQLite file of its own: it is written every few seconds, and other processes read it.
  * A kill loses what was not written yet; a power cut may lose a few writes more, and leaves the file whole.
  */
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { openDatabase } from "../data-folder/layout.ts";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS usage (
@@ -24,7 +25,7 @@ const schema = `
 `;
 
 export const openBillingFile = (path: string): DatabaseSync => {
-  const db = new DatabaseSync(path, { timeout: 5000 });
+  const db = openDatabase(path, { timeout: 5000 });
   db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
   db.exec(schema);
   return db;

@@ -86,13 +86,14 @@ export class ImageStore {
   /** An empty folder to build in; whatever an earlier build left there is gone. */
   async begin(reference: string): Promise<string> {
     await this.discard(reference);
-    await mkdir(this.appFolder(reference), { recursive: true });
+    await mkdir(this.folder(reference), { recursive: true, mode: 0o700 });
+    await mkdir(this.appFolder(reference), { mode: 0o755 });
     return this.appFolder(reference);
   }
 
   /** Makes the image whole. */
   async complete(reference: string, manifest: ImageManifest): Promise<void> {
-    const file = await open(join(this.folder(reference), "image.json"), "wx");
+    const file = await open(join(this.folder(reference), "image.json"), "wx", 0o600);
     try {
       await file.writeFile(JSON.stringify(manifest));
       await file.sync();

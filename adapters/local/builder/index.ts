@@ -145,7 +145,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     const cache = join(account, "home");
     try {
       shop.signal.throwIfAborted();
-      await mkdir(cache, { recursive: true });
+      await mkdir(cache, { recursive: true, mode: 0o700 });
       const app = await images.begin(reference);
       const manifest = (await hasDockerfile(request.source, shop.signal))
         ? await buildImage(request, reference, shop)

@@ -2,14 +2,13 @@
  * The log of one account in one SQLite file: rows keyed by (service, nanosecond, ordinal), so that a page is
  * one index seek. An account's entries are in no other file, which is what keeps accounts apart.
  */
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../../core/domain/log-entry.ts";
 import { pageRoom } from "../../../core/domain/log-page-room.ts";
 import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
+import { openDatabase } from "../data-folder/layout.ts";
 import { transaction } from "../state/database.ts";
 import { Retention } from "./retention.ts";
 import { columnTime, entryOf, keyOf, LAST_NS, lettersOf, type NewRow, type Row } from "./rows.ts";
@@ -35,7 +34,7 @@ const INSERT = `INSERT INTO entries (service, ns, ord, severity, log, revision, 
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 const openLog = (path: string): DatabaseSync => {
-  const db = new DatabaseSync(path, { timeout: 5000 });
+  const db = openDatabase(path, { timeout: 5000 });
   try {
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
     return db;
@@ -65,7 +64,6 @@ export class LogFile {
   readonly #retention: Retention;
 
   constructor(path: string) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     this.#db = openLog(path);
     this.#insert = this.#db.prepare(INSERT);
     this.#newest = this.#db.prepare(

@@ -77,7 +77,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
   const sandboxed = deps.runner.mapsPaths;
   const app = sandboxed ? APP : image.app;
   const home = sandboxed ? "/tmp" : join(deps.runDir, id);
-  if (!sandboxed) mkdirSync(home);
+  if (!sandboxed) mkdirSync(home, { mode: 0o700 });
   const running = deps.runner.start(
     {
       id: `${deps.scope}.${id}`,

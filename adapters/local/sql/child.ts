@@ -4,6 +4,8 @@ import { dirname } from "node:path";
 import { serveSql } from "../../shared/sql/serve.ts";
 import { readLogFile } from "./log-reader.ts";
 
+// DuckDB makes its files with the mode that the umask leaves.
+process.umask(0o077);
 const [database, log] = process.argv.slice(2) as [string, string];
 mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
 await serveSql({ database, openLog: () => (existsSync(log) ? readLogFile(log) : undefined) });

@@ -3,9 +3,12 @@
  * schedules.
  * Every change is one transaction, flushed to disk, so that a kill at any moment leaves it before or after.
  */
-import { mkdirSync } from "node:fs";
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../../core/ports/system.ts";
+import { DataFolderError, explainFileError, isBusy, isDamage } from "../data-folder/error.ts";
+import { openDatabase, openDataFolder } from "../data-folder/layout.ts";
 
 const schema = `
   CREATE TABLE services (
@@ -91,10 +94,12 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
   }
 };
 
-const migrate = (db: DatabaseSync): void => {
+const migrate = (db: DatabaseSync, path: string): void => {
   const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
   if (version > migrations.length)
-    throw new Error(
+    throw new DataFolderError(
+      "newer_version",
+      path,
       `The data folder has format ${version}, and this Portside reads formats up to ${migrations.length}. Start the newer Portside, or use another folder with --data-dir.`,
     );
   for (const [index, sql] of migrations.entries()) {
@@ -106,34 +111,67 @@ const migrate = (db: DatabaseSync): void => {
   }
 };
 
-/** Opens the state of a data folder, made where it is missing; other processes may have it open too. */
-export const openState = (dataDir: string): DatabaseSync => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const db = new DatabaseSync(join(dataDir, "state.sqlite"), { timeout: 5000 });
+/**
+ * Opens the state of a data folder; creates it if it is missing. Other processes may have it open too.
+ * Throws a `DataFolderError` if it cannot be used.
+ */
+export const openState = (dataDir: string, logger?: Logger): DatabaseSync => {
+  openDataFolder(dataDir, logger);
+  const path = join(dataDir, "state.sqlite");
+  let db: DatabaseSync | undefined;
   try {
+    db = openDatabase(path, { timeout: 5000 });
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    migrate(db);
+    migrate(db, path);
     return db;
   } catch (error) {
-    db.close();
+    db?.close();
+    throw explainFileError(error, path) ?? error;
+  }
+};
+
+const takeLock = (path: string): DatabaseSync => {
+  const lock = openDatabase(path, { timeout: 0 });
+  try {
+    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;");
+    return lock;
+  } catch (error) {
+    lock.close();
     throw error;
   }
 };
 
+/** Emptied and not replaced: a server that has locked it keeps its lock, which belongs to the file and not to the name. */
+const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
+  truncateSync(path);
+  logger?.warn("emptied the damaged lock file; nothing was lost", { path });
+  return takeLock(path);
+};
+
 /**
  * Makes this process the only server of a data folder, until it ends, however it ends.
- * Throws, saying so, where another one has it.
+ * Throws a `DataFolderError` of kind `in_use` if another server has it.
  */
-export const lockDataDir = (dataDir: string): { release(): void } => {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(join(dataDir, "lock.sqlite"), { timeout: 0 });
+export const lockDataDir = (dataDir: string, logger?: Logger): { release(): void } => {
+  openDataFolder(dataDir, logger);
+  const path = join(dataDir, "lock.sqlite");
+  const take = (): DatabaseSync => {
+    try {
+      return takeLock(path);
+    } catch (error) {
+      if (isDamage(error)) return emptyDamagedLock(path, logger);
+      throw error;
+    }
+  };
   try {
-    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;");
-  } catch {
-    lock.close();
-    throw new Error(
+    const lock = take();
+    return { release: () => lock.close() };
+  } catch (error) {
+    if (!isBusy(error)) throw explainFileError(error, path) ?? error;
+    throw new DataFolderError(
+      "in_use",
+      dataDir,
       `Another Portside server uses the data folder ${dataDir}; stop it, or choose another with --data-dir.`,
     );
   }
-  return { release: () => lock.close() };
 };

@@ -4,7 +4,7 @@ import { findAccount } from "../account.ts";
 import { Client } from "../client.ts";
 import { warn } from "../colour.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
-import { type Io, print, printJson, say, UsageError } from "../io.ts";
+import { cannotStart, type Io, print, printJson, say, UsageError } from "../io.ts";
 import { ago, printTable } from "../table.ts";
 
 interface NewKey {
@@ -43,7 +43,7 @@ const createInFolder = async (input: Input, io: Io, name: string): Promise<numbe
     io.env,
     account,
     input.text("label") ?? "made on the server",
-  );
+  ).catch(cannotStart);
   if (made.warning !== undefined) warn(io, made.warning);
   return showKey(input, io, made, { account });
 };

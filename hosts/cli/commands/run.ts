@@ -8,7 +8,7 @@ import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
 import { paint } from "../colour.ts";
 import type { Command, Input } from "../command.ts";
-import { CommandError, type Io, print, say, UsageError } from "../io.ts";
+import { CommandError, cannotStart, type Io, print, say, UsageError } from "../io.ts";
 import { followLog, LOG_PAGE } from "../log-follow.ts";
 import { printRow } from "../log-print.ts";
 import { packFolder } from "../pack.ts";
@@ -110,14 +110,21 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const first = read();
   const port = await readPort(input.text("port"));
   const state = join(folder, STATE);
-  mkdirSync(state, { recursive: true, mode: 0o700 });
-  writeFileSync(join(state, ".gitignore"), "*\n");
+  try {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    writeFileSync(join(state, ".gitignore"), "*\n");
+  } catch (error) {
+    throw new CommandError(
+      `${state} cannot be written: ${(error as Error).message}. Make it writable, or move what stands there away.`,
+      { cause: error },
+    );
+  }
   const { buildRunPlatform } = await import("../../composition/run-platform.ts");
   const platform = await buildRunPlatform({
     dataDir: state,
     env: io.env,
     servicePorts: port === undefined ? {} : { [first.name]: port },
-  });
+  }).catch(cannotStart);
   const { controlPlane } = platform;
   let latest: Deployable = first;
   let again = false;

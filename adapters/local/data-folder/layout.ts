@@ -1,0 +1,141 @@
+/**
+ * The layout of a data folder, and the mode of everything in it that is the platform's own. This is the only place that
+ * says who may reach what: a service's environment, keys and logs are for the user that runs the server alone.
+ */
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../../core/ports/system.ts";
+import { DataFolderError, explainFileError } from "./error.ts";
+
+const FOLDER = 0o700;
+const FILE = 0o600;
+
+interface Rule {
+  readonly folder: number;
+  /** The mode of the files directly in it; absent: files are not the platform's own. */
+  readonly files?: number;
+  /** Folders that are always there. */
+  readonly fixed?: Readonly<Record<string, Rule>>;
+  /** Any other folder in it; absent: its content belongs to services and builds. */
+  readonly others?: Rule;
+}
+
+const closed: Rule = { folder: FOLDER };
+const own: Rule = { folder: FOLDER, files: FILE };
+const ownTree: Rule = {
+  ...own,
+  get others() {
+    return ownTree;
+  },
+};
+
+const layout: Rule = {
+  ...own,
+  fixed: {
+    logs: ownTree,
+    spool: ownTree,
+    sql: ownTree,
+    // Notes of instances; the folders are services' homes.
+    run: own,
+    cache: { ...closed, others: closed },
+    sandbox: closed,
+    tools: closed,
+    // An account, an image; its app folder is what the service sees.
+    images: { ...closed, others: { ...closed, others: own } },
+    storage: {
+      ...closed,
+      fixed: { uploads: ownTree, volumes: closed, quarantine: { ...closed, others: own } },
+    },
+  },
+};
+
+const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
+
+/** By path and not by handle: closing a handle of an open SQLite file drops the locks of this process on it. */
+const setMode = (path: string, stats: Stats, mode: number): number => {
+  if ((stats.mode & 0o777) === mode || !isOwn(stats)) return 0;
+  chmodSync(path, mode);
+  return 1;
+};
+
+/** Gives everything below the folder the mode of its rule; returns how much had another. Links are left alone. */
+const tighten = (path: string, rule: Rule): number => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isDirectory() !== true) return 0;
+  let changed = setMode(path, stats, rule.folder);
+  if (rule.files === undefined && rule.fixed === undefined && rule.others === undefined) return changed;
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const inner = join(path, entry.name);
+    if (entry.isFile() && rule.files !== undefined) changed += setMode(inner, lstatSync(inner), rule.files);
+    const next = rule.fixed?.[entry.name] ?? rule.others;
+    if (entry.isDirectory() && next !== undefined) changed += tighten(inner, next);
+  }
+  return changed;
+};
+
+const make = (path: string, { folder, fixed = {} }: Rule): void => {
+  try {
+    mkdirSync(path);
+    // The umask has no say.
+    chmodSync(path, folder);
+  } catch (error) {
+    // A file in its place is reported by what needs the folder.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    if (!lstatSync(path).isDirectory()) return;
+  }
+  for (const [name, inner] of Object.entries(fixed)) make(join(path, name), inner);
+};
+
+/** Makes the folders of the local engine that are missing. */
+export const makeLayout = (dataDir: string): void => make(dataDir, layout);
+
+const refuseForeign = (dataDir: string, stats: Stats): void => {
+  if (isOwn(stats)) return;
+  throw new DataFolderError(
+    "not_owner",
+    dataDir,
+    `The data folder ${dataDir} belongs to user ${stats.uid}, and Portside runs as user ${process.geteuid?.()}: its owner could read and change everything in it. Run Portside as that user, change the owner with chown, or choose another folder with --data-dir.`,
+  );
+};
+
+/**
+ * Makes the data folder if it is missing, and closes it to other users of the machine.
+ * Throws a `DataFolderError` if the folder cannot be used or belongs to another user.
+ */
+export const openDataFolder = (dataDir: string, logger?: Logger): void => {
+  try {
+    if (mkdirSync(dataDir, { recursive: true, mode: FOLDER }) !== undefined) chmodSync(dataDir, FOLDER);
+    // The path may be a link that the operator made.
+    const folder = realpathSync(dataDir);
+    refuseForeign(dataDir, lstatSync(folder));
+    const changed = tighten(folder, layout);
+    if (changed > 0)
+      logger?.warn("closed the data folder to other users of this machine", { dataDir, modesChanged: changed });
+  } catch (error) {
+    throw explainFileError(error, dataDir) ?? error;
+  }
+};
+
+/** Opens a SQLite file that only its owner can read; SQLite gives its `-wal` and `-shm` files the same mode. */
+export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
+  mkdirSync(dirname(path), { recursive: true, mode: FOLDER });
+  try {
+    const file = openSync(path, "wx", FILE);
+    fchmodSync(file, FILE);
+    closeSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return new DatabaseSync(path, options);
+};
