@@ -11,6 +11,7 @@ import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
 import type { Job, Runner } from "./runner.ts";
 import { askServer, joinGroup, limitResources } from "./shell.ts";
+import { callFilter } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const NOBODY = "65534";
@@ -68,9 +69,6 @@ const namespaces = ({ closesUserNamespaces }: Features): string[] => [
   "ALL",
 ];
 
-/** A program of one instruction that allows every call. https://docs.kernel.org/userspace-api/seccomp_filter.html */
-const filter = Buffer.from([6, 0, 0, 0, 0, 0, 0xff, 0x7f]);
-
 /** The descriptors of the sandbox's own process; it closes all but the gate before the command begins. */
 const ARGUMENTS = FIRST_DESCRIPTOR;
 const FILTER = ARGUMENTS + 1;
@@ -83,18 +81,14 @@ export const sandboxArguments = (
   base: readonly string[],
 ): string[] => [
   ...base,
-  "--size",
-  String(job.limits.memory),
-  "--tmpfs",
-  "/tmp",
+  ...["/tmp", "/dev/shm"].flatMap((path) => ["--size", String(job.limits.memory), "--tmpfs", path]),
   ...job.binds.flatMap(({ host, inside, writable }) => [writable ? "--bind" : "--ro-bind", host, inside]),
   ...(job.folders ?? []).flatMap(({ inside, writable }, index) => [
     writable ? "--bind-fd" : "--ro-bind-fd",
     String(FIRST_FOLDER + index),
     inside,
   ]),
-  "--remount-ro",
-  "/",
+  ...["/dev", "/"].flatMap((path) => ["--remount-ro", path]),
   "--clearenv",
   ...Object.entries({ ...job.env, [MARKER]: job.id }).flatMap(([name, value]) => ["--setenv", name, value]),
   "--chdir",
@@ -139,6 +133,7 @@ export const createBubblewrapRunner = (
   watchdog: Watchdog,
 ): Runner | string => {
   const features = findFeatures();
+  const filter = callFilter(process.arch, groups !== undefined);
   const base = baseArguments(folder, features);
   const trial = sandboxArguments(
     { id: "trial", binds: [], cwd: "/", env: {}, limits: { memory: 1 << 20, cpu: 1, processes: 64 } },

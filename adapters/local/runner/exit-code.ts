@@ -11,6 +11,7 @@ const signalNames: Readonly<Record<number, string>> = {
   11: "SIGSEGV",
   13: "SIGPIPE",
   15: "SIGTERM",
+  31: "SIGSYS",
 };
 
 /** A shell reports a signal that ended its command as 128 + its number, and so do sandboxes and containers. */
