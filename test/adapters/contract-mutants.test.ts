@@ -308,6 +308,18 @@ async function* empty(): AsyncGenerator<Uint8Array> {}
 const refusalBy = async (receive: SourceSpool["receive"]): Promise<ReceivedSource> =>
   (await receive(Readable.from([Buffer.from("no archive")])))._unsafeUnwrap();
 
+/** A spool that does not see one fault. */
+const overlooking =
+  (fault: RegExp) =>
+  ({ receive }: SourceSpool): SourceSpool => ({
+    receive: (...args) =>
+      receive(...args).map((received) =>
+        received.kind === "refused" && received.issues.some(({ message }) => fault.test(message))
+          ? keptAnyway
+          : received,
+      ),
+  });
+
 const spoolMutants: Mutants<ProviderSubject> = {
   keep: spool((port) => ({
     receive: (bytes) =>
@@ -321,6 +333,10 @@ const spoolMutants: Mutants<ProviderSubject> = {
   })),
   refuse: {
     keeping: spool(() => ({ receive: () => okAsync(keptAnyway) })),
+    "silence about folders that only paths name": spool(overlooking(/each folder that a path implies is one/)),
+    "overwriting of files by folders": spool(overlooking(/which is a file$|is a file|is a folder/)),
+    "trust in pax headers": spool(overlooking(/target of a link|disagree|for all files/)),
+    "shortening of paths": spool(overlooking(/control character|UTF-8/)),
     // Takes whatever can be unpacked, and looks at none of its entries.
     carelessness: spool(({ receive }) => ({
       receive: (bytes) =>

@@ -1,7 +1,7 @@
 /** The promises of `SourceSpool`. */
 import { expect } from "vitest";
 import { archiveLimits } from "../../core/domain/limits.ts";
-import { archiveOf } from "./archives.ts";
+import { type ArchivedEntry, archiveOf, paxOf } from "./archives.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { chunked, collect, expectError, expectOk, receive } from "./support.ts";
 
@@ -11,6 +11,44 @@ async function* breaking(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes.subarray(0, bytes.length / 2);
   throw new Error("the client went away");
 }
+
+const file = (path: string): ArchivedEntry => ({ path, content: "x" });
+
+/** A file with a path of any length. */
+const fileAt = (path: string): ArchivedEntry[] => [paxOf({ path }), file("short")];
+
+/** GNU tar's header for a path of over 100 bytes. */
+const longName = (path: string): ArchivedEntry => ({ path: "././@LongLink", type: "L", content: `${path}\0` });
+
+const long = `${"folder/".repeat(20)}file`;
+
+/** What common packers write, and what every reader of tar reads alike. */
+const keptArchives: readonly (readonly [string, ...ArchivedEntry[]])[] = [
+  [
+    "a long path of pax",
+    paxOf({ mtime: "1700000000.5", path: long, "SCHILY.xattr.user.a": "b\npath=c" }),
+    file("short"),
+  ],
+  ["a long path of GNU tar", longName(long), file("short")],
+  ["a pax size that agrees", paxOf({ size: "1" }), file("sized")],
+  ["a comment for all entries", paxOf({ comment: "4b825dc6" }, "g"), file("noted")],
+  ["a file that comes twice", file("twice"), file("twice")],
+  ["a folder after its files", file("lib/a"), { path: "lib/", type: "5" }],
+  ["a folder of an old archive", { path: "old/", type: "\0" }, { path: "old/file", type: "\0", content: "x" }],
+  ["names that differ in case", file("README"), file("readme/a")],
+];
+
+/** An archive with these entries, the last of which is at fault. */
+const refusing = (what: string, named: string, ...entries: readonly ArchivedEntry[]): Case => ({
+  group: "refuse",
+  name: `${what} is archive_invalid, and the entry named`,
+  run: async ({ provider }) => {
+    const bytes = archiveOf({ path: "package.json", content: "{}" }, ...entries);
+    const received = await expectOk(provider.spool.receive(chunked(bytes)));
+    const issue = { path: ["source_archive"], type: "archive_invalid", message: expect.stringContaining(named) };
+    expect(received).toMatchObject({ kind: "refused", issues: [issue] });
+  },
+});
 
 export const sourceSpoolCases: readonly Case[] = [
   {
@@ -66,20 +104,53 @@ export const sourceSpoolCases: readonly Case[] = [
         "too_large",
       ],
     ] as const
-  ).map(
-    ([what, entry]): Case => ({
-      group: "refuse",
-      name: `${what} is archive_invalid, and the entry named`,
-      run: async ({ provider }) => {
-        const bytes = archiveOf({ path: "package.json", content: "{}" }, entry);
-        const received = await expectOk(provider.spool.receive(chunked(bytes)));
-        const named = {
-          path: ["source_archive"],
-          type: "archive_invalid",
-          message: expect.stringContaining(entry.path),
-        };
-        expect(received).toMatchObject({ kind: "refused", issues: [named] });
-      },
+  ).map(([what, entry]) => refusing(what, entry.path, entry)),
+  refusing("a file below a file", "config/app", file("config"), file("config/app")),
+  refusing("a file where a folder is", "config", file("config/app"), file("config")),
+  refusing("a folder where a file is", "config", file("config"), { path: "config/", type: "5" }),
+  refusing("a name over 255 bytes", "n".repeat(50), paxOf({ path: `lib/${"n".repeat(256)}` }), file("short")),
+  refusing("a file with the path of a folder", "./", file("./")),
+  refusing("a link's target in a pax header of a file", "target", paxOf({ linkpath: "/etc/passwd" }), file("target")),
+  refusing("a line end in a pax path", "two", paxOf({ path: "two\nlines" }), file("two")),
+  refusing("a NUL in a pax path", "two", paxOf({ path: "two\0parts" }), file("two")),
+  refusing("a path that is not UTF-8", "bin-", { path: Buffer.from("bin-\xff\xfe", "latin1"), content: "x" }),
+  refusing("an empty pax path", "named", paxOf({ path: "" }), file("named")),
+  refusing("a second path", "second", paxOf({ path: "first" }), longName("second"), file("third")),
+  refusing("a path for all entries", "mine", paxOf({ path: "everybody" }, "g"), file("mine")),
+  refusing("a pax size that disagrees", "sized", paxOf({ size: "2" }), file("sized")),
+  refusing("a negative size", "below", { path: "below", size: `\xff${"\xff".repeat(10)}\x00` }),
+  refusing("a size that is no number", "odd", { path: "odd", size: "12345x\0" }),
+  refusing("a sparse file of GNU tar", "holes", { path: "holes", type: "S", content: "x" }),
+  refusing("a sparse file of pax", "holes", paxOf({ "GNU.sparse.major": "1" }), file("holes")),
+  {
+    group: "refuse",
+    name: "more folders than an archive may have entries are refused, also where only paths name them",
+    run: async ({ provider }) => {
+      // Each file implies 60 new folders, which makes 61 entries.
+      const files = Math.ceil(archiveLimits.entries / 61);
+      const deep = (at: number) => fileAt(`${at}/${"d/".repeat(59)}${at}`);
+      const received = await expectOk(
+        provider.spool.receive(chunked(archiveOf(...Array.from({ length: files }, (_, at) => deep(at)).flat()))),
+      );
+      expect(received).toMatchObject({
+        kind: "refused",
+        issues: [{ type: "archive_invalid", message: expect.stringContaining(`${files - 1}/d/d/`) }],
+      });
+    },
+  },
+  {
+    group: "keep",
+    name: "folders that many paths share are counted once",
+    run: async (subject) => {
+      const shared = Array.from({ length: 1000 }, (_, at) => fileAt(`${"d/".repeat(60)}${at}`)).flat();
+      await (await receive(subject, archiveOf(...shared))).discard();
+    },
+  },
+  ...keptArchives.map(
+    ([what, ...entries]): Case => ({
+      group: "keep",
+      name: `${what} is kept`,
+      run: async (subject) => (await receive(subject, archiveOf(...entries))).discard(),
     }),
   ),
   {
