@@ -17,7 +17,7 @@ export {
   type Principal,
   parseAccount,
 } from "./domain/account.ts";
-export { type ArchiveEntry, type ArchiveUse, admitEntry, emptyArchive } from "./domain/archive.ts";
+export { ArchiveContents, type ArchiveEntry } from "./domain/archive.ts";
 export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/capabilities.ts";
 export {
   type DeclareContext,

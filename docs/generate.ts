@@ -78,11 +78,12 @@ const limits = (): string => {
   const archive = [
     ["the file", formatMemory(archiveLimits.fileBytes)],
     ["the file, as an object of a volume (source_object)", formatMemory(sourceObjectBytes)],
-    ["entries", String(archiveLimits.entries)],
+    ["entries, and folders that only paths name", String(archiveLimits.entries)],
     ["unpacked", formatMemory(archiveLimits.unpackedBytes)],
     ["one entry", formatMemory(archiveLimits.entryBytes)],
     ["depth of folders", String(archiveLimits.depth)],
     ["bytes of a path", String(archiveLimits.pathBytes)],
+    ["bytes of a file or folder name", String(archiveLimits.partBytes)],
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],

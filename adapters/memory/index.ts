@@ -98,6 +98,7 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
 
 export { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
 export { delayed, type Fault, faulty, type PortCall } from "../shared/faulty.ts";
+export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../shared/receive-archive.ts";
 export type { BillingRow } from "../shared/sql/billing.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { World } from "./world.ts";

@@ -3,11 +3,9 @@
  * Memory stays flat whatever the archive claims to be.
  */
 import { createGunzip, type Gunzip } from "node:zlib";
-import { type Header, Parser, type ReadEntry } from "tar";
-import { type ArchiveEntry, type ArchiveUse, admitEntry, emptyArchive } from "../../core/domain/archive.ts";
+import { ArchiveContents } from "../../core/domain/archive.ts";
 import { type ArchiveLimits, KiB, MiB } from "../../core/domain/limits.ts";
-import { archiveEntryOf } from "./archive-entry.ts";
-import { TarPieces } from "./tar-pieces.ts";
+import { TarDamage, type TarEntry, TarReader, type TarVisitor } from "./tar/reader.ts";
 
 /** Unpacked bytes that are no entry's content: headers and padding. More is a bomb in disguise. */
 const OVERHEAD_BYTES = 32 * MiB;
@@ -23,34 +21,23 @@ const TRUNCATED = "is cut off; send it whole";
 const GZIP_MARK = 0x1f;
 
 export class ArchiveWalk {
-  readonly #limits: ArchiveLimits;
+  readonly #contents: ArchiveContents;
+  readonly #admitted: TarVisitor | undefined;
   readonly #gunzip: Gunzip;
-  readonly #parser: Parser;
-  readonly #pieces = new TarPieces();
+  readonly #tar: TarReader;
   /** Resolves when the unpacking is over: at the archive's end, at damage, or at a refusal. */
   readonly #closed: Promise<void>;
   #head = Buffer.alloc(0);
-  #use: ArchiveUse = emptyArchive;
   #problem: string | undefined;
   #unpacked = 0;
-  /** A block of zeros was seen where a header would stand: the beginning of the end. */
-  #ends = false;
   #endedAt: number | undefined;
 
-  constructor(limits: ArchiveLimits) {
-    this.#limits = limits;
+  /** @param admitted receives each accepted entry and its content; the walk does not catch its errors */
+  constructor(limits: ArchiveLimits, admitted?: TarVisitor) {
+    this.#contents = new ArchiveContents(limits);
+    this.#admitted = admitted;
     this.#gunzip = createGunzip({ chunkSize: 128 * KiB });
-    this.#parser = new Parser({ strict: true, zstd: false, onReadEntry: (entry) => this.#read(entry) });
-    // What the tar reader passes over would be missing from the source without a word.
-    this.#parser.on("ignoredEntry", (entry: ReadEntry) => this.#admit({ ...archiveEntryOf(entry), type: "other" }));
-    // A refusal may arrive between two writes; each is noted, and the first one counts.
-    this.#parser.on("error", (error: ParserError) => this.#fail(parserWords(error, this.#use.entries)));
-    this.#parser.on("nullBlock", () => {
-      this.#ends = true;
-    });
-    this.#parser.on("eof", () => {
-      this.#endedAt ??= this.#unpacked;
-    });
+    this.#tar = new TarReader({ entry: (entry) => this.#admit(entry), content: (bytes) => this.#pass(bytes) });
     this.#closed = new Promise((resolve) => this.#gunzip.once("close", resolve));
     this.#gunzip.on("data", (chunk: Buffer) => this.#unpack(chunk));
     this.#gunzip.on("error", (error: NodeJS.ErrnoException) => this.#fail(gunzipWords(error)));
@@ -79,10 +66,8 @@ export class ArchiveWalk {
     this.#gunzip.end();
     await this.#closed;
     if (this.#problem !== undefined) return;
-    if (this.#endedAt === undefined) this.#parser.write(this.#pieces.rest());
-    if (this.#ends && this.#use.entries === 0) return this.#fail("has no files in it");
-    this.#parser.end();
-    if (this.#problem === undefined && !this.#ends) this.#fail(TRUNCATED);
+    this.#read(() => this.#tar.end());
+    if (this.#problem === undefined && this.#contents.entries === 0) this.#fail("has no files in it");
   }
 
   /** Frees what the unpacking takes; the walk is of no further use. */
@@ -100,38 +85,36 @@ export class ArchiveWalk {
     // The tar reader would unpack a second layer of gzip by itself, without any bound.
     if (this.#unpacked === 0 && chunk[0] === GZIP_MARK) return this.#fail(NOT_TAR);
     this.#unpacked += chunk.length;
-    const { bytes, entries } = this.#use;
+    const { bytes, entries } = this.#contents;
     if (this.#unpacked > bytes + OVERHEAD_BYTES + entries * ENTRY_OVERHEAD_BYTES)
       return this.#fail("unpacks to far more than its entries hold");
     if (this.#endedAt !== undefined && this.#unpacked > this.#endedAt + TRAILING_BYTES)
       return this.#fail("goes on after its end");
-    if (this.#endedAt === undefined) this.#parser.write(this.#pieces.take(chunk));
+    this.#read(() => this.#tar.write(chunk));
+    if (this.#tar.ended) this.#endedAt ??= this.#unpacked;
   }
 
-  #read(entry: ReadEntry): void {
-    this.#ends = false;
-    entry.resume();
-    this.#admit(archiveEntryOf(entry));
+  #read(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof TarDamage)) throw error;
+      const { entries } = this.#contents;
+      this.#fail(error.isCutOff ? TRUNCATED : entries === 0 ? NOT_TAR : `is damaged after entry ${entries}`);
+    }
   }
 
-  #admit(entry: ArchiveEntry): void {
+  #admit(entry: TarEntry): void {
     if (this.#problem !== undefined) return;
-    const verdict = admitEntry(this.#use, entry, this.#limits);
-    if ("problem" in verdict) this.#fail(`is refused: ${verdict.problem}`);
-    else this.#use = verdict.use;
+    const problem = this.#contents.admit(entry);
+    if (problem !== undefined) this.#fail(`is refused: ${problem}`);
+    else this.#admitted?.entry(entry);
+  }
+
+  #pass(bytes: Buffer): void {
+    if (this.#problem === undefined) this.#admitted?.content(bytes);
   }
 }
 
 const gunzipWords = (error: NodeJS.ErrnoException): string =>
   error.code === "Z_BUF_ERROR" ? TRUNCATED : "is damaged: its gzip data does not add up";
-
-/** What the tar reader reports: `CODE: what is wrong`, and the header where there is one. */
-type ParserError = Error & { readonly header?: Header };
-
-const parserWords = ({ message, header }: ParserError, entries: number): string => {
-  if (message.includes("Truncated")) return TRUNCATED;
-  const why = message.replace(/^TAR_\w+: /, "");
-  if (header?.cksumValid === true)
-    return `is refused: entry ${JSON.stringify((header.path ?? "").slice(0, 120))} is malformed (${why})`;
-  return entries === 0 ? NOT_TAR : `is damaged after entry ${entries}`;
-};

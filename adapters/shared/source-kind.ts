@@ -1,23 +1,27 @@
 /** Does a source bring its own Dockerfile? Reads the names in the archive, which was walked and found safe before. */
-import { Parser } from "tar";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
 import type { Source } from "../../core/ports/source-spool.ts";
+import { TarReader } from "./tar/reader.ts";
 
 /** The names at the top, without a leading `./`. */
 const isTopDockerfile = (path: string): boolean => path.replace(/^(\.\/)+/, "") === "Dockerfile";
 
 export const hasDockerfile = async (source: Source, signal: AbortSignal): Promise<boolean> => {
   let found = false;
-  const parser = new Parser({
-    onReadEntry: (entry) => {
-      found ||= isTopDockerfile(entry.path);
-      entry.resume();
+  const tar = new TarReader({
+    entry: ({ path }) => {
+      found ||= isTopDockerfile(path);
     },
+    content: () => undefined,
   });
-  for await (const chunk of source.open()) {
-    signal.throwIfAborted();
+  const unpacked = createGunzip();
+  // What fails is thrown by the loop below.
+  pipeline(Readable.from(source.open()), unpacked, { signal }).catch(() => undefined);
+  for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+    tar.write(chunk);
     if (found) return true;
-    if (!parser.write(Buffer.from(chunk))) await new Promise((resolve) => parser.once("drain", resolve));
   }
-  await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
   return found;
 };

@@ -26,6 +26,8 @@ export const archiveLimits = {
   entryBytes: 512 * MiB,
   depth: 64,
   pathBytes: 1024,
+  /** Of each name in a path, as file systems have it. */
+  partBytes: 255,
 } as const;
 
 /** Bytes of an archive that a deploy names with `source_object`: for sources too large to be sent. */

@@ -73,6 +73,13 @@ const TEN_GB = 10_000;
 const good = blocksOf({ path: "index.js", content: "run()" });
 const claimed = (path: string, mebibytes: number): Buffer => blocksOf({ path, claimedSize: mebibytes * MiB });
 
+const headersWithoutEnd = (letter: "x" | "g"): Buffer => {
+  const header = deflatedPiece(
+    Buffer.concat(Array.from({ length: 4096 }, () => paxHeader({ comment: "x".repeat(400) }, letter))),
+  );
+  return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
+};
+
 /** Ten gigabytes in some ten megabytes, in every way that we know of. */
 export const bombs: Readonly<Record<string, () => Buffer>> = {
   "an entry that claims it": () => gzipWithZeros(Buffer.concat([good, hugeHeader("big", 10_000_000_000n)]), TEN_GB),
@@ -99,10 +106,6 @@ export const bombs: Readonly<Record<string, () => Buffer>> = {
     return gzipWithZeros(Buffer.concat([good, ...lies, claimed("big", 0)]), TEN_GB);
   },
   "a gzip within the gzip": () => gzipSync(gzipWithZeros(Buffer.concat([good, END]), TEN_GB)),
-  "headers without end": () => {
-    const header = deflatedPiece(
-      Buffer.concat(Array.from({ length: 4096 }, () => paxHeader({ comment: "x".repeat(400) }))),
-    );
-    return Buffer.concat([GZIP_HEAD, deflatedPiece(good), ...Array.from({ length: 2048 }, () => header)]);
-  },
+  "headers without end": () => headersWithoutEnd("x"),
+  "headers for all entries without end": () => headersWithoutEnd("g"),
 };

@@ -1,7 +1,9 @@
 /** Unpacks an archive into a folder of its own and reads back what is there. */
 import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { extractSource } from "../../adapters/local/builder/extract.ts";
+import { TreeWriter } from "../../adapters/local/builder/tree-writer.ts";
+import { ArchiveWalk } from "../../adapters/shared/archive-walk.ts";
+import { archiveLimits } from "../../core/domain/limits.ts";
 import { bytesOf } from "./archives.ts";
 import { folderWith } from "./folders.ts";
 
@@ -11,7 +13,8 @@ export interface Unpacked {
   readonly folders: Readonly<Record<string, { readonly mode: number }>>;
   /** What is beside the folder, where nothing may be. */
   readonly outside: readonly string[];
-  readonly error: Error | undefined;
+  /** Why it was refused. */
+  readonly problem: string | undefined;
 }
 
 const read = (folder: string): Pick<Unpacked, "files" | "folders"> => {
@@ -30,22 +33,16 @@ const read = (folder: string): Pick<Unpacked, "files" | "folders"> => {
   };
 };
 
-/** The extraction works in a folder of its own, beside the one that it fills. */
-const isWithin = (path: string): boolean => /^a\/b\/source(\.[0-9a-f-]+)?(\/|$)/.test(path);
-
 export const unpack = async (archive: Uint8Array, piece = 64 * 1024): Promise<Unpacked> => {
   using around = folderWith();
-  const parent = join(around.path, "a", "b");
-  const folder = join(parent, "source");
+  const folder = join(around.path, "a", "b", "source");
   mkdirSync(folder, { recursive: true });
-  const source = { digest: "", bytes: 0, open: () => bytesOf(archive, piece), discard: async () => {} };
-  const error = await extractSource(source, folder, new AbortController().signal).then(
-    () => undefined,
-    (cause: Error) => cause,
-  );
+  const walk = new ArchiveWalk(archiveLimits, new TreeWriter(folder));
+  for await (const bytes of bytesOf(archive, piece)) await walk.write(bytes);
+  await walk.end();
+  walk.close();
   const outside = readdirSync(around.path, { recursive: true })
     .map(String)
-    .filter((path) => path !== "a" && path !== "a/b" && !isWithin(path));
-  for (const begun of readdirSync(parent)) read(join(parent, begun));
-  return { ...read(folder), outside, error };
+    .filter((path) => path !== "a" && path !== "a/b" && !/^a\/b\/source(\/|$)/.test(path));
+  return { ...read(folder), outside, problem: walk.problem };
 };

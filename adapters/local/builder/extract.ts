@@ -1,55 +1,84 @@
-/** Unpacks a source archive into an empty folder, by the same rule by which it was walked. */
-
+/** Unpacks source archives in threads of their own, so that no archive takes the server's turn or its memory. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
-import { x as extract, type ReadEntry } from "tar";
-import { admitEntry, emptyArchive } from "../../../core/domain/archive.ts";
+import { Worker } from "node:worker_threads";
 import type { Source } from "../../../core/ports/source-spool.ts";
-import { archiveEntryOf } from "../../shared/archive-entry.ts";
-import { tarPieces } from "../../shared/tar-pieces.ts";
+import { Turns } from "../logs/turns.ts";
+import { BuildFailed } from "./steps.ts";
+import type { UnpackPiece, UnpackReport } from "./unpack.ts";
 
-/** Set-user-id and its like are dropped; of the rest only "may be run" means anything here. */
-const modeOf = (entry: ReadEntry, isFolder: boolean): number =>
-  isFolder || ((entry.mode ?? 0) & 0o111) !== 0 ? 0o755 : 0o644;
+/** So many archives are unpacked at once, each of another account; the next ones wait. */
+const AT_ONCE = 4;
 
-/**
- * Throws where an entry is refused, though the walk let it pass: then the archive is not what was walked.
- * @param folder empty; filled when the result is there, and not before
- */
-export const extractSource = async (source: Source, folder: string, signal: AbortSignal): Promise<void> => {
-  // An unpacking that is ended goes on for a moment. In a place of its own it can be in nobody's way.
-  const own = `${folder}.${randomUUID()}`;
-  await mkdir(own);
-  let use = emptyArchive;
-  const refused = new AbortController();
-  const unpack = extract({
-    cwd: own,
-    strict: true,
-    preserveOwner: false,
-    preservePaths: false,
-    noMtime: true,
-    umask: 0o022,
-    dmode: 0o755,
-    fmode: 0o644,
-    filter: (_path, entry) => {
-      if (refused.signal.aborted || !("type" in entry)) return false;
-      const read = archiveEntryOf(entry);
-      const verdict = admitEntry(use, read);
-      if ("problem" in verdict) {
-        refused.abort(new Error(verdict.problem));
-        return false;
-      }
-      use = verdict.use;
-      entry.mode = modeOf(entry, read.type === "folder");
-      return true;
-    },
+/** A thread needs a few MiB: an archive's paths and one piece of its bytes. */
+const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
+
+/** Built, this file is JavaScript, and so is the thread's. */
+const thread = new URL(`./unpack${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+export interface Extraction {
+  readonly source: Source;
+  /** Empty; filled when the result is there, and not before. */
+  readonly folder: string;
+  /** Whose archive it is. */
+  readonly owner: string;
+}
+
+/** Feeds the thread until it reports the end. Rejects where the thread or the source fails. */
+const feed = async (worker: Worker, source: Source): Promise<string | undefined> => {
+  const pieces = source.open()[Symbol.asyncIterator]();
+  const ended = Promise.withResolvers<string | undefined>();
+  const next = async (): Promise<void> => {
+    const { done, value } = await pieces.next();
+    // A piece may be a view of much more memory, all of which a message would take along.
+    const piece: UnpackPiece = done === true ? null : new Uint8Array(value);
+    worker.postMessage(piece, piece === null ? [] : [piece.buffer]);
+  };
+  worker.on("message", (report: UnpackReport) => {
+    if (report.kind === "done") ended.resolve(report.problem);
+    else next().catch(ended.reject);
   });
-  // What it meets afterwards, when its folder is gone, concerns nobody.
-  unpack.on("error", () => undefined);
-  const ends = AbortSignal.any([signal, refused.signal]);
-  await pipeline(Readable.from(source.open()), createGunzip(), tarPieces(), unpack, { signal: ends });
-  await rename(own, folder);
+  worker.once("error", ended.reject);
+  worker.once("exit", (code) => ended.reject(new Error(`The thread that unpacks an archive exited with ${code}.`)));
+  try {
+    return await ended.promise;
+  } finally {
+    await pieces.return?.();
+  }
 };
+
+export class Extractor {
+  readonly #turns = new Turns(AT_ONCE);
+  readonly #script: URL;
+
+  constructor(script = thread) {
+    this.#script = script;
+  }
+
+  /**
+   * Fails with `BuildFailed` where the archive is refused, though the spool let it pass: then it is not what was
+   * walked. Nothing writes any more once it has failed, also where the signal aborts.
+   */
+  extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
+    return this.#turns.take(extraction.owner, signal, () => this.#extract(extraction, signal));
+  }
+
+  async #extract({ source, folder }: Extraction, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const own = `${folder}.${randomUUID()}`;
+    await mkdir(own);
+    const worker = new Worker(this.#script, { workerData: own, resourceLimits: MEMORY });
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      const problem = await Promise.race([feed(worker, source), aborted.promise]);
+      if (problem !== undefined)
+        throw new BuildFailed({ reason: "archive_invalid", message: `The archive ${problem}.` });
+    } finally {
+      signal.removeEventListener("abort", abort);
+      await worker.terminate();
+    }
+    await rename(own, folder);
+  }
+}

@@ -13,7 +13,7 @@ import { buildContainer, unreachable } from "../container/build/build.ts";
 import type { Containers } from "../container/containers.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
 import { detectSource, webCommand } from "./detect.ts";
-import { extractSource } from "./extract.ts";
+import { Extractor } from "./extract.ts";
 import { type ImageManifest, type ImageStore, ownerFolder } from "./images.ts";
 import { buildNode } from "./node.ts";
 import { buildPython } from "./python.ts";
@@ -73,11 +73,6 @@ const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest
   }
 };
 
-const unpackAndBuild = async ({ source }: BuildRequest, shop: Workshop, venvs: string): Promise<ImageManifest> => {
-  await extractSource(source, shop.app, shop.signal);
-  return buildSource(shop, venvs);
-};
-
 const noEngine = (why: string): BuildFailed =>
   new BuildFailed({
     reason: "no_builder",
@@ -88,6 +83,7 @@ const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build 
 
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const turns = new Turns();
+  const extractor = new Extractor();
   const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
 
   /** Whether it was built before, and nobody has removed it from the engine since. */
@@ -128,6 +124,11 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     };
     const id = await buildContainer(containers.engine, given);
     return { kind: "container", id };
+  };
+
+  const unpackAndBuild = async ({ source, owner }: BuildRequest, shop: Workshop, venvs: string) => {
+    await extractor.extract({ source, folder: shop.app, owner }, shop.signal);
+    return buildSource(shop, venvs);
   };
 
   const build = async (

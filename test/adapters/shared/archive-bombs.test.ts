@@ -18,9 +18,10 @@ const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
   "zeros after the end of the archive": /goes on after its end/,
   "members of gzip after the end of the archive": /goes on after its end/,
   "entries that are each allowed": /"big-3" takes the archive over 2Gi unpacked/,
-  "an entry whose size the headers disagree about": /damaged after entry 1/,
+  "an entry whose size the headers disagree about": /"big" is over 512Mi/,
   "a gzip within the gzip": /not a tar archive/,
-  "headers without end": /far more than its entries hold/,
+  "headers without end": /second extended header/,
+  "headers for all entries without end": /far more than its entries hold/,
 };
 
 /** Two gigabytes may be in it, so two gigabytes are unpacked: their garbage is collected later than after 50 MB. */

@@ -38,14 +38,14 @@ describe("a path that leads out", () => {
   ];
 
   test.each(paths)("%j is refused, in a plain header as in a pax one", async (path) => {
-    // A header's own path ends at a null byte; in pax it does as well, for the reader that we and everybody use.
     const plain = await walkArchive(around(blocksOf({ path, content: "x" })));
     const pax = await walkArchive(around(paxHeader({ path }), blocksOf({ path: "short", content: "x" })));
-    if (path.includes("\0")) return expect([plain, pax]).toEqual([undefined, undefined]);
+    expect(pax).toMatch(/^is refused: entry/);
+    expect(pax).toMatch(named(path));
+    // The path in a plain header ends at its first NUL, for every reader.
+    if (path.includes("\0")) return expect(plain).toBeUndefined();
     expect(plain).toMatch(/^is refused: entry/);
-    expect(plain).toMatch(named(path));
-    // A pax record with a line end in its value is none to the reader: the plain path stands.
-    return path.includes("\n") ? expect(pax).toBeUndefined() : expect(pax).toMatch(named(path));
+    return expect(plain).toMatch(named(path));
   });
 
   test.each(["...", "a..b", "..a", ".hidden", "./a", "a//b", "a b", "-rf", "%2e%2e/x", "ünï/çødé", "日本語.txt", "＼"])(
@@ -103,8 +103,6 @@ describe("names and sizes that do not fit into a header", () => {
   test.each([
     ["its header", hugeHeader("big", 9_000_000_000n)],
     ["a pax header", Buffer.concat([paxHeader({ size: "9000000000" }), blocksOf({ path: "big" })])],
-    ["a pax header without end", Buffer.concat([paxHeader({ size: "Infinity" }), blocksOf({ path: "big" })])],
-    ["a pax header with a fraction", Buffer.concat([paxHeader({ size: "1.5" }), blocksOf({ path: "big" })])],
   ])("a size that is claimed by %s is refused", async (_how, blocks) => {
     expect(await walkArchive(around(blocks))).toMatch(/"big" is over 512Mi/);
   });
@@ -114,9 +112,9 @@ describe("names and sizes that do not fit into a header", () => {
     expect(await walkArchive(around(...both))).toMatch(/^is refused/);
   });
 
-  test("a size below nothing is no way around the limits", async () => {
-    const below = Buffer.concat([paxHeader({ size: "-512" }), blocksOf({ path: "odd", content: "x" })]);
-    expect(await walkArchive(around(below))).toBeUndefined();
+  test.each(["-512", "Infinity", "1.5", "1e3", "0x10", ""])("the pax size %j is refused", async (size) => {
+    const odd = Buffer.concat([paxHeader({ size }), blocksOf({ path: "odd", content: "x" })]);
+    expect(await walkArchive(around(odd))).toMatch(/"odd" has a size that is not a number/);
   });
 });
 

@@ -14,6 +14,7 @@ test("the limits are those of the contract", () => {
     entryBytes: 512 * MiB,
     depth: 64,
     pathBytes: 1024,
+    partBytes: 255,
   });
 });
 

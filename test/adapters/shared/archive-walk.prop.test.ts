@@ -19,8 +19,8 @@ test(
     const property = fc.asyncProperty(sourceTree(), packing(), piece, async (tree, how, size) => {
       const archive = packed(entriesOf(tree, how));
       expect(await walkArchive(archive, { piece: size })).toBeUndefined();
-      const { files, folders, outside, error } = await unpack(archive, size);
-      expect(error).toBeUndefined();
+      const { files, folders, outside, problem } = await unpack(archive, size);
+      expect(problem).toBeUndefined();
       expect(outside).toEqual([]);
       const found = Object.entries(files).map(([path, { content }]) => [path, content.toString("base64")]);
       expect(Object.fromEntries(found)).toEqual(contents(tree));

@@ -34,7 +34,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const expectWhole = async (archive: Uint8Array): Promise<void> => {
   expect(await walkArchive(archive)).toBeUndefined();
   const unpacked = await unpack(archive);
-  expect(unpacked.error).toBeUndefined();
+  expect(unpacked.problem).toBeUndefined();
   const found = Object.entries(unpacked.files).map(([path, { content }]) => [path, content.toString()]);
   expect(Object.fromEntries(found)).toEqual(files);
   expect(Object.keys(unpacked.folders)).toContain("empty-folder");
