@@ -97,8 +97,8 @@ test("a folder of another user is refused, and nothing in it is changed", async 
 
 test("a folder without any rights of its own user is opened again", async () => {
   using folder = folderWith();
-  mkdirSync(join(folder.path, "logs"));
-  writeFileSync(join(folder.path, "logs", "x"), "");
+  mkdirSync(join(folder.path, "spool"));
+  writeFileSync(join(folder.path, "spool", "x"), "");
   chmodSync(folder.path, 0);
   await using _platform = await startLocalIn(folder.path, { runner: "process" });
   expect(statSync(folder.path).mode & 0o777).toBe(0o700);

@@ -38,7 +38,7 @@ test("a mount that was taken out, or put in, by hand is shown and minded as it i
     for (const mount of spec.mounts) mount.volume = "two";
   });
   {
-    await using platform = await startLocalIn(folder.path, options);
+    await using platform = await startLocalIn(folder.path, { ...options, acceptState: true });
     expect(await attached(platform)).toEqual({ one: [], two: ["app"] });
     const remove = (name: string) => platform.controlPlane.deleteVolume(principalOf("acme"), { name });
     expect((await remove("two"))._unsafeUnwrapErr()).toMatchObject({ kind: "conflict" });
@@ -47,6 +47,6 @@ test("a mount that was taken out, or put in, by hand is shown and minded as it i
   edit(folder.path, ({ spec }) => {
     spec.mounts.length = 0;
   });
-  await using platform = await startLocalIn(folder.path, options);
+  await using platform = await startLocalIn(folder.path, { ...options, acceptState: true });
   expect(await attached(platform)).toEqual({ two: [] });
 });

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLocalIdentity, createLocalProvider } from "../../../../adapters/local/index.ts";
-import { lockDataDir, openState, transaction } from "../../../../adapters/local/state/database.ts";
+import { openState, transaction } from "../../../../adapters/local/state/database.ts";
+import { lockDataDir } from "../../../../adapters/local/state/lock.ts";
 import { SettingRows } from "../../../../adapters/local/state/settings.ts";
 import { helloServer, nodeSource } from "../../../support/archives.ts";
 import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
@@ -87,7 +88,7 @@ test("a second server on the folder is refused in words, in this process or anot
   await expect(createLocalProvider({ dataDir: folder, ingressPort: 0 })).rejects.toThrow(words);
   lock.release();
 
-  const module = join(repository, "adapters/local/state/database.ts");
+  const module = join(repository, "adapters/local/state/lock.ts");
   const holder = `const { lockDataDir } = await import(${JSON.stringify(module)});
     lockDataDir(${JSON.stringify(folder)}); console.log("locked"); setInterval(() => {}, 1000);`;
   const other = spawn(process.execPath, ["--input-type=module", "-e", holder], {
