@@ -8,6 +8,10 @@ const seconds = (preset: number, description: string) => z.number().positive().d
 
 export const localConfigSchema = z.strictObject({
   dataDir: z.string().min(1).describe("The folder that holds everything; one server at a time."),
+  acceptState: z
+    .boolean()
+    .default(false)
+    .describe("Start with the state as it is if it is empty or older than the other data of the folder."),
   host: z.string().default("127.0.0.1").describe("The address that services are reached at."),
   ingressPort: port(8080, "The port that all services share by host name; 0 for any, remembered."),
   servicePorts: z

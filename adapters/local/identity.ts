@@ -25,12 +25,19 @@ export interface FolderIdentity {
   close(): void;
 }
 
+export interface FolderIdentityOptions {
+  readonly logger?: Logger;
+  readonly issuers?: readonly JwtIssuer[];
+  /** As in the configuration of the engine. */
+  readonly acceptState?: boolean | undefined;
+}
+
 /** The credentials of a data folder without its engine; also while a server runs on it. */
 export const createLocalIdentity = (
   dataDir: string,
-  { logger = silent, issuers = [] }: { readonly logger?: Logger; readonly issuers?: readonly JwtIssuer[] } = {},
+  { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},
 ): FolderIdentity => {
-  const db = openState(resolve(dataDir), logger);
+  const db = openState(resolve(dataDir), { logger, acceptState });
   const keys = createKeyRows(db);
   const identity = createIdentity({
     records: keys,

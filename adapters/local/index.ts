@@ -43,9 +43,11 @@ import type { InstanceDeps } from "./runner/instance.ts";
 import { RUN_FOLDER } from "./runner/instance-notes.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
-import { lockDataDir, openState } from "./state/database.ts";
+import { StateCopy } from "./state/copy.ts";
+import { openState } from "./state/database.ts";
 import { DeployNotes } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
+import { lockDataDir } from "./state/lock.ts";
 import { ScheduleRows } from "./state/schedules.ts";
 import { ServiceRows } from "./state/services.ts";
 import { SettingRows } from "./state/settings.ts";
@@ -109,9 +111,11 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 
   const lock = lockDataDir(dataDir, logger);
   stack.defer(() => lock.release());
-  const db = openState(dataDir);
+  const db = openState(dataDir, { acceptState: config.acceptState, logger });
   stack.defer(() => db.close());
   makeLayout(dataDir);
+  const copy = new StateCopy(db, dataDir, logger);
+  stack.defer(() => copy.close());
   const settings = new SettingRows(db);
   const scope = (await settings.getOrMake("scope", async () => randomUUID().replaceAll("-", ""))).slice(0, 16);
   const rows = new ServiceRows(db, () => ids.id());
@@ -276,8 +280,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
 };
 
 /**
- * Throws a `DataFolderError` if the data folder cannot be used, and an `Error` in words if the machine lacks what the
- * configuration asks for.
+ * Throws a `DataFolderError`, whose `kind` says why, if the data folder cannot be used, and an `Error` in words if the
+ * machine lacks what the configuration asks for. Never ends the process.
  */
 export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDeps = {}): Promise<LocalProvider> => {
   const config = localConfigSchema.parse(input);

@@ -103,7 +103,11 @@ const keptIdentity = async (
   if (memory !== undefined && settings.jwtIssuer === undefined)
     logger.warn(`keys are in ${settings.dataDir}, but ${memory}: they are gone with it; name a --keys-database`);
   const { createLocalIdentity } = await import("../../adapters/local/index.ts");
-  const kept = createLocalIdentity(settings.dataDir, { logger, issuers: issuersOf(settings) });
+  const kept = createLocalIdentity(settings.dataDir, {
+    logger,
+    issuers: issuersOf(settings),
+    acceptState: settings.acceptState,
+  });
   stack.defer(() => kept.close());
   return { identity: kept.identity, claimFirstKey: kept.claimFirstKey };
 };

@@ -32,10 +32,18 @@ const local = async (settings: ServeSettings, ambient: Ambient): Promise<Provide
   const { createLocalProvider } = await import("../../adapters/local/index.ts");
   const { dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds } =
     settings;
-  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instances } = settings;
+  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instances, acceptState } = settings;
   const config = {
     ...{ dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds },
-    ...{ elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instancesPerAccount: instances },
+    ...{
+      elsewhereSeconds,
+      logRetentionDays,
+      logMaxBytes,
+      buildMemory,
+      priceList,
+      instancesPerAccount: instances,
+      acceptState,
+    },
   };
   return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });
 };

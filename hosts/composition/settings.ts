@@ -17,6 +17,7 @@ import { prefixed } from "./provider-settings.ts";
 
 const {
   dataDir: _dataDir,
+  acceptState: _accept,
   instancesPerAccount: _perAccount,
   servicePorts: _ports,
   ...engine
@@ -96,6 +97,8 @@ const serveSchema = z.strictObject(serveShape);
 type Parsed = z.output<typeof serveSchema>;
 export type ServeSettings = Omit<Parsed, "dataDir"> & {
   readonly dataDir: string;
+  /** For one start only, so it is neither a variable nor a key of the file. */
+  readonly acceptState?: boolean;
   /** The sections of the file that belong to other providers, by name. */
   readonly sections: Readonly<Record<string, unknown>>;
 };

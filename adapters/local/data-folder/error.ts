@@ -11,6 +11,8 @@ export type DataFolderProblem =
   | "read_only"
   | "full"
   | "damaged"
+  /** The state is missing, empty or older than the other data of the folder. */
+  | "outdated"
   | "unreadable";
 
 export class DataFolderError extends Error {
@@ -104,6 +106,7 @@ const steps: Readonly<Record<DataFolderProblem, string>> = {
   full: "Free space on that disk and try again.",
   damaged:
     "Restore a backup with 'portside restore FILE', or see 'Damaged files' in docs/operations.md for what else helps.",
+  outdated: "Run 'portside doctor --repair', or restore a backup with 'portside restore FILE'.",
   unreadable: "Check the path, the disk and the system's log, then try again.",
 };
 
@@ -116,6 +119,7 @@ const facts: Readonly<Record<DataFolderProblem, string>> = {
   read_only: "cannot be written: the file or its file system is read-only",
   full: "cannot be written: the disk is full",
   damaged: "is damaged",
+  outdated: "is older than the other data of the folder",
   unreadable: "cannot be opened",
 };
 

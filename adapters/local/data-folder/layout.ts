@@ -49,13 +49,14 @@ const layout: Rule = {
     // Notes of instances; the folders are services' homes.
     run: own,
     cache: { ...closed, others: closed },
+    "set-aside": ownTree,
     sandbox: closed,
     tools: closed,
     // An account, an image; its app folder is what the service sees.
     images: { ...closed, others: { ...closed, others: own } },
     storage: {
       ...closed,
-      fixed: { uploads: ownTree, volumes: closed, quarantine: { ...closed, others: own } },
+      fixed: { uploads: ownTree, volumes: closed, records: own, quarantine: { ...closed, others: own } },
     },
   },
 };
@@ -127,9 +128,8 @@ export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   }
 };
 
-/** Opens a SQLite file that only its owner can read; SQLite gives its `-wal` and `-shm` files the same mode. */
-export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
-  mkdirSync(dirname(path), { recursive: true, mode: FOLDER });
+/** Creates an empty file that only its owner can read, unless the file exists. */
+export const makePrivateFile = (path: string): void => {
   try {
     const file = openSync(path, "wx", FILE);
     fchmodSync(file, FILE);
@@ -137,5 +137,11 @@ export const openDatabase = (path: string, options: { readonly timeout: number }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+};
+
+/** Opens a SQLite file that only its owner can read; SQLite gives its `-wal` and `-shm` files the same mode. */
+export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
+  mkdirSync(dirname(path), { recursive: true, mode: FOLDER });
+  makePrivateFile(path);
   return new DatabaseSync(path, options);
 };

@@ -3,12 +3,16 @@
  * schedules.
  * Every change is one transaction, flushed to disk, so that a kill at any moment leaves it before or after.
  */
-import { truncateSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { DataFolderError, explainFileError, isBusy, isDamage } from "../data-folder/error.ts";
-import { openDatabase, openDataFolder } from "../data-folder/layout.ts";
+import { DataFolderError, explainFileError } from "../data-folder/error.ts";
+import { makePrivateFile, openDataFolder } from "../data-folder/layout.ts";
+import { setAside } from "../data-folder/set-aside.ts";
+import { CHECK_FILE, noteCheck, resetCheck } from "./check-file.ts";
+import { COPY_FILE, inspectDataFolder, STATE_FILE } from "./inspect.ts";
+import { judge, knownGeneration, type Verdict } from "./verdict.ts";
+import { notedVersion, noteVersion, type StateVersion, trackChanges, versionTable } from "./version.ts";
 
 const schema = `
   CREATE TABLE services (
@@ -78,7 +82,7 @@ const volumesAndSchedules = `
 `;
 
 /** Each entry takes the file from the version of its index to the next. */
-const migrations = [schema, volumesAndSchedules];
+const migrations = [schema, volumesAndSchedules, versionTable];
 
 /** Runs `work` as one transaction; it is undone whole where `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
@@ -94,84 +98,138 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
   }
 };
 
-const migrate = (db: DatabaseSync, path: string): void => {
-  const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-  if (version > migrations.length)
-    throw new DataFolderError(
-      "newer_version",
-      path,
-      `The data folder has format ${version}, and this Portside reads formats up to ${migrations.length}. Start the newer Portside, or use another folder with --data-dir.`,
-    );
+const formatOf = (db: DatabaseSync): number =>
+  (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
+
+/** The version that the state notes. The caller has inspected the file. */
+const versionOf = (db: DatabaseSync): StateVersion | undefined => {
+  const version = notedVersion(db);
+  return version === "damaged" ? undefined : version;
+};
+
+const migrate = (db: DatabaseSync): void => {
   for (const [index, sql] of migrations.entries()) {
-    if (index < version) continue;
+    if (index < formatOf(db)) continue;
     transaction(db, () => {
+      // Another process may have been faster.
+      if (index < formatOf(db)) return;
       db.exec(sql);
       db.exec(`PRAGMA user_version = ${index + 1}`);
+      if (index >= migrations.indexOf(versionTable)) noteVersion(db, (versionOf(db)?.generation ?? 0) + 1);
     });
   }
 };
 
+/** The open state. It writes the check file after each change, before any promise that the change settles goes on. */
+export class StateDatabase extends DatabaseSync {
+  readonly #checkPath: string;
+  readonly #logger: Logger | undefined;
+  #isScheduled = false;
+
+  constructor(dataDir: string, logger?: Logger) {
+    const path = join(dataDir, STATE_FILE);
+    makePrivateFile(path);
+    super(path, { timeout: 5000 });
+    this.#checkPath = join(dataDir, CHECK_FILE);
+    this.#logger = logger;
+  }
+
+  /** From now on the version follows each change. */
+  track(): void {
+    trackChanges(this, () => {
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      queueMicrotask(() => this.#noteCheck());
+    });
+  }
+
+  version(): StateVersion | undefined {
+    return versionOf(this);
+  }
+
+  override close(): void {
+    this.#noteCheck();
+    super.close();
+  }
+
+  /** Failing is no error of the change: a state that is newer than the check file is a good state. */
+  #noteCheck(): void {
+    if (!this.#isScheduled || !this.isOpen) return;
+    this.#isScheduled = false;
+    try {
+      // The lock keeps another process from writing an older version over this one.
+      transaction(this, () => {
+        const version = this.version();
+        if (version !== undefined) noteCheck(this.#checkPath, version);
+      });
+    } catch (cause) {
+      this.#logger?.warn("the check file of the state could not be written", { path: this.#checkPath, cause });
+    }
+  }
+}
+
+export interface OpenStateOptions {
+  /** Take the state as it is if it is empty, older than the other data of the folder, or changed by another program. */
+  readonly acceptState?: boolean | undefined;
+  readonly logger?: Logger | undefined;
+}
+
+const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: Verdict & { kind: "refused" }) => {
+  const path = join(dataDir, STATE_FILE);
+  const accept = isAcceptable
+    ? ` Or start with 'portside serve --accept-state' to go on with the state as it is; unknown volumes go to quarantine.`
+    : "";
+  const words = `${path} ${problem}. Nothing was changed. Run 'portside doctor --repair --data-dir ${dataDir}', or restore a backup with 'portside restore FILE'.${accept}`;
+  return new DataFolderError(isDamaged ? "damaged" : "outdated", path, words);
+};
+
+/** Reads the folder without changing it. Throws a `DataFolderError` if this release cannot read the state. */
+const inspect = (dataDir: string): ReturnType<typeof inspectDataFolder> => {
+  const evidence = inspectDataFolder(dataDir);
+  const path = join(dataDir, STATE_FILE);
+  if (evidence.format <= migrations.length) return evidence;
+  throw new DataFolderError(
+    "newer_version",
+    path,
+    `The data folder has format ${evidence.format}, and this Portside reads formats up to ${migrations.length}. Start the newer Portside, or use another folder with --data-dir. If no newer Portside ran here, ${path} is damaged: run 'portside doctor --repair --data-dir ${dataDir}'.`,
+  );
+};
+
 /**
  * Opens the state of a data folder; creates it if it is missing. Other processes may have it open too.
- * Throws a `DataFolderError` if it cannot be used.
+ * Throws a `DataFolderError`, and changes nothing, if the state cannot be used, or is not the newest or not whole.
  */
-export const openState = (dataDir: string, logger?: Logger): DatabaseSync => {
+export const openState = (dataDir: string, { acceptState = false, logger }: OpenStateOptions = {}): StateDatabase => {
   openDataFolder(dataDir, logger);
-  const path = join(dataDir, "state.sqlite");
-  let db: DatabaseSync | undefined;
+  const [path, checkPath] = [join(dataDir, STATE_FILE), join(dataDir, CHECK_FILE)];
+  const evidence = inspect(dataDir);
+  const verdict = judge(evidence);
+  const accepted = verdict.kind === "refused" && acceptState && verdict.isAcceptable;
+  if (verdict.kind === "refused" && !accepted) throw refusal(dataDir, verdict);
+  if (accepted) {
+    // The next copy would replace one that may be better.
+    const kept = setAside(dataDir, [COPY_FILE, ...(evidence.state.kind === "missing" ? [`${STATE_FILE}-wal`] : [])]);
+    logger?.warn("accepted the state as it is", { path, problem: verdict.problem, kept });
+  }
+  if (verdict.kind === "good" && evidence.check.found === "damaged")
+    logger?.warn("wrote the damaged check file of the state anew", { path: checkPath });
+  let db: StateDatabase | undefined;
   try {
-    db = openDatabase(path, { timeout: 5000 });
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
-    migrate(db, path);
-    return db;
+    const opened = new StateDatabase(dataDir, logger);
+    db = opened;
+    opened.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    migrate(opened);
+    transaction(opened, () => {
+      const newest = Math.max(knownGeneration(evidence), opened.version()?.generation ?? 0);
+      if (accepted) noteVersion(opened, newest + 1);
+      const version = opened.version() as StateVersion;
+      if (accepted || evidence.check.found !== "whole") resetCheck(checkPath, version);
+      else noteCheck(checkPath, version);
+    });
+    opened.track();
+    return opened;
   } catch (error) {
     db?.close();
     throw explainFileError(error, path) ?? error;
-  }
-};
-
-const takeLock = (path: string): DatabaseSync => {
-  const lock = openDatabase(path, { timeout: 0 });
-  try {
-    lock.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE;");
-    return lock;
-  } catch (error) {
-    lock.close();
-    throw error;
-  }
-};
-
-/** Emptied and not replaced: a server that has locked it keeps its lock, which belongs to the file and not to the name. */
-const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
-  truncateSync(path);
-  logger?.warn("emptied the damaged lock file; nothing was lost", { path });
-  return takeLock(path);
-};
-
-/**
- * Makes this process the only server of a data folder, until it ends, however it ends.
- * Throws a `DataFolderError` of kind `in_use` if another server has it.
- */
-export const lockDataDir = (dataDir: string, logger?: Logger): { release(): void } => {
-  openDataFolder(dataDir, logger);
-  const path = join(dataDir, "lock.sqlite");
-  const take = (): DatabaseSync => {
-    try {
-      return takeLock(path);
-    } catch (error) {
-      if (isDamage(error)) return emptyDamagedLock(path, logger);
-      throw error;
-    }
-  };
-  try {
-    const lock = take();
-    return { release: () => lock.close() };
-  } catch (error) {
-    if (!isBusy(error)) throw explainFileError(error, path) ?? error;
-    throw new DataFolderError(
-      "in_use",
-      dataDir,
-      `Another Portside server uses the data folder ${dataDir}; stop it, or choose another with --data-dir.`,
-    );
   }
 };

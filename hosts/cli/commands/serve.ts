@@ -26,7 +26,7 @@ const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platfo
 };
 
 const run = async (input: Input, io: Io): Promise<number> => {
-  const settings = settingsFrom(input, io);
+  const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
   const { startServing, stopped } = await import("../serving.ts");
   const serving = await startServing(settings);
   announce(io, input.flag("json"), serving);
@@ -48,6 +48,10 @@ export const serve: Command = {
   usage: "serve [options]",
   options: {
     ...jsonOption,
+    "accept-state": {
+      type: "boolean",
+      description: "Start with the state as it is if it is empty or older than the other data of the folder.",
+    },
     ...settingOptions,
   },
   positionals: { min: 0, max: 0 },

@@ -1,0 +1,73 @@
+/**
+ * `state.check`: the newest version of the state, outside of it. It tells a start that `state.sqlite` is older than it
+ * was, for example because SQLite dropped a damaged write-ahead log.
+ *
+ * Two records take turns in one file of constant length. A write that a power cut tears, or a damaged record, leaves the
+ * other one, which is one write older. That costs one flush for each change; a new file and a rename would cost three,
+ * and could fail on a full disk.
+ */
+import { closeSync, constants, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseVersion, renderVersion, type StateVersion } from "./version.ts";
+
+export const CHECK_FILE = "state.check";
+
+/** A record is padded to this many bytes, its line feed included. */
+const RECORD = 128;
+
+export interface Check {
+  readonly found: "whole" | "missing" | "damaged";
+  /** The newest version that can be read. */
+  readonly version: StateVersion | undefined;
+}
+
+const read = (path: string): (StateVersion | undefined)[] => {
+  const bytes = readFileSync(path);
+  return [0, 1].map((slot) => parseVersion(bytes.toString("latin1", slot * RECORD, (slot + 1) * RECORD)));
+};
+
+/** Throws if the file is there and cannot be read. */
+export const readCheck = (path: string): Check => {
+  try {
+    const [version] = read(path)
+      .filter((record) => record !== undefined)
+      .sort((one, other) => other.generation - one.generation);
+    return { found: version === undefined ? "damaged" : "whole", version };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return { found: "missing", version: undefined };
+  }
+};
+
+const write = (path: string, slots: readonly number[], version: StateVersion): void => {
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  try {
+    for (const slot of slots) writeSync(file, `${renderVersion(version).padEnd(RECORD - 1)}\n`, slot * RECORD);
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** Makes the names in a folder durable. */
+export const syncFolder = (path: string): void => {
+  const folder = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+};
+
+/** Replaces both records, whatever they are. */
+export const resetCheck = (path: string, version: StateVersion): void => {
+  write(path, [0, 1], version);
+  syncFolder(dirname(path));
+};
+
+/** Notes a version unless a newer one is there. The caller must hold the state's write lock. */
+export const noteCheck = (path: string, version: StateVersion): void => {
+  if (readCheck(path).found !== "whole") return resetCheck(path, version);
+  const [first = -1, second = -1] = read(path).map((record) => record?.generation);
+  if (Math.max(first, second) < version.generation) write(path, [first > second ? 1 : 0], version);
+};

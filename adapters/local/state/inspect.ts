@@ -1,0 +1,147 @@
+/** Reads a data folder's state, and what lies beside it, without changing anything. */
+import { accessSync, closeSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { explainFileError, isDamage } from "../data-folder/error.ts";
+import { CHECK_FILE, readCheck } from "./check-file.ts";
+import type { Evidence, FoundState } from "./verdict.ts";
+import { digestOf, notedVersion } from "./version.ts";
+
+export const STATE_FILE = "state.sqlite";
+export const COPY_FILE = "state.copy.sqlite";
+
+export interface Inspected {
+  readonly state: FoundState;
+  /** The schema's version. */
+  readonly format: number;
+  /** The ids of its volumes. */
+  readonly volumes: ReadonlySet<string>;
+}
+
+/** SQLite's code for a file that is shorter than its header says, and the one for a schema that it cannot use. */
+const [SHORT_READ, GENERIC_ERROR] = [522, 1];
+
+const tellsDamage = (error: unknown): boolean =>
+  isDamage(error) || [SHORT_READ, GENERIC_ERROR].includes((error as { errcode?: number }).errcode ?? -1);
+
+const nothing = (state: FoundState): Inspected => ({ state, format: 0, volumes: new Set() });
+
+/** A header that SQLite would take for a read-only or older file. */
+const isHeaderDamaged = (path: string): boolean => {
+  const file = openSync(path, constants.O_RDONLY);
+  try {
+    const header = Buffer.alloc(20);
+    readSync(file, header);
+    return [18, 19].some((at) => header[at] !== 1 && header[at] !== 2);
+  } finally {
+    closeSync(file);
+  }
+};
+
+const volumesOf = (db: DatabaseSync): Set<string> => {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'volumes'").get() === undefined) return new Set();
+  return new Set((db.prepare("SELECT id FROM volumes").all() as { id: string }[]).map(({ id }) => id));
+};
+
+const inspectOpen = (db: DatabaseSync): Inspected => {
+  const { format } = db.prepare("SELECT user_version AS format FROM pragma_user_version").get() as { format: number };
+  const problems = db.prepare("PRAGMA integrity_check(1)").all() as { integrity_check: string }[];
+  const problem = problems.map(({ integrity_check: words }) => words).join("; ");
+  if (problem !== "ok") return { ...nothing({ kind: "unreadable", problem }), format };
+  if (db.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return { ...nothing({ kind: "empty" }), format };
+  const volumes = volumesOf(db);
+  const version = notedVersion(db);
+  if (version === "damaged" || (version !== undefined && version.digest !== digestOf(db)))
+    return { state: { kind: "altered", generation: version === "damaged" ? 0 : version.generation }, format, volumes };
+  return { state: { kind: "whole", version }, format, volumes };
+};
+
+/**
+ * Reads the whole file. Throws a `DataFolderError` if it cannot be opened at all.
+ * @param alone without its write-ahead log, and without making files beside it
+ */
+export const inspectState = (path: string, alone: boolean): Inspected => {
+  try {
+    if (statSync(path).size === 0) return nothing({ kind: "empty" });
+    accessSync(path, constants.R_OK | constants.W_OK);
+    if (isHeaderDamaged(path)) return nothing({ kind: "unreadable", problem: "file is not a database" });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return nothing({ kind: "missing" });
+    throw explainFileError(cause, path) ?? cause;
+  }
+  let db: DatabaseSync | undefined;
+  try {
+    const url = pathToFileURL(path);
+    url.search = "immutable=1";
+    db = new DatabaseSync(alone ? url : path, { readOnly: true, timeout: 5000 });
+    // One snapshot: other processes may write meanwhile.
+    db.exec("BEGIN");
+    return inspectOpen(db);
+  } catch (cause) {
+    if (!tellsDamage(cause)) throw explainFileError(cause, path) ?? cause;
+    return nothing({ kind: "unreadable", problem: (cause as Error).message });
+  } finally {
+    db?.close();
+  }
+};
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+/** Whether the folder may have files. A service can make its volume's folder unreadable. */
+const hasFiles = (folder: string): boolean => {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch {
+    return true;
+  }
+};
+
+const remainsOf: readonly (readonly [folder: string, words: string])[] = [
+  ["storage/volumes", "volumes"],
+  ["storage/records", "records of volumes"],
+  ["storage/quarantine", "a quarantine"],
+  ["images", "images"],
+  ["logs", "logs"],
+];
+
+/** Reads what a start of the folder judges by. Throws a `DataFolderError` if a file cannot be opened. */
+export const inspectDataFolder = (dataDir: string): Evidence & { readonly format: number } => {
+  // The state comes last: another process may change it meanwhile, and it must not seem older than the others.
+  const checkPath = join(dataDir, CHECK_FILE);
+  let check: Evidence["check"];
+  try {
+    check = readCheck(checkPath);
+  } catch (cause) {
+    throw explainFileError(cause, checkPath) ?? cause;
+  }
+  const copy = versionOfCopy(join(dataDir, COPY_FILE));
+  const { state, format, volumes } = inspectState(join(dataDir, STATE_FILE), false);
+  const folder = join(dataDir, "storage", "volumes");
+  const unknown = namesIn(folder).filter((id) => !volumes.has(id) && hasFiles(join(folder, id)));
+  const remains = remainsOf.flatMap(([path, words]) => (namesIn(join(dataDir, path)).length > 0 ? [words] : []));
+  return { state, format, check, copy, unknownVolumes: unknown.length, remains };
+};
+
+/** Of a copy that cannot be read nothing is known: the state is judged without it. */
+const versionOfCopy = (path: string): Evidence["copy"] => {
+  const url = pathToFileURL(path);
+  url.search = "immutable=1";
+  try {
+    const db = new DatabaseSync(url, { readOnly: true });
+    try {
+      const version = notedVersion(db);
+      return version === "damaged" ? undefined : version;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,96 @@
+/** Whether a data folder's state may be used, judged from what a start finds. */
+import type { Check } from "./check-file.ts";
+import type { StateVersion } from "./version.ts";
+
+/** What a file with a state holds. */
+export type FoundState =
+  | { readonly kind: "missing" }
+  | { readonly kind: "empty" }
+  /** SQLite cannot read all of it. */
+  | { readonly kind: "unreadable"; readonly problem: string }
+  /** SQLite reads it, but its content is not what was written. */
+  | { readonly kind: "altered"; readonly generation: number }
+  /** `version` is undefined in the state of a release without versions. */
+  | { readonly kind: "whole"; readonly version: StateVersion | undefined };
+
+export interface Evidence {
+  readonly state: FoundState;
+  readonly check: Check;
+  /** The version of the second copy, if it has one that can be read. */
+  readonly copy: StateVersion | undefined;
+  /** Folders with files that are no volume of this state. */
+  readonly unknownVolumes: number;
+  /** Other things in the folder that an earlier run left, in words. */
+  readonly remains: readonly string[];
+}
+
+export type Verdict =
+  | { readonly kind: "fresh" }
+  | { readonly kind: "good" }
+  | {
+      readonly kind: "refused";
+      /** What is wrong with the state file, as the rest of a sentence. */
+      readonly problem: string;
+      /** Its content is not what was written, rather than missing or older. */
+      readonly isDamaged: boolean;
+      /** False if not even a start that accepts the state can use it. */
+      readonly isAcceptable: boolean;
+    };
+
+const outdated = (problem: string): Verdict => ({ kind: "refused", problem, isDamaged: false, isAcceptable: true });
+
+const damaged = (problem: string, isAcceptable: boolean): Verdict => ({
+  kind: "refused",
+  problem,
+  isDamaged: true,
+  isAcceptable,
+});
+
+/** The highest generation that the folder has evidence of. */
+export const knownGeneration = ({ check, copy }: Pick<Evidence, "check" | "copy">): number =>
+  Math.max(check.version?.generation ?? 0, copy?.generation ?? 0);
+
+/** Without a version, only the volumes tell whether the state is the newest. */
+const unproven = ({ unknownVolumes: count }: Evidence): Verdict =>
+  count === 0
+    ? { kind: "good" }
+    : outdated(`does not know ${count} of the volume folders, so it may be older than they are`);
+
+const judgeVersion = (version: StateVersion, evidence: Evidence): Verdict => {
+  const known = knownGeneration(evidence);
+  if (version.generation < known)
+    return outdated(
+      `is older than the other data of the folder (change ${version.generation} of ${known}): it is an older copy, or SQLite dropped a damaged write-ahead log`,
+    );
+  const { check } = evidence;
+  if (check.version === undefined) return unproven(evidence);
+  if (check.version.generation === version.generation && check.version.digest !== version.digest)
+    return damaged("has other content than the server wrote last", true);
+  return { kind: "good" };
+};
+
+export const judge = (evidence: Evidence): Verdict => {
+  const { state, check, copy, remains } = evidence;
+  switch (state.kind) {
+    case "missing":
+    case "empty": {
+      const beside = [
+        ...(check.found === "missing" ? [] : ["state.check"]),
+        ...(copy ? ["a copy of it"] : []),
+        ...remains,
+      ];
+      return beside.length === 0
+        ? { kind: "fresh" }
+        : outdated(`is ${state.kind}, but the folder has data of an earlier run (${beside.join(", ")})`);
+    }
+    case "unreadable":
+      return damaged(`is damaged (${state.problem})`, false);
+    case "altered":
+      return damaged("is damaged, or another program changed it: its content does not match its digest", true);
+    case "whole":
+      if (state.version !== undefined) return judgeVersion(state.version, evidence);
+      return knownGeneration(evidence) > 0
+        ? outdated("is older than the other data of the folder: an earlier release wrote it")
+        : unproven(evidence);
+  }
+};

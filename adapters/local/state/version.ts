@@ -1,0 +1,118 @@
+/**
+ * A generation and a digest of the state's content, kept in the state and committed with each change.
+ *
+ * Temporary triggers maintain both, so no statement can change a row without them. The digest is the sum of the rows'
+ * hashes: a change costs the hashes of the rows it touches, and the order of rows does not matter. It detects damage. It
+ * does not protect against a person who edits the file on purpose.
+ */
+import { createHash } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+
+export interface StateVersion {
+  /** Counts changed rows. */
+  readonly generation: number;
+  /** 64 hexadecimal digits. */
+  readonly digest: string;
+}
+
+export const versionTable = `
+  CREATE TABLE version (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    -- Generation, digest and a checksum of both.
+    noted TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO version (only, noted) VALUES (1, '');
+`;
+
+/** Bookkeeping that may be lost, and must not cost a flush of the check file. */
+const untracked: Readonly<Record<string, readonly string[]>> = { keys: ["last_used_at"] };
+
+const MODULUS = 1n << 256n;
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const hashOf = (row: string): bigint => BigInt(`0x${sha256(row)}`);
+const hex = (sum: bigint): string => sum.toString(16).padStart(64, "0");
+const quoted = (name: string): string => `"${name}"`;
+
+/** Renders the version as text with a checksum. */
+export const renderVersion = ({ generation, digest }: StateVersion): string => {
+  const text = `${generation} ${digest}`;
+  return `${text} ${sha256(text).slice(0, 16)}`;
+};
+
+/** Undefined if the text is damaged. */
+export const parseVersion = (text: string): StateVersion | undefined => {
+  const found = /^(\d{1,15}) ([0-9a-f]{64}) [0-9a-f]{16}\s*$/.exec(text);
+  if (found === null) return undefined;
+  const version = { generation: Number(found[1]), digest: found[2] as string };
+  return renderVersion(version) === text.trimEnd() ? version : undefined;
+};
+
+/** The tables with content, and of each the columns that count. */
+const contentOf = (db: DatabaseSync): Map<string, string[]> => {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'version'")
+    .all() as { name: string }[];
+  return new Map(
+    tables.map(({ name }) => {
+      const columns = db.prepare("SELECT name FROM pragma_table_info(?)").all(name) as { name: string }[];
+      return [name, columns.map((column) => column.name).filter((column) => !untracked[name]?.includes(column))];
+    }),
+  );
+};
+
+/** A row as text, in SQL. */
+const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
+  [`'${table}'`, ...columns.map((column) => `quote(${prefix}${quoted(column)})`)].join(" || ',' || ");
+
+/** Reads the schema and every row. Throws if SQLite cannot. */
+export const digestOf = (db: DatabaseSync): string => {
+  const { user_version: format } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+  let sum = hashOf(`format ${format}`);
+  const sources = [
+    "SELECT 'schema ' || type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') AS row FROM sqlite_schema",
+    ...[...contentOf(db)].map(
+      ([table, columns]) => `SELECT ${rowText(table, columns)} AS row FROM ${quoted(table)} NOT INDEXED`,
+    ),
+  ];
+  for (const source of sources)
+    for (const { row } of db.prepare(source).iterate() as Iterable<{ row: string }>) sum += hashOf(row);
+  return hex(sum % MODULUS);
+};
+
+/** The version that the state notes: undefined in a state of a release without versions, "damaged" if unreadable. */
+export const notedVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
+  if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'version'").get() === undefined) return undefined;
+  const row = db.prepare("SELECT noted FROM version").get() as { noted: string } | undefined;
+  return parseVersion(row?.noted ?? "") ?? "damaged";
+};
+
+/** Computes the digest anew and notes it under the generation. */
+export const noteVersion = (db: DatabaseSync, generation: number): void =>
+  void db.prepare("UPDATE version SET noted = ?").run(renderVersion({ generation, digest: digestOf(db) }));
+
+/** Maintains the version on this connection. Calls `onChange` for each changed row, before its transaction ends. */
+export const trackChanges = (db: DatabaseSync, onChange: () => void): void => {
+  db.function("version_after", (noted, removed, added) => {
+    onChange();
+    const before = parseVersion(String(noted));
+    if (before === undefined) throw new Error("The version that the state file notes is damaged.");
+    const minus = removed === null ? 0n : hashOf(String(removed));
+    const plus = added === null ? 0n : hashOf(String(added));
+    const digest = hex((BigInt(`0x${before.digest}`) + plus + MODULUS - minus) % MODULUS);
+    return renderVersion({ generation: before.generation + 1, digest });
+  });
+  // A REPLACE must run the triggers of the rows that it deletes.
+  db.exec("PRAGMA recursive_triggers = ON");
+  for (const [table, columns] of contentOf(db)) {
+    const removed = rowText(table, columns, "old.");
+    const added = rowText(table, columns, "new.");
+    const on = (name: string, event: string, before: string, after: string) =>
+      db.exec(`CREATE TEMP TRIGGER ${quoted(`${table}_${name}`)} AFTER ${event} ON main.${quoted(table)} BEGIN
+        UPDATE main.version SET noted = version_after(noted, ${before}, ${after});
+      END`);
+    on("inserted", "INSERT", "NULL", added);
+    on("deleted", "DELETE", removed, "NULL");
+    on("updated", `UPDATE OF ${columns.map(quoted).join(", ")}`, removed, added);
+  }
+};
