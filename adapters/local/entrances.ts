@@ -2,13 +2,16 @@
  * Ways into what runs of a service on this machine: a program that puts its user beside the service, with its files,
  * processes and environment. Whoever may not look at the service's processes finds none.
  */
-import { readlinkSync } from "node:fs";
+import { openSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { type ContainerEngine, findEngine } from "./container/engine.ts";
 import { containerName } from "./container/settings.ts";
+import { groupFilesOf } from "./runner/cgroup.ts";
 import { RUN_FOLDER, readInstanceNotes } from "./runner/instance-notes.ts";
-import { MARKER } from "./runner/launch.ts";
+import { type Descriptor, FIRST_DESCRIPTOR, MARKER } from "./runner/launch.ts";
 import { allProcesses, environmentOf, type ProcessInfo } from "./runner/proc.ts";
+import { joinGroup } from "./runner/shell.ts";
+import { callFilter } from "./runner/syscall-filter.ts";
 
 export interface Entrance {
   readonly kind: "container" | "bubblewrap" | "process";
@@ -17,6 +20,8 @@ export interface Entrance {
   /** The whole environment; undefined: that of whoever enters, for the program brings the service's. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** What the program gets besides the standard streams. */
+  readonly descriptors?: readonly Exclude<Descriptor, { gate: true }>[];
 }
 
 /** By its path: the service's own search path is its own. */
@@ -65,7 +70,40 @@ const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
   return own.filter(({ parent }) => !own.some(({ pid }) => pid === parent)).map(({ pid }) => pid);
 };
 
-/** Beside a process: in its sandbox, if it has one (https://man7.org/linux/man-pages/man1/nsenter.1.html). */
+/** The user or group that the process has in its own user namespace. */
+const idInside = (pid: number, kind: "uid" | "gid"): string =>
+  /^\s*(\d+)/.exec(readFileSync(`/proc/${pid}/${kind}_map`, "utf8"))?.[1] ?? "";
+
+const USERS = FIRST_DESCRIPTOR;
+const FILTER = USERS + 1;
+const ARGUMENTS = FILTER + 1;
+
+/**
+ * Root joins the control groups and namespaces of the process with an environment of its own, for a service's variables could
+ * make it load the service's libraries. bubblewrap then takes every right away that the process lacks.
+ * https://man7.org/linux/man-pages/man1/nsenter.1.html
+ */
+const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entrance => {
+  const joinFiles = groupFilesOf(pid);
+  const namespaces = ["--mount", "--pid", "--ipc", "--uts", "--net", "--cgroup", "--wd"];
+  const ids = ["--uid", idInside(pid, "uid"), "--gid", idInside(pid, "gid")];
+  const rights = ["--userns", String(USERS), ...ids, "--cap-drop", "ALL", "--seccomp", String(FILTER)];
+  const [shell = "", flag = "", script = ""] = SHELL;
+  const [file = "", ...args] = joinGroup(joinFiles.length === 0 ? undefined : { joinFiles }, [
+    ...["setpriv", "--clear-groups", "nsenter", "--target", String(pid), ...namespaces],
+    ...["bwrap", "--dev-bind", "/", "/", ...rights, "--args", String(ARGUMENTS), "--"],
+    ...[shell, flag, `exec ${USERS}<&-; ${script}`],
+  ]);
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  const descriptors = [
+    { open: openSync(`/proc/${pid}/ns/user`, "r") },
+    { input: callFilter(process.arch, joinFiles.length > 0) },
+    { input: ["--clearenv", ...variables].map((argument) => `${argument}\0`).join("") },
+  ];
+  return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
+};
+
+/** Beside a process: in its sandbox, if it has one. */
 const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
   const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
@@ -78,8 +116,7 @@ const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
   // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
   if (process.getuid?.() !== 0)
     throw new Error("A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.");
-  const namespaces = ["--user", "--preserve-credentials", "--mount", "--pid", "--ipc", "--uts", "--wd"];
-  return { kind: "bubblewrap", file: "nsenter", args: ["--target", String(pid), ...namespaces, ...SHELL], env };
+  return intoSandbox(pid, env);
 };
 
 export interface EntranceOptions {

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findEntrances } from "../../adapters/local/entrances.ts";
 import type { DeployEvent } from "../../core/domain/deploy-events.ts";
 import { tarGz } from "./archives.ts";
 import { folderWith } from "./folders.ts";
@@ -94,6 +95,29 @@ export const shellTests = (
       expect(told).toMatch(/^entered \d+$/);
       expect(code).toBe(7);
     });
+
+    if (kind === "bubblewrap") {
+      test("a shell has the service's user, namespaces, filter and control groups, and no right beyond", () => {
+        // Process 1 is bubblewrap's own; the service is its first child.
+        const script = `show() {
+  grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)' $1/status
+  for one in cgroup ipc net pid user uts; do readlink $1/ns/$one; done
+  cat $1/cgroup
+}
+show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Seccomp: /proc/self/status`;
+        const { stdout } = shell(DEPLOYED, script);
+        const [ofService, ofShell, rest] = stdout.split("---\n");
+        expect(ofService).toContain("CapEff:\t0000000000000000");
+        expect(ofShell).toBe(ofService);
+        expect(rest).toContain("Seccomp:\t2");
+        expect(rest).not.toContain("user:[");
+      });
+
+      test("root enters with an environment of its own, for the service's could load its libraries", async () => {
+        const { found } = await findEntrances(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
+        expect(found.map(({ env = {} }) => Object.keys(env))).toEqual([["PATH"]]);
+      });
+    }
 
     test("a process that only calls itself an instance of it is not entered", async () => {
       const env = { K_SERVICE: DEPLOYED, PORTSIDE_INSTANCE: "made.up" };

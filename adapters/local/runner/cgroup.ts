@@ -35,6 +35,7 @@ export interface ControlGroups {
   sweep(): Promise<void>;
 }
 
+const MOUNT = "/sys/fs/cgroup";
 const PERIOD = 100_000;
 
 const write = (path: string, value: string): void => writeFileSync(path, value);
@@ -142,6 +143,20 @@ const version2 = (mount: string, scope: string): ControlGroups => {
   };
 };
 
+/** The folder of a scope's groups. */
+const PREFIX = "portside-";
+
+/** The `cgroup.procs` files of the groups in which a server of Portside has put the process. */
+export const groupFilesOf = (pid: number, mount = MOUNT): string[] =>
+  readFileSync(`/proc/${pid}/cgroup`, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [, controllers, path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+      if (controllers === undefined || !path.split("/").some((part) => part.startsWith(PREFIX))) return [];
+      const mounts = controllers === "" ? [mount, join(mount, "unified")] : [join(mount, controllers)];
+      return mounts.map((folder) => join(folder, path, "cgroup.procs")).filter((file) => existsSync(file));
+    });
+
 const writable = (path: string): boolean => {
   try {
     accessSync(path, constants.W_OK);
@@ -156,7 +171,7 @@ const writable = (path: string): boolean => {
  * @param scope a folder name that no other server uses
  * @param mount where the groups are mounted
  */
-export const findControlGroups = (scope: string, mount = "/sys/fs/cgroup"): ControlGroups | undefined => {
+export const findControlGroups = (scope: string, mount = MOUNT): ControlGroups | undefined => {
   if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
   try {
     const offered = readFileSync(join(mount, "cgroup.controllers"), "utf8").trim().split(/\s+/);

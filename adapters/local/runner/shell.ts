@@ -14,7 +14,10 @@ const DATA_SLACK = 1024 ** 3;
 const PROCESS_SLACK = 8;
 
 /** Puts the command, and so all that comes from it, into its control group before it begins. */
-export const joinGroup = (group: ControlGroup | undefined, argv: readonly string[]): readonly string[] => {
+export const joinGroup = (
+  group: Pick<ControlGroup, "joinFiles"> | undefined,
+  argv: readonly string[],
+): readonly string[] => {
   if (group === undefined) return argv;
   const joins = group.joinFiles.map((file) => `echo 0 > ${quote(file)}`).join(" && ");
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];

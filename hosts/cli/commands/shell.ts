@@ -1,6 +1,7 @@
 /** `portside shell NAME` */
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
+import type { Writable } from "node:stream";
 import type { Entrance } from "../../composition/entrances.ts";
 import type { Command } from "../command.ts";
 import { CommandError, type Io, say } from "../io.ts";
@@ -11,9 +12,20 @@ const nothingRuns = (name: string, services: readonly string[]): CommandError =>
   );
 
 /** Runs until the shell ends; its exit code. */
-const enter = ({ file, args, env, cwd }: Entrance, io: Io): Promise<number> =>
+const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Promise<number> =>
   new Promise((resolve, reject) => {
-    const child = spawn(file, args, { stdio: "inherit", env: env ?? io.env, ...(cwd === undefined ? {} : { cwd }) });
+    const child = spawn(file, args, {
+      stdio: ["inherit", "inherit", "inherit", ...descriptors.map((one) => ("open" in one ? one.open : "pipe"))],
+      env: env ?? io.env,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    for (const [index, one] of descriptors.entries()) {
+      if ("open" in one) continue;
+      const input = child.stdio[index + 3] as Writable;
+      // The program may end before it has read all of it; its exit code says why.
+      input.on("error", () => undefined);
+      input.end(one.input);
+    }
     child.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "ENOENT"

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
-import { type ControlGroup, findControlGroups } from "../../../../adapters/local/runner/cgroup.ts";
+import { type ControlGroup, findControlGroups, groupFilesOf } from "../../../../adapters/local/runner/cgroup.ts";
 import { createBench, type JobSetup, node, sh } from "../../../support/jobs.ts";
 import { runners } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
@@ -71,6 +71,20 @@ const version2Tree = (offered = "cpuset cpu io memory pids"): string => {
   writeFileSync(join(root, "cgroup.subtree_control"), "");
   return root;
 };
+
+test("the groups of a process are found by it, where Portside made them", async (context) => {
+  needs(context, "cgroups");
+  await using bench = await createBench({ kind: "process", limits: "cgroup" });
+  const { running, said } = bench.start(sh("echo up; exec sleep 60"));
+  await said("up");
+  const [pid = 0] = running.processes();
+  const files = groupFilesOf(pid);
+  expect(files.length).toBeGreaterThan(0);
+  for (const file of files) expect(readFileSync(file, "utf8").split("\n")).toContain(String(pid));
+  expect(groupFilesOf(process.pid)).toEqual([]);
+  running.kill();
+  await running.exited;
+});
 
 describe("version 2, as files", () => {
   const limits = { memory: 2 * GiB, cpu: 3, processes: 77 };
