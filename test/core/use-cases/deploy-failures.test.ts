@@ -154,20 +154,34 @@ describe("deadlines", () => {
 });
 
 describe("build output", () => {
-  test("a line that is very long is cut, and past 4 MiB the rest is left out, with a record that says so", async () => {
+  test("shows the first 4 MiB and the last lines, cuts long lines, and says what it leaves out", async () => {
     const line = "x".repeat(8 * 1024);
     const platform = failing(async function* () {
       yield { kind: "progress", message: "y".repeat(100_000) };
       for (let lines = 0; lines < 600; lines++) yield { kind: "progress", message: line };
-      yield { kind: "failed", failure: { reason: "build_failed", message: "failed" } };
+      yield { kind: "failed", failure: { reason: "build_failed", message: "failed", logTail: ["z".repeat(100_000)] } };
     });
     const records = await recordsOf(platform, await accepted(platform));
     expect(records[1]?.message).toBe(`${"y".repeat(8 * 1024)}…`);
-    const leftOut = records.filter(
-      ({ message }) => message === "The build's output is long; the rest is left out here.",
-    );
-    expect(leftOut).toEqual([records.at(-2)]);
-    expect(records.filter(({ message }) => message === line)).toHaveLength(510);
-    expect(records.at(-1)?.status).toBe("ERROR");
+    expect(records.filter(({ message }) => message === line)).toHaveLength(510 + 31);
+    expect(records[512]?.message).toMatch(/^The build's output is long; /);
+    expect(records[513]?.message).toBe("... 59 lines (484 kB) of build output left out ...");
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", log_tail: [`${"z".repeat(8 * 1024)}…`] });
+  });
+
+  test("bounds the number of its lines, also of a build that its deadline ends", async () => {
+    const platform = failing(async function* (_request, { signal } = {}) {
+      for (let lines = 0; lines < 100_000; lines++) yield { kind: "progress", message: `${lines}` };
+      await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+      yield { kind: "failed", failure: { reason: "interrupted", message: "The build was ended." } };
+    });
+    const records = await recordsOf(platform, await accepted(platform));
+    const words = records.map(({ message }) => message);
+    expect(words.slice(1, 20_001)).toEqual(Array.from({ length: 20_000 }, (_, index) => `${index}`));
+    expect(words).toContain("... 79,000 lines (474 kB) of build output left out ...");
+    expect(words.slice(-1001, -1)).toEqual(Array.from({ length: 1000 }, (_, index) => `${99_000 + index}`));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
+    expect(records.at(-1)?.log_tail?.at(-1)).toBe("99999");
   });
 });
