@@ -107,7 +107,10 @@ const limits = (): string => {
     ["a silent step repeats its status after", seconds(deployLimits.heartbeat)],
     ["deploys of one name that wait", String(deployLimits.queuedPerName)],
     ["an ended deploy can be followed for", seconds(deployLimits.kept)],
-    ["build output in the stream", formatMemory(deployLimits.outputBytes)],
+    [
+      "build output in the stream",
+      `the first ${deployLimits.outputLines} lines or ${formatMemory(deployLimits.outputBytes)}, and the last ${deployLimits.lastOutputLines} lines or ${formatMemory(deployLimits.lastOutputBytes)}`,
+    ],
   ];
   const reading = [
     ["entries of a page", String(fieldLimits.logs.max)],

@@ -59,8 +59,11 @@ export const deployLimits = {
   /** How long a finished run can be resumed by its id. */
   kept: 60 * 60_000,
   queuedPerName: 5,
-  /** Build output beyond this many bytes is left out of the stream, with a record that says so. */
+  /** The stream shows the first part of a build's output up to these bounds, and the last part; a record says the cut. */
+  outputLines: 20_000,
   outputBytes: 4 * MiB,
+  lastOutputLines: 1000,
+  lastOutputBytes: 256 * KiB,
   /** A single line of build output is cut here. */
   lineBytes: 8 * KiB,
   logTailLines: 20,

@@ -1,4 +1,5 @@
 /** The two long steps of a deploy, build and rollout, narrated into its run. */
+import { BuildOutput, cutLine } from "../domain/build-output.ts";
 import { building, deploying } from "../domain/deploy-events.ts";
 import type { DeployPlan } from "../domain/deploy-plan.ts";
 import type { DeployFailure } from "../domain/deploy-reason.ts";
@@ -50,42 +51,29 @@ const failureOf = (
   return said ?? { reason: "internal", message: "The provider ended the step without saying how." };
 };
 
-/** Passes build output on until it is too much; keeps the last lines for a failure's tail. */
-const outputTo = (run: Run, limits: DeployLimits) => {
-  const tail: string[] = [];
-  let bytes = 0;
-  let full = false;
-  const onProgress = (message: string): void => {
-    const line = message.length > limits.lineBytes ? `${message.slice(0, limits.lineBytes)}…` : message;
-    tail.push(line);
-    if (tail.length > limits.logTailLines) tail.shift();
-    bytes += line.length + 1;
-    if (bytes <= limits.outputBytes) run.emit(building(line));
-    else if (!full) {
-      full = true;
-      run.emit(building("The build's output is long; the rest is left out here."));
-    }
-  };
-  return { tail, onProgress };
-};
-
 export const buildStep = async (
   ports: Ports,
   limits: DeployLimits,
   run: Run,
   source: Source,
 ): Promise<Step<string>> => {
-  const { tail, onProgress } = outputTo(run, limits);
+  const output = new BuildOutput(limits);
   const { owner, name, deployId } = run;
   const watched = await watchPort<BuildEvent>(
     (signal) => ports.provider.builder.build({ owner, name, deployId, source }, { signal }),
     { clock: ports.clock, signal: run.signal, deadline: limits.buildDeadline },
-    onProgress,
+    (message) => {
+      const line = output.take(message);
+      if (line !== undefined) run.emit(building(line));
+    },
   );
+  for (const line of output.end()) run.emit(building(line));
   if (watched.end?.kind === "built")
     return run.signal.aborted ? fail(endedEarly(run)) : { ok: true, value: watched.end.image };
   const message = `The build took longer than ${minutes(limits.buildDeadline)} and was ended.`;
-  return fail(failureOf({ ...watched, end: watched.end }, run, { reason: "build_timeout", message }, tail));
+  const failure = failureOf({ ...watched, end: watched.end }, run, { reason: "build_timeout", message }, output.tail);
+  const { logTail } = failure;
+  return fail(logTail === undefined ? failure : { ...failure, logTail: logTail.map((line) => cutLine(line, limits)) });
 };
 
 /** Says what was adjusted, then rolls out; the value is the service's URL. */

@@ -3,14 +3,16 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
-import { narrate } from "../../shared/channel.ts";
+import { narrate, type Say } from "../../shared/channel.ts";
 import { hasDockerfile } from "../../shared/source-kind.ts";
 import { Turns } from "../../shared/turns.ts";
 import { buildContainer, unreachable } from "../container/build/build.ts";
 import type { Containers } from "../container/containers.ts";
+import { Allowance } from "../runner/paced.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
 import { detectSource, webCommand } from "./detect.ts";
 import { Extractor } from "./extract.ts";
@@ -81,6 +83,20 @@ const noEngine = (why: string): BuildFailed =>
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
+/** Lets a build take its share of this process's time, which serves every account, and turns in between. */
+const pacedPrint = (say: Say<string>): Say<string> => {
+  const allowance = new Allowance();
+  const rest = async (taken: Promise<void>): Promise<void> => {
+    const begun = performance.now();
+    await taken;
+    await (allowance.spend(performance.now() - begun) ?? turn());
+  };
+  return (message) => {
+    const taken = say(message);
+    return taken === undefined ? undefined : rest(taken);
+  };
+};
+
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const turns = new Turns();
   const extractor = new Extractor();
@@ -100,7 +116,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const buildImage = async (
     { source, owner, name }: BuildRequest,
     reference: string,
-    { say, signal }: Pick<Workshop, "say" | "signal">,
+    { say, print, signal }: Pick<Workshop, "say" | "print" | "signal">,
   ): Promise<ImageManifest> => {
     if (typeof containers === "string") throw noEngine(containers);
     const labels = containers.imageLabels({ owner, service: name, source: source.digest });
@@ -120,6 +136,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       within,
       home: containers.folder,
       say,
+      print,
       signal,
     };
     const id = await buildContainer(containers.engine, given);
@@ -171,9 +188,10 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     build: (request, { signal = new AbortController().signal } = {}) =>
       narrate<BuildEvent, BuildEvent>((emit) => {
         const say = (message: string) => emit({ kind: "progress", message });
+        const print = pacedPrint(say);
         const newId = () => `${config.scope}.${ids.id()}`;
         const reference = referenceFor(config, request);
-        const shop = { runner, toolchain, limits, network, say, signal, newId, turns };
+        const shop = { runner, toolchain, limits, network, say, print, signal, newId, turns };
         // Builds of the same image wait for each other, so that the second finds what the first made.
         return turns
           .take(reference, signal, () => build(request, reference, shop))

@@ -126,7 +126,7 @@ const KEPT = "/dependencies";
 const copyInside = (shop: Workshop, kept: string, writable: boolean, paths: (kept: string) => [string, string]) => {
   const inside = shop.runner.mapsPaths ? KEPT : kept;
   return runCommand(
-    { ...shop, say: () => undefined },
+    { ...shop, print: () => undefined },
     {
       what: "Copying dependencies",
       argv: ["cp", "-a", ...paths(inside)],

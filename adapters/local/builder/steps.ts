@@ -1,6 +1,7 @@
 /** Runs the commands of a build in the sandbox, their output passed on line by line. */
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { Say } from "../../shared/channel.ts";
 import type { Turns } from "../../shared/turns.ts";
 import { ranOutOfMemory } from "../runner/exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
@@ -28,7 +29,10 @@ export interface Workshop {
   readonly app: string;
   /** The host folder that is kept between builds of the account. */
   readonly cache: string;
+  /** The builder's own words. */
   readonly say: (message: string) => void;
+  /** A command's output. The promise, if there is one, holds further output back. */
+  readonly print: Say<string>;
   readonly signal: AbortSignal;
   readonly newId: () => string;
   /** For what builds of one account share on disk. */
@@ -96,8 +100,7 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
     (_stream, line) => {
       tail.push(line);
       if (tail.length > TAIL) tail.shift();
-      shop.say(line);
-      return undefined;
+      return shop.print(line);
     },
   );
   const stop = () => running.kill();

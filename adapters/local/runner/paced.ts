@@ -64,23 +64,39 @@ class Pressure {
   }
 }
 
+/** The time of this process that one output may still take. */
+export class Allowance {
+  #left = BURST_MS;
+  #since = performance.now();
+
+  /**
+   * Counts work that has just ended. The promise, if there is one, resolves when the output may go on.
+   * @param millis what it took in all
+   * @param work what of it counts
+   */
+  spend(millis: number, work = millis): Promise<void> | undefined {
+    const now = performance.now();
+    const idle = Math.max(0, now - millis - this.#since);
+    this.#left = Math.min(BURST_MS, this.#left + idle * SHARE) - work;
+    this.#since = now;
+    return this.#left < 0 ? sleep(-this.#left / SHARE) : undefined;
+  }
+}
+
 /** The pieces of an output; one that goes on and on gets rests in between. */
 export async function* paced(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   const pressure = brake === undefined ? undefined : new Pressure(brake);
   const next = () => iterator.next();
-  let allowance = BURST_MS;
-  let since = performance.now();
+  const allowance = new Allowance();
   try {
     for (;;) {
       const piece = await (pressure === undefined ? next() : pressure.watch(next));
       if (piece.done === true) return;
       const begun = performance.now();
-      allowance = Math.min(BURST_MS, allowance + (begun - since) * SHARE);
       yield piece.value;
-      since = performance.now();
-      allowance -= Math.min(since - begun, MOST_WORK_MS);
-      if (allowance < 0) await sleep(-allowance / SHARE);
+      const millis = performance.now() - begun;
+      await allowance.spend(millis, Math.min(millis, MOST_WORK_MS));
     }
   } finally {
     pressure?.release();

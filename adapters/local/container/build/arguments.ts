@@ -1,5 +1,6 @@
 /** What a build at a container engine is given. */
 import type { Source } from "../../../../core/ports/source-spool.ts";
+import type { Say } from "../../../shared/channel.ts";
 import type { Limits } from "../../runner/runner.ts";
 
 export interface ContainerBuild {
@@ -17,7 +18,10 @@ export interface ContainerBuild {
   readonly within: string | undefined;
   /** A folder for what the engine's command line keeps. */
   readonly home: string;
-  readonly say: (line: string) => void;
+  /** The builder's own words. */
+  readonly say: (message: string) => void;
+  /** The engine's output. */
+  readonly print: Say<string>;
   readonly signal: AbortSignal;
 }
 

@@ -50,7 +50,7 @@ export const buildWithKit = async (
   need: BuildKitNeed | undefined,
 ): Promise<BuildOutput> => {
   let isMissing = false;
-  const output = new BuildOutput(build.say);
+  const output = new BuildOutput(build.print);
   const child = spawn("docker", argumentsOf(build), {
     env: { HOME: build.home, DOCKER_BUILDKIT: "1", ...environment },
     stdio: ["pipe", "pipe", "pipe"],
@@ -66,7 +66,7 @@ export const buildWithKit = async (
       // Before the first step it is docker's own word, behind it anybody's.
       hasBegun ||= line.startsWith("#");
       isMissing ||= !hasBegun && MISSING.test(line);
-      output.take({ stream: `${line}\n` });
+      await output.take({ stream: `${line}\n` });
     }
   };
   const [code] = await Promise.all([
@@ -78,6 +78,6 @@ export const buildWithKit = async (
   ]);
   build.signal.throwIfAborted();
   if (code === 127 || (code !== 0 && isMissing)) throw missing(need);
-  if (code !== 0) output.take({ errorDetail: { message: output.last } });
+  if (code !== 0) await output.take({ errorDetail: { message: output.last } });
   return output;
 };

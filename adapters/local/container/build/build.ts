@@ -18,8 +18,8 @@ const throughApi = async (
   build: ContainerBuild,
   context: Readable,
 ): Promise<BuildOutput> => {
-  const { tag, labels, limits, network, within, say, signal } = build;
-  const output = new BuildOutput(say);
+  const { tag, labels, limits, network, within, print, signal } = build;
+  const output = new BuildOutput(print);
   const answer = await docker.buildImage(context as NodeJS.ReadableStream, {
     t: tag,
     labels: { ...labels },
@@ -34,7 +34,7 @@ const throughApi = async (
     abortSignal: signal,
   });
   for await (const line of createInterface({ input: answer as Readable }))
-    if (line.trim() !== "") output.take(JSON.parse(line) as BuildItem);
+    if (line.trim() !== "") await output.take(JSON.parse(line) as BuildItem);
   return output;
 };
 

@@ -3,6 +3,7 @@
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
  */
 import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
+import type { Say } from "../../../shared/channel.ts";
 
 /** A line of the engine's JSON answer. */
 export interface BuildItem {
@@ -41,23 +42,27 @@ const baseWords = (whole: string): string | undefined => {
 };
 
 export class BuildOutput {
-  readonly #say: (line: string) => void;
+  readonly #print: Say<string>;
   readonly #tail: string[] = [];
   #step = "";
   #rest = "";
+  #held: Promise<void> | undefined;
   #problem: { readonly message: string; readonly code: number | undefined } | undefined;
 
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(print: Say<string>) {
+    this.#print = print;
   }
 
-  take({ stream, status, id, error, errorDetail }: BuildItem): void {
+  /** The promise, if there is one, holds further output back. */
+  take({ stream, status, id, error, errorDetail }: BuildItem): Promise<void> | undefined {
+    this.#held = undefined;
     if (stream !== undefined) this.#lines(stream);
     // How far each layer of a base image is, many times a second, is nobody's line.
     else if (status !== undefined && (id === undefined || /^(?:Pulling from|Pull complete)/.test(status)))
       this.#line(id === undefined ? status : `${id}: ${status}`);
     const message = errorDetail?.message ?? error;
     if (message !== undefined) this.#problem = { message, code: errorDetail?.code };
+    return this.#held;
   }
 
   /** The last line that was said. */
@@ -99,6 +104,6 @@ export class BuildOutput {
     if (NOISE.test(line) || OWN_STEP.test(this.#step)) return;
     this.#tail.push(line);
     if (this.#tail.length > TAIL) this.#tail.shift();
-    this.#say(line);
+    this.#held = this.#print(line) ?? this.#held;
   }
 }

@@ -41,8 +41,8 @@ test("lines of a megabyte are read at once", () => {
 
 const failureOf = (message: string, code?: number) => {
   const output = new BuildOutput(() => undefined);
-  output.take({ stream: "Step 2/2 : RUN something\n" });
-  output.take({ errorDetail: { message, ...(code === undefined ? {} : { code }) } });
+  void output.take({ stream: "Step 2/2 : RUN something\n" });
+  void output.take({ errorDetail: { message, ...(code === undefined ? {} : { code }) } });
   return output.end();
 };
 
