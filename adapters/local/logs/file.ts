@@ -8,6 +8,7 @@ import type { LogPosition } from "../../../core/domain/log-cursor.ts";
 import type { LogEntry } from "../../../core/domain/log-entry.ts";
 import { pageRoom } from "../../../core/domain/log-page-room.ts";
 import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
+import { isDamage } from "../data-folder/error.ts";
 import { openDatabase } from "../data-folder/layout.ts";
 import { transaction } from "../state/database.ts";
 import { Retention } from "./retention.ts";
@@ -59,13 +60,18 @@ const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "
 export class LogFile {
   readonly #db: DatabaseSync;
   readonly #insert: StatementSync;
+  readonly #restore: StatementSync;
   readonly #newest: StatementSync;
   readonly #after: StatementSync;
   readonly #retention: Retention;
 
+  readonly path: string;
+
   constructor(path: string) {
+    this.path = path;
     this.#db = openLog(path);
     this.#insert = this.#db.prepare(INSERT);
+    this.#restore = this.#db.prepare(INSERT.replace("INSERT", "INSERT OR IGNORE"));
     this.#newest = this.#db.prepare(
       "SELECT * FROM entries WHERE service = ? AND ns <= ? ORDER BY ns DESC, ord DESC LIMIT ?",
     );
@@ -83,15 +89,20 @@ export class LogFile {
     transaction(this.#db, () => {
       for (const row of rows)
         try {
-          const { service, ns, ord, severity, log, revision, instance, text, json, http } = row;
-          this.#insert.run(service, ns, ord, severity, log, revision, instance, text, json, http);
+          this.#run(this.#insert, row);
         } catch (cause) {
-          // A full disk may have ended it for all of them.
-          if (!this.#db.isTransaction) throw cause;
+          // A full disk may have ended it for all of them. A damaged file takes none of them.
+          if (!this.#db.isTransaction || isDamage(cause)) throw cause;
           failed.push(cause);
         }
     });
     return failed;
+  }
+
+  /** Adds rows of an earlier file; returns how many were not there. */
+  restore(rows: readonly NewRow[]): number {
+    if (rows.length === 0) return 0;
+    return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));
   }
 
   /** The newest entries of a service, oldest first. */
@@ -116,6 +127,11 @@ export class LogFile {
    */
   retain(before: Instant, maxBytes: number): boolean {
     return this.#retention.step(before, maxBytes);
+  }
+
+  #run(statement: StatementSync, row: NewRow): number {
+    const { service, ns, ord, severity, log, revision, instance, text, json, http } = row;
+    return Number(statement.run(service, ns, ord, severity, log, revision, instance, text, json, http).changes);
   }
 
   close(): void {

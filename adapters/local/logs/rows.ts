@@ -53,6 +53,20 @@ export const rowOf = (entry: LogEntry): NewRow => ({
   http: entry.http === undefined ? null : JSON.stringify(entry.http),
 });
 
+/** A field of a row that is JSON; one that a damaged disk has changed is shown as the text that it is now. */
+const parsed = (text: string): { readonly json?: JsonPayload; readonly text?: string } => {
+  try {
+    return { json: JSON.parse(text) as JsonPayload };
+  } catch {
+    return { text };
+  }
+};
+
+const requestOf = (text: string): { readonly http?: HttpRequestLog; readonly text?: string } => {
+  const { json, ...damaged } = parsed(text);
+  return json === undefined ? damaged : { http: json as unknown as HttpRequestLog };
+};
+
 export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
   owner,
   service: row.service as DeploymentName,
@@ -63,8 +77,8 @@ export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
   ...(row.revision === null ? {} : { revision: row.revision }),
   ...(row.instance === null ? {} : { instance: row.instance }),
   ...(row.text === null ? {} : { text: row.text }),
-  ...(row.json === null ? {} : { json: JSON.parse(row.json) as JsonPayload }),
-  ...(row.http === null ? {} : { http: JSON.parse(row.http) as HttpRequestLog }),
+  ...(row.json === null ? {} : parsed(row.json)),
+  ...(row.http === null ? {} : requestOf(row.http)),
 });
 
 /** The integers of SQLite: as nanoseconds, from 1677 to 2262. */

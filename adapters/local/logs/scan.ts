@@ -11,6 +11,7 @@ import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import { pageRoom } from "../../../core/domain/log-page-room.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import { compileRe2 } from "../../shared/re2.ts";
+import { isDamage } from "../data-folder/error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
 import { NANOS_OF, type Where, whereOf } from "./where.ts";
 import { Windows } from "./windows.ts";
@@ -121,7 +122,7 @@ const scanRows = (db: DatabaseSync, search: Search): LogFindings => {
   return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
 };
 
-/** One state of the file is searched, whatever is written meanwhile. What a thread of `Searches` calls. */
+/** One state of the file is searched, whatever is written meanwhile. */
 export const scan = (search: Search): LogFindings => {
   const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
   try {
@@ -133,5 +134,30 @@ export const scan = (search: Search): LogFindings => {
     return scanRows(db, search);
   } finally {
     db.close();
+  }
+};
+
+/**
+ * What a thread of `Searches` calls. Returns `damaged` if SQLite cannot read the file: an error would lose its code on the
+ * way out of the thread.
+ */
+export const search = (wanted: Search): LogFindings | "damaged" => {
+  try {
+    return scan(wanted);
+  } catch (error) {
+    if (isDamage(error)) return "damaged";
+    throw error;
+  }
+};
+
+/** Whether every page of a log file can be read. What a thread of `Searches` calls. */
+export const isWhole = (path: string): boolean => {
+  try {
+    using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
+    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
+    return verdict === "ok";
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
   }
 };

@@ -17,7 +17,7 @@ export class Searches {
   #threads: Tinypool | undefined;
 
   /** Ends the search, and its thread, when the signal aborts. Its patience is counted from now on, waiting included. */
-  run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings> {
+  run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { scope, query } = search;
     const ends = performance.now() + query.patience;
     return this.#turns.take(scope.owner, signal, () =>
@@ -25,11 +25,20 @@ export class Searches {
     );
   }
 
+  /** Whether every page of the file can be read. */
+  isWhole(path: string): Promise<boolean> {
+    return this.#pool().run(path, { name: "isWhole" });
+  }
+
   async close(): Promise<void> {
     await this.#threads?.destroy();
   }
 
-  async #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings> {
+  #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+    return this.#pool().run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
+  }
+
+  #pool(): Tinypool {
     this.#threads ??= new Tinypool({
       filename: worker.href,
       runtime: "worker_threads",
@@ -37,6 +46,6 @@ export class Searches {
       maxThreads: AT_ONCE,
       idleTimeout: IDLE_MS,
     });
-    return this.#threads.run(search, { name: "scan", ...(signal === undefined ? {} : { signal }) });
+    return this.#threads;
   }
 }

@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/account.ts";
-import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
+import { type Instant, millisOf, plusMillis } from "../../../core/domain/instant.ts";
 import { type LogPosition, nextPosition } from "../../../core/domain/log-cursor.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { isEverything } from "../../../core/domain/log-filter/tree.ts";
@@ -17,8 +17,11 @@ import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../../core/ports/telemetry.ts";
 import { errAsync, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { isDamage } from "../data-folder/error.ts";
 import { LogFile } from "./file.ts";
+import { LogRepairs } from "./repair.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
+import type { Search } from "./scan.ts";
 import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
@@ -53,7 +56,7 @@ export interface LogConfig {
 }
 
 interface AccountLog {
-  readonly file: LogFile;
+  file: LogFile;
   /** The place of the last entry of each service. */
   readonly last: Map<string, LogPosition>;
   waiting: NewRow[];
@@ -78,12 +81,24 @@ const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
+/** One index seek: less than handing it to another thread. */
+const readPage = (file: LogFile, { scope, query, place }: Search): LogFindings | "damaged" => {
+  const { limit, until } = query;
+  try {
+    return place === undefined ? file.newest(scope, limit, until) : file.after(scope, place, limit, until);
+  } catch (error) {
+    if (isDamage(error)) return "damaged";
+    throw error;
+  }
+};
+
 export class LocalLogs implements LogStore {
   readonly #config: LogConfig;
   readonly #telemetry: Telemetry;
   readonly #accounts = new Map<AccountId, AccountLog>();
   readonly #unopened = new Map<AccountId, { readonly until: Instant; readonly cause: unknown }>();
   readonly #searches = new Searches();
+  readonly #repairs: LogRepairs;
   readonly #retention: NodeJS.Timeout;
   readonly #waiting = { entries: 0, letters: 0 };
   #closed = false;
@@ -95,6 +110,8 @@ export class LocalLogs implements LogStore {
   constructor(config: LogConfig) {
     this.#config = config;
     this.#telemetry = config.telemetry ?? noTelemetry;
+    this.#repairs = new LogRepairs(config);
+    this.#repairs.resume(config.folder);
     this.#retention = setInterval(() => void this.#retain(), RETAIN_MS).unref();
   }
 
@@ -149,8 +166,17 @@ export class LocalLogs implements LogStore {
 
   /** Resolves when everything of the account that was taken up to now is in its file. */
   async writeAll(owner: AccountId): Promise<void> {
+    await this.#repairs.running(this.pathOf(owner));
     const account = this.#accounts.get(owner);
     if (account !== undefined) await this.#written(account);
+  }
+
+  /** Looks at every page of the account's file, and repairs it if one cannot be read. */
+  async inspect(owner: AccountId): Promise<void> {
+    const path = this.pathOf(owner);
+    if (this.#closed || !existsSync(path) || (await this.#searches.isWhole(path)) || this.#closed) return;
+    this.#replace(this.#account(owner), path, "a page cannot be read");
+    await this.#repairs.running(path);
   }
 
   /** Writes everything that waits. */
@@ -166,6 +192,7 @@ export class LocalLogs implements LogStore {
     for (const { file } of this.#accounts.values()) file.close();
     this.#accounts.clear();
     await this.#searches.close();
+    await this.#repairs.close();
   }
 
   #read(
@@ -174,20 +201,28 @@ export class LocalLogs implements LogStore {
     place: LogPosition | undefined,
     signal: AbortSignal | undefined,
   ): ResultAsync<LogFindings, Unavailable> {
-    const read = async (): Promise<LogFindings> => {
-      signal?.throwIfAborted();
-      const path = join(this.#config.folder, fileName(scope.owner));
-      if (!this.#accounts.has(scope.owner) && !existsSync(path)) return { entries: [], partial: false };
-      const account = this.#account(scope.owner);
+    const path = this.pathOf(scope.owner);
+    const search = { path, scope, query, ...(place === undefined ? {} : { place }) };
+    const find = async (account: AccountLog): Promise<LogFindings | "damaged"> => {
+      // Without a turn of the loop where there is nothing to wait for.
+      const repair = this.#repairs.running(path);
+      if (repair !== undefined) await repair;
       await this.#written(account);
       signal?.throwIfAborted();
-      if (!isEverything(query.filter))
-        return this.#searches.run({ path, scope, query, ...(place === undefined ? {} : { place }) }, signal);
-      // One index seek: less than handing it to another thread.
-      const { limit, until } = query;
-      return place === undefined
-        ? account.file.newest(scope, limit, until)
-        : account.file.after(scope, place, limit, until);
+      if (!isEverything(query.filter)) return this.#searches.run(search, signal);
+      return readPage(account.file, search);
+    };
+    const read = async (): Promise<LogFindings> => {
+      signal?.throwIfAborted();
+      if (!this.#accounts.has(scope.owner) && !existsSync(path)) return { entries: [], partial: false };
+      const account = this.#account(scope.owner);
+      const { file } = account;
+      const found = await find(account);
+      if (found !== "damaged") return found;
+      if (account.file === file) this.#replace(account, path, "a page cannot be read");
+      const again = await find(account);
+      if (again === "damaged") throw new Error("the new log file is damaged, too");
+      return again;
     };
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
@@ -202,7 +237,7 @@ export class LocalLogs implements LogStore {
       return false;
     }
     try {
-      const last = account.last.get(entry.service) ?? account.file.newest(entry, 1).seen;
+      const last = account.last.get(entry.service) ?? this.#lastOf(account, entry);
       const place = nextPosition(last, now);
       // Made now, so that what cannot be written takes no other entry of its batch with it.
       const row = rowOf({ ...entry, ...place });
@@ -217,6 +252,16 @@ export class LocalLogs implements LogStore {
     return true;
   }
 
+  #lastOf(account: AccountLog, entry: NewLogEntry): LogPosition | undefined {
+    try {
+      return account.file.newest(entry, 1).seen;
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      this.#replace(account, account.file.path, cause);
+      return undefined;
+    }
+  }
+
   #count(entries: number, letters: number): void {
     this.#waiting.entries += entries;
     this.#waiting.letters += letters;
@@ -229,7 +274,7 @@ export class LocalLogs implements LogStore {
     const failed = this.#unopened.get(owner);
     if (failed !== undefined && failed.until > clock.now()) throw failed.cause;
     try {
-      const made = { file: new LogFile(join(folder, fileName(owner))), last: new Map(), waiting: [] };
+      const made = this.#openAccount(this.pathOf(owner));
       this.#accounts.set(owner, made);
       this.#unopened.delete(owner);
       return made;
@@ -238,6 +283,22 @@ export class LocalLogs implements LogStore {
       logger.error("log entries are being lost: an account's log cannot be opened", { folder, cause });
       throw cause;
     }
+  }
+
+  #openAccount(path: string): AccountLog {
+    const last = new Map<string, LogPosition>();
+    try {
+      return { file: new LogFile(path), last, waiting: [] };
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      return { file: this.#repairs.replace(path, cause, () => [...last.keys()]), last, waiting: [] };
+    }
+  }
+
+  /** Gives the account a new file in place of its damaged one. */
+  #replace(account: AccountLog, path: string, cause: unknown): void {
+    account.file.close();
+    account.file = this.#repairs.replace(path, cause, () => [...account.last.keys()]);
   }
 
   /** Writes a batch and rests before the next; accounts take turns. */
@@ -273,7 +334,7 @@ export class LocalLogs implements LogStore {
   #write(account: AccountLog): Amount {
     const batch = batchOf(account.waiting);
     try {
-      const failed = account.file.write(batch);
+      const failed = this.#writeBatch(account, batch);
       if (failed.length > 0) this.#lost(failed.length, failed[0]);
       this.#telemetry.logStored(batch.length - failed.length, lagSeconds(batch, this.#config.clock.now()));
     } catch (cause) {
@@ -283,6 +344,16 @@ export class LocalLogs implements LogStore {
     const letters = batch.reduce((sum, row) => sum + lettersOf(row), 0);
     this.#count(-batch.length, -letters);
     return { entries: batch.length, letters };
+  }
+
+  #writeBatch(account: AccountLog, batch: readonly NewRow[]): readonly unknown[] {
+    try {
+      return account.file.write(batch);
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      this.#replace(account, account.file.path, cause);
+      return account.file.write(batch);
+    }
   }
 
   /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
@@ -297,6 +368,7 @@ export class LocalLogs implements LogStore {
     if (this.#retaining) return;
     this.#retaining = true;
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith(ENDING)) : [];
+    if (names.length > 0) this.#repairs.forget(folder, millisOf(this.#oldest()));
     for (const name of names)
       try {
         await this.#retainFile(name);
@@ -306,15 +378,27 @@ export class LocalLogs implements LogStore {
     this.#retaining = false;
   }
 
+  /** Older entries go. */
+  #oldest(): Instant {
+    return plusMillis(this.#config.clock.now(), -this.#config.retentionDays * 86_400_000);
+  }
+
   async #retainFile(name: string): Promise<void> {
-    const { folder, clock, retentionDays, maxBytes } = this.#config;
-    const before = plusMillis(clock.now(), -retentionDays * 86_400_000);
-    const open = [...this.#accounts].find(([owner]) => fileName(owner) === name)?.[1].file;
-    const file = open ?? new LogFile(join(folder, name));
+    const { folder, maxBytes } = this.#config;
+    const path = join(folder, name);
+    const repair = this.#repairs.running(path);
+    if (repair !== undefined) await repair;
+    if (this.#closed) return;
+    const before = this.#oldest();
+    const open = [...this.#accounts].find(([owner]) => fileName(owner) === name)?.[1];
+    const account = open ?? this.#openAccount(path);
     try {
-      while (!this.#closed && file.retain(before, maxBytes)) await turn();
+      while (!this.#closed && account.file.retain(before, maxBytes)) await turn();
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      this.#replace(account, path, cause);
     } finally {
-      if (file !== open) file.close();
+      if (account !== open) account.file.close();
     }
   }
 }

@@ -34,5 +34,7 @@ export const createLocalSql = (config: LocalSqlConfig): ProcessSqlEngine => {
     compiled: join(folder, "compiled"),
     beforeRun: (owner) => logs.writeAll(owner),
     billing,
+    // The database is derived and is built anew by the next run; the log may need repair.
+    onBroken: (owner) => void logs.inspect(owner).catch(() => undefined),
   });
 };

@@ -19,6 +19,8 @@ export interface SqlEngineConfig extends PoolConfig {
   /** Entries that the process of this id has not been told of yet; absent where it reads them itself. */
   readonly fresh?: (owner: AccountId, pid: number | undefined) => readonly EntryRow[];
   readonly billing: BillingSource;
+  /** Called after a run whose process could not read its log or its database. */
+  readonly onBroken?: (owner: AccountId) => void;
 }
 
 /** Billing rows are sent only to a statement that could name them; in GoogleSQL a name may be written with escapes. */
@@ -29,7 +31,12 @@ interface Answer {
   readonly rows: readonly (readonly SqlValue[])[];
 }
 
-const gather = async (news: AsyncIterable<SqlNews>, told: { caughtUp: boolean }): Promise<Result<Answer, Failed>> => {
+interface Told {
+  caughtUp: boolean;
+  broken: boolean;
+}
+
+const gather = async (news: AsyncIterable<SqlNews>, told: Told): Promise<Result<Answer, Failed>> => {
   let columns: readonly SqlColumn[] = [];
   const rows: (readonly SqlValue[])[] = [];
   for await (const one of news)
@@ -37,7 +44,10 @@ const gather = async (news: AsyncIterable<SqlNews>, told: { caughtUp: boolean })
     else if (one.kind === "columns") columns = one.columns;
     else if (one.kind === "rows") rows.push(...one.rows);
     else if (one.kind === "failure") return err(one.failure);
-    else if (one.kind === "broken") return err(silent(one.message));
+    else if (one.kind === "broken") {
+      told.broken = true;
+      return err(silent(one.message));
+    }
   return ok({ columns, rows });
 };
 
@@ -70,7 +80,7 @@ export class ProcessSqlEngine implements SqlEngine {
     return this.#lent(scope, async (child) => {
       const { owner } = scope;
       const watch = guard(child, limits.deadline, signal);
-      const told = { caughtUp: false };
+      const told: Told = { caughtUp: false, broken: false };
       try {
         await this.#config.beforeRun(owner);
         const fresh = this.#config.fresh?.(owner, child.pid);
@@ -94,6 +104,7 @@ export class ProcessSqlEngine implements SqlEngine {
         );
       } finally {
         watch.end();
+        if (told.broken) this.#config.onBroken?.(owner);
       }
     });
   }

@@ -1,0 +1,154 @@
+/**
+ * Damaged log files: each is set aside, and what can be read of it goes into a new one. Writing goes on meanwhile; reads
+ * of that log wait.
+ */
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import type { AccountId } from "../../../core/domain/account.ts";
+import { timestampOf } from "../../../core/domain/instant.ts";
+import { nextPosition } from "../../../core/domain/log-cursor.ts";
+import type { DeploymentName } from "../../../core/domain/names.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { LogFile } from "./file.ts";
+import { readableRows, type Value } from "./pages.ts";
+import { type NewRow, rowOf } from "./rows.ts";
+
+/** Beside a damaged file from which not everything has been taken over yet: a kill may have cut that short. */
+const UNREAD = ".unread";
+const DAMAGED = ".damaged-";
+
+/** A database and what SQLite keeps beside it. */
+const endings = ["-wal", "-shm", "-journal", ""];
+
+/** Stays beside the new file: it holds what an account logged, and the log's retention is for it, too. */
+const keep = (path: string, kept: string): void => {
+  for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);
+};
+
+const isText = (value: Value | undefined): value is string => typeof value === "string";
+const isTextOrNull = (value: Value | undefined): value is string | null => value === null || isText(value);
+
+const isJsonOrNull = (value: string | null): boolean => {
+  try {
+    return value === null || typeof JSON.parse(value) === "object";
+  } catch {
+    return false;
+  }
+};
+
+/** The row that a record holds; undefined if its content is damaged. */
+const rowOfRecord = (record: readonly Value[]): NewRow | undefined => {
+  const [service, ns, ord, severity, log, revision, instance, text, json, http] = record;
+  if (record.length !== 10 || !isText(service) || !isText(log)) return undefined;
+  if (typeof ns !== "bigint" || typeof ord !== "bigint" || typeof severity !== "bigint") return undefined;
+  if (!isTextOrNull(revision) || !isTextOrNull(instance) || !isTextOrNull(text)) return undefined;
+  if (!isTextOrNull(json) || !isTextOrNull(http) || !isJsonOrNull(json) || !isJsonOrNull(http)) return undefined;
+  return {
+    ...{ service, ns, ord: Number(ord), severity: Number(severity), log },
+    ...{ revision, instance, text, json, http },
+  };
+};
+
+const noticeOf = (service: string, saved: number, kept: string) => ({
+  owner: "" as AccountId,
+  service: service as DeploymentName,
+  severity: "ERROR" as const,
+  logName: "platform" as const,
+  json: {
+    event: "log_damaged",
+    message: `The log's file was damaged. ${saved} entries of all services were saved; others may be missing.`,
+    file: kept,
+  },
+});
+
+export class LogRepairs {
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #running = new Map<string, Promise<void>>();
+  #closed = false;
+
+  constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Goes on with what an earlier server did not finish. */
+  resume(folder: string): void {
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      if (!name.endsWith(UNREAD)) continue;
+      const kept = join(folder, name.slice(0, -UNREAD.length));
+      if (existsSync(kept)) this.#begin(kept.slice(0, kept.lastIndexOf(DAMAGED)), kept, () => []);
+      else rmSync(kept + UNREAD);
+    }
+  }
+
+  /**
+   * Sets the damaged file aside. Returns the new file, which gets the old rows in the background.
+   * @param services those that are told, besides the ones that are found
+   */
+  replace(path: string, cause: unknown, services: () => readonly string[]): LogFile {
+    const kept = `${path}${DAMAGED}${timestampOf(this.#clock.now()).slice(0, 23).replaceAll(/[:.+]/g, "-")}`;
+    writeFileSync(kept + UNREAD, "", { mode: 0o600 });
+    keep(path, kept);
+    this.#logger.error("a log file is damaged: set it aside and began to save what can be read", { path, kept, cause });
+    const file = new LogFile(path);
+    this.#begin(path, kept, services);
+    return file;
+  }
+
+  /** Deletes damaged files that were last written before a moment: the retention time is for them, too. */
+  forget(folder: string, before: number): void {
+    for (const name of readdirSync(folder)) {
+      const path = join(folder, name);
+      const isOld = name.includes(DAMAGED) && !existsSync(path + UNREAD) && statSync(path).mtimeMs < before;
+      if (isOld && !name.endsWith(UNREAD)) rmSync(path, { force: true });
+    }
+  }
+
+  /** Resolves when the log has everything that could be saved; undefined if nothing of it is being saved. */
+  running(path: string): Promise<void> | undefined {
+    return this.#running.get(path);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#running.values());
+  }
+
+  #begin(path: string, kept: string, services: () => readonly string[]): void {
+    const before = this.#running.get(path) ?? Promise.resolve();
+    const work = before
+      .then(() => this.#save(path, kept, services))
+      .catch((cause: unknown) => this.#logger.error("a damaged log file could not be read", { path, kept, cause }))
+      .finally(() => {
+        if (this.#running.get(path) === work) this.#running.delete(path);
+      });
+    this.#running.set(path, work);
+  }
+
+  async #save(path: string, kept: string, services: () => readonly string[]): Promise<void> {
+    const file = new LogFile(path);
+    const found = new Set<string>();
+    let saved = 0;
+    try {
+      for (const records of readableRows(kept)) {
+        if (this.#closed) return;
+        const rows = records.map(rowOfRecord).filter((row) => row !== undefined);
+        saved += file.restore(rows);
+        for (const { service } of rows) found.add(service);
+        await turn();
+      }
+      file.restore([...new Set([...found, ...services()])].map((service) => this.#notice(file, service, saved, kept)));
+      rmSync(kept + UNREAD);
+      this.#logger.warn("saved what could be read of a damaged log file", { path, kept, entries: saved });
+    } finally {
+      file.close();
+    }
+  }
+
+  #notice(file: LogFile, service: string, saved: number, kept: string): NewRow {
+    const entry = noticeOf(service, saved, kept.slice(kept.lastIndexOf("/") + 1));
+    return rowOf({ ...entry, ...nextPosition(file.newest(entry, 1).seen, this.#clock.now()) });
+  }
+}
