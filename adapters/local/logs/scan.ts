@@ -140,6 +140,7 @@ export const scan = (search: Search): LogFindings => {
 /**
  * What a thread of `Searches` calls. Returns `damaged` if SQLite cannot read the file: an error would lose its code on the
  * way out of the thread.
+ * @public
  */
 export const search = (wanted: Search): LogFindings | "damaged" => {
   try {
@@ -150,7 +151,10 @@ export const search = (wanted: Search): LogFindings | "damaged" => {
   }
 };
 
-/** Whether every page of a log file can be read. What a thread of `Searches` calls. */
+/**
+ * Whether every page of a log file can be read. What a thread of `Searches` calls.
+ * @public
+ */
 export const isWhole = (path: string): boolean => {
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });
