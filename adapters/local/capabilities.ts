@@ -17,8 +17,10 @@ const runnerWords = ({ runner, limits, containers, reason }: Chosen): string => 
   const dockerfiles = typeof containers === "string" ? "" : `; what has a Dockerfile runs in ${containers.engine.name}`;
   if (runner.kind === "container")
     return `containers${typeof containers === "string" ? "" : ` (${containers.engine.name})`}`;
+  const users =
+    runner.setsUser === true ? "each account has a separate user" : `all services run as one user: ${runner.setsUser}`;
   return runner.kind === "bubblewrap"
-    ? `bubblewrap sandboxes on the machine's network: neighbours can call each other's ports; ${held}${dockerfiles}`
+    ? `bubblewrap sandboxes on the machine's network: neighbours can call each other's ports; ${users}; ${held}${dockerfiles}`
     : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}${dockerfiles}`;
 };
 

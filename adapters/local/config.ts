@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { accountLimits, GiB } from "../../core/domain/limits.ts";
 import { readDomain } from "./ingress/domain.ts";
+import { readUidRange } from "./users/uid-range.ts";
 
 const port = (preset: number, description: string) => z.int().min(0).max(65_535).default(preset).describe(description);
 const seconds = (preset: number, description: string) => z.number().positive().default(preset).describe(description);
@@ -30,6 +31,14 @@ export const localConfigSchema = z.strictObject({
     .enum(["auto", "container", "bubblewrap", "process"])
     .default("auto")
     .describe("How sources without a Dockerfile run; auto takes the best that works."),
+  uidRange: z
+    .string()
+    .superRefine((text, context) => {
+      const range = readUidRange(text);
+      if (typeof range === "string") context.addIssue({ code: "custom", message: range });
+    })
+    .default("2100000000-2100999999")
+    .describe("Uids for accounts, FROM-TO. As root, Portside runs the services of each account as a separate user."),
   maxInstances: z.int().min(1).max(1000).default(10).describe("What max_instances 0 means."),
   instancesPerAccount: z.int().min(1).default(accountLimits.instances).describe("Instances of one account at once."),
   idleSeconds: seconds(300, "How long an instance is idle before it is stopped."),

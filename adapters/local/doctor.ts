@@ -8,10 +8,13 @@ import { sqlQueries } from "../shared/sql/installed.ts";
 import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
 import { silent } from "./identity.ts";
 import { chooseRunner, type RunnerChoice } from "./runner/choose.ts";
+import { uidRangeProblem } from "./users/account-users.ts";
+import { readUidRange, type UidRange } from "./users/uid-range.ts";
 
 export interface Examined {
   readonly dataDir: string;
   readonly runner: RunnerChoice;
+  readonly uidRange: string;
 }
 
 /** The folder, or the nearest one above it that is there. */
@@ -47,10 +50,22 @@ const dataFolder = (dataDir: string): Finding => {
   return free < ROOMY ? worrying(what, `only ${words}`) : fine(what, words);
 };
 
-async function* running(choice: RunnerChoice, folder: string, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
+const users = (separate: true | string, range: UidRange): Finding => {
+  if (separate !== true) return worrying("users", `the services of all accounts run as one user: ${separate}`);
+  const problem = uidRangeProblem(range);
+  if (problem !== undefined) return lacking("users", problem);
+  return fine("users", `each account has a separate user (uid) from ${range.from}-${range.to}`);
+};
+
+async function* running(
+  { runner: choice, uidRange: range }: Examined,
+  folder: string,
+  environment: NodeJS.ProcessEnv,
+): AsyncGenerator<Finding> {
+  const uidRange = readUidRange(range) as UidRange;
   let chosen: Awaited<ReturnType<typeof chooseRunner>>;
   try {
-    chosen = await chooseRunner(choice, { scope: "doctor", folder, environment, logger: silent });
+    chosen = await chooseRunner(choice, { scope: "doctor", folder, uidRange, environment, logger: silent });
   } catch (error) {
     const what = choice === "container" ? "docker.io" : "bubblewrap";
     yield lacking("runner", (error as Error).message, `apt-get install ${what}`);
@@ -69,6 +84,7 @@ async function* running(choice: RunnerChoice, folder: string, environment: NodeJ
           `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
           reason === undefined ? undefined : "apt-get install bubblewrap",
         );
+  if (runner.kind === "bubblewrap") yield users(runner.setsUser, uidRange);
   yield limits === "cgroup"
     ? fine("limits", "control groups hold memory, CPU and processes")
     : worrying("limits", "memory is watched every 100 ms and CPUs are shared evenly; control groups need root");
@@ -91,15 +107,12 @@ const sql = (): Finding => {
 };
 
 /** @param environment in which programs are looked up */
-export async function* diagnoseLocal(
-  { dataDir, runner }: Examined,
-  environment: NodeJS.ProcessEnv,
-): AsyncGenerator<Finding> {
+export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   yield fine("Node", process.version);
-  yield dataFolder(dataDir);
+  yield dataFolder(examined.dataDir);
   const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
   try {
-    yield* running(runner, join(folder, "sandbox"), environment);
+    yield* running(examined, join(folder, "sandbox"), environment);
     yield* programs(findToolchain(join(folder, "tools"), environment));
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -43,6 +43,7 @@ import type { InstanceDeps } from "./runner/instance.ts";
 import { RUN_FOLDER } from "./runner/instance-notes.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
+import { AccountUserRows } from "./state/account-users.ts";
 import { StateCopy } from "./state/copy.ts";
 import { openState } from "./state/database.ts";
 import { DeployNotes } from "./state/deploys.ts";
@@ -56,6 +57,8 @@ import { LocalObjects } from "./storage/objects.ts";
 import { Quarantine } from "./storage/quarantine.ts";
 import { LocalVolumes } from "./storage/store.ts";
 import { removeTree } from "./tenant-files/remove-tree.ts";
+import { chooseUsers } from "./users/account-users.ts";
+import { readUidRange, type UidRange } from "./users/uid-range.ts";
 
 export interface LocalDeps {
   readonly clock?: Clock;
@@ -134,13 +137,15 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());
 
-  const chosen = await chooseRunner(config.runner, { scope, folder: at("sandbox"), environment, logger });
+  const uidRange = readUidRange(config.uidRange) as UidRange;
+  const chosen = await chooseRunner(config.runner, { scope, folder: at("sandbox"), uidRange, environment, logger });
   const { containers } = chosen;
   stack.defer(() => chosen.close());
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
   await Promise.all([removeTree(at(RUN_FOLDER)), removeTree(at("spool"))]);
   makeLayout(dataDir);
-  const toolchain = findToolchain(at("tools"), environment);
+  const userOf = chooseUsers(chosen.runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
+  const toolchain = findToolchain(at("tools", "bin"), environment);
   const images = new ImageStore(at("images"), async (id) => {
     if (typeof containers !== "string") await containers.removeImage(id);
   });
@@ -150,6 +155,10 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     volumes: at("storage", "volumes"),
     uploads: at("storage", "uploads"),
     lives: (bucket) => volumeRows.lives(bucket),
+    userOf: (bucket) => {
+      const owner = volumeRows.ownerOf(bucket);
+      return owner === undefined ? undefined : userOf(owner);
+    },
     ids,
   });
   const storageKey = await settings.getOrMake("storage_key", async () => ids.secret(43));
@@ -160,6 +169,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     ids,
     clock,
     logger,
+    userOf,
     key: storageKey,
     base: () => storageBase(domain, ingress.port),
   });
@@ -169,6 +179,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     volumes: { folderOf: (bucket) => objects.folderOf(bucket), under: objects.folderOf("") },
     runner: chosen.runner,
     containers,
+    userOf,
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
     runDir: at(RUN_FOLDER),
@@ -244,6 +255,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
       runner: chosen.runner,
       containers,
       toolchain,
+      userOf,
       limits: { memory: config.buildMemory, cpu: 8, processes: 4096 },
       network: networkEnvironment(environment),
       cacheDir: at("cache"),

@@ -43,6 +43,7 @@ const local = async (settings: ServeSettings, ambient: Ambient): Promise<Provide
       priceList,
       instancesPerAccount: instances,
       acceptState,
+      uidRange: settings.uidRange,
     },
   };
   return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });

@@ -38,6 +38,7 @@ export const volumePage: Bench = {
       volumes: join(root, "volumes"),
       uploads: join(root, "uploads"),
       lives: () => true,
+      userOf: () => undefined,
       ids: randomIds,
     });
     await objects.open();

@@ -5,7 +5,7 @@ import { Watchdog } from "../../adapters/local/runner/watchdog.ts";
 
 const [scope, folder, limits, millis] = process.argv.slice(2) as [string, string, string, string];
 const groups = limits === "cgroup" ? findControlGroups(`portside-${scope}`) : undefined;
-const runner = createBubblewrapRunner(folder, groups, new Watchdog());
+const runner = createBubblewrapRunner(folder, groups, new Watchdog(), 2_100_000_000);
 if (typeof runner === "string") throw new Error(runner);
 const die = () => process.kill(process.pid, "SIGKILL");
 

@@ -62,6 +62,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     containers: "none is looked for here",
     tellsNodeItsMemory: false,
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),
+    userOf: () => undefined,
     runDir,
     volumes: { under: bench.folder, folderOf: (bucket) => join(bench.folder, bucket) },
     scope: bench.scope,

@@ -67,7 +67,7 @@ export const createBench = async ({ kind, limits }: JobSetup): Promise<Bench> =>
   const made =
     kind === "process"
       ? createProcessRunner(groups, new Watchdog())
-      : createBubblewrapRunner(join(folder, "sandbox"), groups, new Watchdog());
+      : createBubblewrapRunner(join(folder, "sandbox"), groups, new Watchdog(), 2_100_000_000);
   if (typeof made === "string") throw new Error(made);
   const runner = made;
   let count = 0;

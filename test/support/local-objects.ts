@@ -26,7 +26,13 @@ const KEY = "key";
 
 export const serveObjects = async (root: string): Promise<TestStorage> => {
   const [volumes, uploads] = [join(root, "volumes"), join(root, "uploads")];
-  const objects = new LocalObjects({ volumes, uploads, lives: (bucket) => bucket === BUCKET, ids: randomIds });
+  const objects = new LocalObjects({
+    volumes,
+    uploads,
+    lives: (bucket) => bucket === BUCKET,
+    userOf: () => undefined,
+    ids: randomIds,
+  });
   await objects.open();
   mkdirSync(join(volumes, BUCKET), { recursive: true });
   const complaints: unknown[] = [];

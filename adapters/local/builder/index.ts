@@ -14,6 +14,7 @@ import { buildContainer, unreachable } from "../container/build/build.ts";
 import type { Containers } from "../container/containers.ts";
 import { Allowance } from "../runner/paced.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
+import { NoUserLeft, type UserOf } from "../users/account-users.ts";
 import { detectSource, webCommand } from "./detect.ts";
 import { Extractor } from "./extract.ts";
 import { type ImageManifest, type ImageStore, ownerFolder } from "./images.ts";
@@ -33,6 +34,7 @@ export interface BuilderConfig {
   readonly toolchain: Toolchain;
   /** What the commands of one build may use. */
   readonly limits: Limits;
+  readonly userOf: UserOf;
   readonly network: Readonly<Record<string, string>>;
   /** Kept between builds, a folder an account. */
   readonly cacheDir: string;
@@ -80,6 +82,10 @@ const noEngine = (why: string): BuildFailed =>
     reason: "no_builder",
     message: `The source has a Dockerfile, and this platform has no container engine to build it with: ${why}. Install Docker or Podman and start the platform again, or remove the Dockerfile to build from package.json, requirements.txt or a Procfile.`,
   });
+
+/** The failure that the deploy reports; undefined for a bug of the platform. */
+const failureOf = (error: unknown): DeployFailure | undefined =>
+  error instanceof BuildFailed || error instanceof NoUserLeft ? error.failure : undefined;
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
@@ -151,7 +157,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
   const build = async (
     request: BuildRequest,
     reference: string,
-    shop: Omit<Workshop, "app" | "cache">,
+    shop: Omit<Workshop, "app" | "cache" | "user">,
   ): Promise<BuildEvent> => {
     const known = await isThere(reference);
     if (typeof known === "object") return { kind: "failed", failure: known };
@@ -164,10 +170,11 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     try {
       shop.signal.throwIfAborted();
       await mkdir(cache, { recursive: true, mode: 0o700 });
+      const user = config.userOf(request.owner);
       const app = await images.begin(reference);
       const manifest = (await hasDockerfile(request.source, shop.signal))
         ? await buildImage(request, reference, shop)
-        : await unpackAndBuild(request, { ...shop, app, cache }, join(account, "venvs"));
+        : await unpackAndBuild(request, { ...shop, app, cache, user }, join(account, "venvs"));
       shop.signal.throwIfAborted();
       await images.complete(reference, manifest);
       return { kind: "built", image: reference };
@@ -176,7 +183,8 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
         .discard(reference)
         .catch((cause: unknown) => logger.warn("a half-built image could not be removed", { reference, cause }));
       if (shop.signal.aborted) return { kind: "failed", failure: INTERRUPTED };
-      if (error instanceof BuildFailed) return { kind: "failed", failure: error.failure };
+      const failure = failureOf(error);
+      if (failure !== undefined) return { kind: "failed", failure };
       logger.error("a build failed for a reason of the platform's own", { deployId: request.deployId, cause: error });
       const full = (error as NodeJS.ErrnoException).code === "ENOSPC";
       const message = full ? "The platform's disk is full." : "The platform could not build the source.";

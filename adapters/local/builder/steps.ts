@@ -5,6 +5,7 @@ import type { Say } from "../../shared/channel.ts";
 import type { Turns } from "../../shared/turns.ts";
 import { ranOutOfMemory } from "../runner/exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
+import { giveFolder } from "../tenant-files/give-tree.ts";
 import type { Toolchain } from "./toolchain.ts";
 
 /** Where the built source is, for commands that run in the sandbox; elsewhere commands see host paths. */
@@ -24,6 +25,8 @@ export interface Workshop {
   readonly runner: Runner;
   readonly toolchain: Toolchain;
   readonly limits: Limits;
+  /** The uid of the commands; undefined: that of this process. */
+  readonly user: number | undefined;
   readonly network: Readonly<Record<string, string>>;
   /** The host folder with the source. */
   readonly app: string;
@@ -82,19 +85,22 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
   ];
   const tail: string[] = [];
   shop.signal.throwIfAborted();
+  // What commands can write comes last: no mount point is made in it, where a link could lead elsewhere.
+  const binds = [
+    ...programBinds([toolchain.node, toolchain.shims]),
+    ...(command.binds ?? []),
+    { host: shop.app, inside: inside.app, writable: true },
+    { host: shop.cache, inside: inside.cache, writable: true },
+  ];
+  for (const { host, writable } of binds) if (writable) await giveFolder(host, shop.user ?? 0);
   const running = shop.runner.start(
     {
       id: shop.newId(),
+      ...(shop.user === undefined ? {} : { user: shop.user }),
       argv: command.argv,
       cwd: inside.app,
       env: { ...shop.network, PATH: path.join(":"), HOME: inside.cache, CI: "true", LANG: "C.UTF-8", ...command.env },
-      // What commands can write comes last: no mount point is made in it, where a link could lead elsewhere.
-      binds: [
-        ...programBinds([toolchain.node, toolchain.shims]),
-        ...(command.binds ?? []),
-        { host: shop.app, inside: inside.app, writable: true },
-        { host: shop.cache, inside: inside.cache, writable: true },
-      ],
+      binds,
       limits: shop.limits,
     },
     (_stream, line) => {

@@ -1,6 +1,6 @@
 /** The programs that builds and services are given: the platform's own Node, the machine's npm and Python. */
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
@@ -45,9 +45,12 @@ export const findToolchain = (folder: string, environment: NodeJS.ProcessEnv): T
   const node = process.execPath;
   const npm = findNpm(path, environment["npm_execpath"]);
   mkdirSync(folder, { recursive: true });
-  if (npm !== undefined) {
-    writeFileSync(join(folder, "npm"), shim(node, npm), { mode: 0o755 });
-    writeFileSync(join(folder, "npx"), shim(node, join(dirname(npm), "npx-cli.js")), { mode: 0o755 });
+  // The users of accounts run these programs, under every umask.
+  chmodSync(folder, 0o755);
+  const scripts = npm === undefined ? {} : { npm, npx: join(dirname(npm), "npx-cli.js") };
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), shim(node, script));
+    chmodSync(join(folder, name), 0o755);
   }
   return { node, npm, shims: folder, python: onPath("python3", path) };
 };

@@ -179,6 +179,7 @@ export const openContainers = async (
     kind: "container",
     mapsPaths: true,
     mountsFolders: true,
+    setsUser: "containers have users of their own",
     mountsWithin,
     folder,
     engine,

@@ -4,16 +4,18 @@
  * https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
-import { lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
-import type { Job, Runner } from "./runner.ts";
+import type { Bind, Job, Runner } from "./runner.ts";
 import { askServer, joinGroup, limitResources } from "./shell.ts";
 import { callFilter } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
+/** The uid and gid of services as their sandbox shows them. */
 const NOBODY = "65534";
 
 /** /bin, /lib and their like are links into /usr on most systems, folders on the others. */
@@ -27,15 +29,18 @@ const rootFolders = (): string[] =>
   });
 
 /** Users and groups as the sandbox sees them: nobody but nobody. */
-const accountFiles = (folder: string): string[] => {
+const accountFiles = (folder: string): Bind[] => {
   mkdirSync(folder, { recursive: true });
   const files = {
     passwd: `root:x:0:0:root:/:/bin/sh\nnobody:x:${NOBODY}:${NOBODY}:nobody:/tmp:/bin/sh\n`,
     group: `root:x:0:\nnogroup:x:${NOBODY}:\n`,
   };
-  return Object.entries(files).flatMap(([name, text]) => {
-    writeFileSync(join(folder, name), text);
-    return ["--ro-bind", join(folder, name), `/etc/${name}`];
+  return Object.entries(files).map(([name, text]) => {
+    const host = join(folder, name);
+    writeFileSync(host, text);
+    // The users of accounts must be able to read it under every umask.
+    chmodSync(host, 0o644);
+    return { host, inside: `/etc/${name}`, writable: false };
   });
 };
 
@@ -101,14 +106,13 @@ export const sandboxArguments = (
  */
 const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
 
-const baseArguments = (folder: string, features: Features): string[] => [
+const baseArguments = (features: Features): string[] => [
   ...namespaces(features),
   "--ro-bind",
   "/usr",
   "/usr",
   ...rootFolders(),
   ...readableEtc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
-  ...accountFiles(folder),
   "--proc",
   "/proc",
   ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
@@ -123,6 +127,35 @@ const baseArguments = (folder: string, features: Features): string[] => [
 /** The sandbox's own process gets just enough to be found; what it inherits is readable from inside. */
 const helperEnvironment = { PATH: "/usr/bin:/bin" };
 
+/** What every sandbox of a server has. */
+interface Trial {
+  readonly base: readonly string[];
+  readonly files: readonly Bind[];
+  readonly filter: Uint8Array;
+}
+
+/** Runs a command that does nothing; returns what went wrong. */
+const tryOut = (
+  { base, files, filter }: Trial,
+  before: readonly string[] = [],
+  binds: readonly Bind[] = files,
+): string | undefined => {
+  const limits = { memory: 1 << 20, cpu: 1, processes: 64 };
+  const sandbox = sandboxArguments({ id: "trial", binds, cwd: "/", env: {}, limits }, base);
+  const argv = [...before, "bwrap", ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
+  const tried = spawnSync(argv[0] as string, argv.slice(1), { timeout: 10_000, encoding: "utf8", input: filter });
+  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
+  if (tried.status === 0) return undefined;
+  return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
+};
+
+/** True if this machine can start a sandbox as another user, else the reason that it cannot. */
+const tryAs = (user: number, trial: Trial): true | string => {
+  if (process.getuid?.() !== 0) return "the platform is not root";
+  const { argv, binds } = stageFor(user, { binds: trial.files }, FIRST_FOLDER);
+  return tryOut(trial, argv, binds) ?? true;
+};
+
 /**
  * The runner, or in words why this machine cannot have it.
  * @param folder where the sandbox's own few files are written
@@ -131,26 +164,22 @@ export const createBubblewrapRunner = (
   folder: string,
   groups: ControlGroups | undefined,
   watchdog: Watchdog,
+  trialUser: number,
 ): Runner | string => {
   const features = findFeatures();
   const filter = callFilter(process.arch, groups !== undefined);
-  const base = baseArguments(folder, features);
-  const trial = sandboxArguments(
-    { id: "trial", binds: [], cwd: "/", env: {}, limits: { memory: 1 << 20, cpu: 1, processes: 64 } },
-    base,
-  );
-  const tried = spawnSync("bwrap", [...trial, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"], {
-    timeout: 10_000,
-    encoding: "utf8",
-    input: filter,
-  });
-  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
-  if (tried.status !== 0)
-    return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
-  const start: Runner["start"] = (job, onLine) => {
+  const base = baseArguments(features);
+  const files = accountFiles(folder);
+  const trial = { base, files, filter };
+  const problem = tryOut(trial);
+  if (problem !== undefined) return problem;
+  const start: Runner["start"] = (given, onLine) => {
+    const job = { ...given, binds: [...files, ...given.binds] };
+    const staged = job.user === undefined ? undefined : stageFor(job.user, job, FIRST_FOLDER);
+    const seen = staged === undefined ? job : { ...job, binds: staged.binds, folders: [] };
     const group = groups?.create(job.id, job.limits);
-    const inner = askServer(GATE, group === undefined ? limitResources(job.limits, job.argv) : job.argv);
-    const sandboxed = ["bwrap", "--args", String(ARGUMENTS), "--", ...inner];
+    const inner = askServer(GATE, group === undefined ? limitResources(job) : job.argv);
+    const sandboxed = [...(staged?.argv ?? []), "bwrap", "--args", String(ARGUMENTS), "--", ...inner];
     return launch(
       {
         job,
@@ -160,7 +189,7 @@ export const createBubblewrapRunner = (
         cwd: "/",
         descriptors: [
           {
-            input: [...sandboxArguments(job, base), "--seccomp", String(FILTER)]
+            input: [...sandboxArguments(seen, base), "--seccomp", String(FILTER)]
               .map((argument) => `${argument}\0`)
               .join(""),
           },
@@ -175,5 +204,6 @@ export const createBubblewrapRunner = (
       onLine,
     );
   };
-  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, start };
+  const setsUser = tryAs(trialUser, trial);
+  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, setsUser, start };
 };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Logger } from "../../../core/ports/system.ts";
 import { type Containers, openContainers } from "../container/containers.ts";
 import { findEngine } from "../container/engine.ts";
+import type { UidRange } from "../users/uid-range.ts";
 import { createBubblewrapRunner } from "./bubblewrap.ts";
 import { type ControlGroups, findControlGroups } from "./cgroup.ts";
 import { killOrphans } from "./launch.ts";
@@ -29,6 +30,8 @@ export interface RunnerNeeds {
   readonly scope: string;
   /** For the runner's own files. */
   readonly folder: string;
+  /** The uids for accounts. */
+  readonly uidRange: UidRange;
   /** In which the container engine is looked for. */
   readonly environment: NodeJS.ProcessEnv;
   readonly logger: Logger;
@@ -50,7 +53,7 @@ const findContainers = async ({ scope, folder, environment, logger }: RunnerNeed
 
 /** Throws where the runner that was asked for does not work here. */
 export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Promise<ChosenRunner> => {
-  const { scope, folder } = needs;
+  const { scope, folder, uidRange } = needs;
   const groups: ControlGroups | undefined = findControlGroups(`portside-${scope}`);
   await killOrphans(scope);
   await groups?.sweep();
@@ -71,7 +74,7 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
       throw new Error(`The runner 'container' was asked for, but ${why}.`);
     return chosen(containers);
   }
-  const sandbox = createBubblewrapRunner(folder, groups, watchdog);
+  const sandbox = createBubblewrapRunner(folder, groups, watchdog, uidRange.from);
   if (typeof sandbox !== "string") return chosen(sandbox);
   if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' was asked for, but ${sandbox}.`);
   // Slower to start, but neighbours are kept apart.

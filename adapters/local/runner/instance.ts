@@ -7,6 +7,7 @@ import type { Ids, Logger } from "../../../core/ports/system.ts";
 import type { Image } from "../builder/images.ts";
 import type { Toolchain } from "../builder/toolchain.ts";
 import type { Containers } from "../container/containers.ts";
+import type { UserOf } from "../users/account-users.ts";
 import type { VolumeFolders } from "./mounts.ts";
 import { type Address, loopback, type Sight } from "./ready.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
@@ -19,6 +20,7 @@ export interface InstanceDeps {
   readonly tellsNodeItsMemory: boolean;
   readonly toolchain: Toolchain;
   readonly volumes: VolumeFolders;
+  readonly userOf: UserOf;
   /** Folders of instances that run without a sandbox. */
   readonly runDir: string;
   readonly scope: string;

@@ -78,10 +78,12 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
   const app = sandboxed ? APP : image.app;
   const home = sandboxed ? "/tmp" : join(deps.runDir, id);
   if (!sandboxed) mkdirSync(home, { mode: 0o700 });
+  const user = deps.userOf(spec.template.owner);
   const running = deps.runner.start(
     {
       id: `${deps.scope}.${id}`,
       owner: spec.template.owner,
+      ...(user === undefined ? {} : { user }),
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),

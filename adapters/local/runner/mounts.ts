@@ -10,6 +10,7 @@ import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import { Turns } from "../../shared/turns.ts";
 import { APP } from "../builder/steps.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
+import { giveTree } from "../tenant-files/give-tree.ts";
 import { hostFolders } from "./host-files.ts";
 import type { OpenBind } from "./runner.ts";
 
@@ -31,13 +32,34 @@ export interface InstanceMounts {
 
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
 
+/**
+ * Gives the volume's files to the user of the service; this takes time if they belong to another user. The users of a
+ * container may all write. Their files change owner when a service with a user mounts the volume again.
+ */
+const handOver = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
+  if (process.getuid?.() !== 0) return;
+  if (user !== undefined) return giveTree(handle.fd, user);
+  if (readOnly || (await handle.stat()).uid === 0) return;
+  await handle.chown(0, 0);
+  await handle.chmod(0o777);
+};
+
 /** The mounted folder, open; a `sub_path` that is not there is made, and no link on the way is followed. */
-const openMount = async (folders: VolumeFolders, { bucket, subPath }: BoundMount): Promise<Folder> => {
-  const root = await openRoot(folders.folderOf(bucket));
+const openMount = async (
+  folders: VolumeFolders,
+  { bucket, subPath, readOnly }: BoundMount,
+  user: number | undefined,
+): Promise<Folder> => {
   const parts = partsOf(subPath);
-  if (parts.length === 0) return root;
-  await using _root = root;
-  return await descend(root, parts, true);
+  const root = await openRoot(folders.folderOf(bucket));
+  let mounted: Folder | undefined;
+  try {
+    await handOver(root, user, readOnly);
+    mounted = await descend(root, parts, true, user);
+    return mounted;
+  } finally {
+    if (mounted !== root) await root.close();
+  }
 };
 
 const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
@@ -153,12 +175,14 @@ const NOT_WITHIN =
 /**
  * Opens what the instance mounts; or says why it cannot be.
  * @param image undefined: a container image of its own, which takes mounts at every path
+ * @param user the user of the service; undefined: any user of a container
  */
 export const mountVolumes = async (
   runner: MountTarget,
   folders: VolumeFolders,
   { mounts }: ServiceTemplate,
   image: MountedImage | undefined,
+  user: number | undefined,
 ): Promise<InstanceMounts | DeployFailure> => {
   const binds: OpenBind[] = [];
   const places: [string, string][] = [];
@@ -171,7 +195,7 @@ export const mountVolumes = async (
     return failure;
   };
   const mountOne = async (mount: BoundMount): Promise<DeployFailure | undefined> => {
-    const folder = await openMount(folders, mount);
+    const folder = await openMount(folders, mount, user);
     open.push(folder);
     const within = partsOf(mount.subPath);
     if (runner.mapsPaths) {

@@ -58,10 +58,10 @@ export const memoryOf = (pid: number): number => {
   return (kib("RssAnon") + kib("RssShmem")) * 1024;
 };
 
-/** How many threads this user has now, which is what RLIMIT_NPROC counts. */
-export const threadsOfUser = (): number =>
+/** How many threads a user has now, which is what RLIMIT_NPROC counts. */
+export const threadsOf = (uid: number | undefined): number =>
   allProcesses()
-    .filter(({ pid }) => ownerOf(pid) === process.getuid?.())
+    .filter(({ pid }) => ownerOf(pid) === uid)
     .reduce((sum, { threads }) => sum + threads, 0);
 
 const ownerOf = (pid: number): number | undefined => {

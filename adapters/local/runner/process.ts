@@ -9,9 +9,10 @@ export const createProcessRunner = (groups: ControlGroups | undefined, watchdog:
   kind: "process",
   mapsPaths: false,
   mountsFolders: false,
+  setsUser: "plain processes run as the platform's user",
   start: (job: Job, onLine) => {
     const group = groups?.create(job.id, job.limits);
-    const argv = joinGroup(group, group === undefined ? limitResources(job.limits, job.argv) : job.argv);
+    const argv = joinGroup(group, group === undefined ? limitResources(job) : job.argv);
     return launch({ job, argv, env: job.env, cwd: job.cwd, group, watchdog }, onLine);
   },
 });

@@ -44,6 +44,8 @@ export interface Job {
   readonly binds: readonly Bind[];
   /** Mounted after `binds`. The caller closes them once `begun`; only runners that map paths take them. */
   readonly folders?: readonly OpenBind[];
+  /** The uid and gid of its processes; absent: those of this process. */
+  readonly user?: number;
   /** Whose it is, where accounts are kept apart. */
   readonly owner?: AccountId;
   /** The host's, at which the command should be reached; absent: nobody calls it. */
@@ -102,6 +104,8 @@ export interface Runner {
   readonly mapsPaths: boolean;
   /** True where it takes the `folders` of a job. */
   readonly mountsFolders: boolean;
+  /** True if it takes the `user` of a job, else the reason that it does not. */
+  readonly setsUser: true | string;
   start(job: Job, onLine: OnLine): Running;
 }
 

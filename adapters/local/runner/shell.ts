@@ -1,7 +1,7 @@
 /** The few lines of shell that stand in front of a command. */
 import type { ControlGroup } from "./cgroup.ts";
-import { threadsOfUser } from "./proc.ts";
-import type { Limits } from "./runner.ts";
+import { threadsOf } from "./proc.ts";
+import type { Job } from "./runner.ts";
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -24,9 +24,9 @@ export const joinGroup = (
 };
 
 /** Backstops where there are no control groups: setrlimit(2) for data and processes. */
-export const limitResources = (limits: Limits, argv: readonly string[]): string[] => {
+export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "user" | "argv">): string[] => {
   const dataKib = Math.ceil((limits.memory + DATA_SLACK) / 1024);
-  const processes = limits.processes * PROCESS_SLACK + threadsOfUser();
+  const processes = limits.processes * PROCESS_SLACK + threadsOf(user ?? process.getuid?.());
   // bash calls the process limit -u, dash -p.
   const lines = [
     `ulimit -d ${dataKib} 2>/dev/null`,

@@ -1,7 +1,10 @@
 /** Starts an instance of a service, and watches it until it listens or it is clear that it will not. */
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { giveFolder } from "../tenant-files/give-tree.ts";
+import { NoUserLeft } from "../users/account-users.ts";
 import { describeExit } from "./exit.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
 import { launchService } from "./launch-service.ts";
@@ -117,6 +120,16 @@ const engineGone = (why: string): DeployFailure => ({
   message: `The service runs in a container, and ${why}.`,
 });
 
+/** The user of the account's services, or the reason that it has none. */
+const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure => {
+  try {
+    return deps.userOf(owner) ?? 0;
+  } catch (error) {
+    if (error instanceof NoUserLeft) return error.failure;
+    throw error;
+  }
+};
+
 /** The machine may lack the room for it: on the disk, in its process table, for another control group. */
 const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<Instance | DeployFailure> => {
   const { image } = spec;
@@ -124,7 +137,11 @@ const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
   const programs = [deps.toolchain.node, deps.toolchain.shims];
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
-  const mounts = await mountVolumes(target, deps.volumes, spec.template, built);
+  const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
+  if (typeof user === "object") return user;
+  // An earlier server may have run services as another user.
+  if (built !== undefined) await giveFolder(built.app, user ?? 0);
+  const mounts = await mountVolumes(target, deps.volumes, spec.template, built, user);
   if ("reason" in mounts) return mounts;
   try {
     const instance = launchService(deps, spec, await freePort(), mounts);

@@ -81,8 +81,13 @@ const volumesAndSchedules = `
     attempted = json_set(attempted, '$.spec.cronToken', '');
 `;
 
+const accountUsers = `
+  -- Rows are never deleted, because a number must never get a second owner.
+  CREATE TABLE account_users (owner TEXT PRIMARY KEY, uid INTEGER NOT NULL UNIQUE) STRICT;
+`;
+
 /** Each entry takes the file from the version of its index to the next. */
-const migrations = [schema, volumesAndSchedules, versionTable];
+const migrations = [schema, volumesAndSchedules, versionTable, accountUsers];
 
 /** Runs `work` as one transaction; it is undone whole where `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

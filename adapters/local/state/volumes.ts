@@ -37,6 +37,11 @@ export class VolumeRows {
     return this.#living.get(id) !== undefined;
   }
 
+  ownerOf(id: string): AccountId | undefined {
+    const row = this.#db.prepare("SELECT owner FROM volumes WHERE id = ?").get(id);
+    return (row as { owner: AccountId } | undefined)?.owner;
+  }
+
   find(owner: AccountId, name: VolumeName): VolumeState {
     const own = this.#named(owner, name);
     if (own !== undefined) return own.hidden === 1 ? { kind: "hidden" } : { kind: "held", volume: volumeOf(own) };

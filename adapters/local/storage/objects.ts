@@ -2,7 +2,7 @@
  * Objects as files of a volume's folder. A write goes to a file beside the volume, is flushed, and takes its place in
  * one step; so nobody, neither a URL nor a mount, ever sees half of one.
  */
-import { type BigIntStats, constants, createWriteStream } from "node:fs";
+import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -29,6 +29,8 @@ export interface ObjectsConfig {
   readonly uploads: string;
   /** Whether the bucket is that of a volume that lives. */
   readonly lives: (bucket: string) => boolean;
+  /** The owner of a volume's files; undefined: the user of this process. */
+  readonly userOf: (bucket: string) => number | undefined;
   readonly ids: Ids;
 }
 
@@ -92,6 +94,14 @@ export class LocalObjects implements ObjectBytes {
     return join(this.#config.volumes, bucket);
   }
 
+  /** Makes the folder of a new volume. @param user its owner, if not the user of this process */
+  async make(bucket: string, user: number | undefined): Promise<void> {
+    await mkdir(this.folderOf(bucket), { mode: 0o755 });
+    if (user === undefined) return;
+    await using root = await this.root(bucket);
+    await root.handle.chown(user, user);
+  }
+
   /** The volume's folder; rejects where there is none. */
   root(bucket: string): Promise<Folder> {
     return openRoot(this.folderOf(bucket));
@@ -144,7 +154,7 @@ export class LocalObjects implements ObjectBytes {
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const half = join(this.#config.uploads, this.#config.ids.id());
     try {
-      await receive(half, body);
+      await receive(half, body, this.#config.userOf(bucket));
       const signal = new AbortController().signal;
       return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
     } catch (error) {
@@ -181,7 +191,7 @@ export class LocalObjects implements ObjectBytes {
     await using root = await this.root(bucket);
     let folder: Folder | undefined;
     try {
-      folder = await descend(root, parts, true);
+      folder = await descend(root, parts, true, this.#config.userOf(bucket));
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, name)))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
@@ -206,12 +216,22 @@ export class LocalObjects implements ObjectBytes {
   }
 }
 
+const giveFile = (file: WriteStream, fd: number, user: number): void => {
+  try {
+    fchownSync(fd, user, user);
+  } catch (error) {
+    file.destroy(error as Error);
+  }
+};
+
 /**
  * Writes all of `body` to a new file and flushes it; rejects where the body is cut. Where writing fails, the body is
  * left as it is, so that its sender can be answered.
+ * @param user the file's owner, if not the user of this process
  */
-const receive = async (path: string, body: Readable): Promise<void> => {
+const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
   const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
+  if (user !== undefined) file.once("open", (fd) => giveFile(file, fd, user));
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);
   } finally {

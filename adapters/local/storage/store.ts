@@ -1,5 +1,5 @@
 /** The local VolumeStore: rows say which volumes there are, folders hold their objects, URLs lead to the shared port. */
-import { mkdir, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
 import { trashDays } from "../../../core/domain/limits.ts";
 import { conflict, type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -9,6 +9,7 @@ import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../c
 import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
 import type { VolumeRows } from "../state/volumes.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
+import { NoUserLeft, type UserOf } from "../users/account-users.ts";
 import type { LocalObjects } from "./objects.ts";
 import type { Quarantine } from "./quarantine.ts";
 
@@ -19,6 +20,7 @@ export interface VolumesConfig {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly userOf: UserOf;
   /** Signs the URLs. */
   readonly key: string;
   /** Where the storage answers, once the ingress is open. */
@@ -28,7 +30,9 @@ export interface VolumesConfig {
 const HOUR_MS = 3_600_000;
 
 const down = (cause: unknown): Unavailable =>
-  unavailable("The storage of this machine cannot be read or written now.", 5, cause);
+  cause instanceof NoUserLeft
+    ? unavailable(cause.message, 60, cause)
+    : unavailable("The storage of this machine cannot be read or written now.", 5, cause);
 
 const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
 
@@ -61,10 +65,10 @@ export class LocalVolumes implements VolumeStore {
   }
 
   create(...[owner, name]: Parameters<VolumeStore["create"]>): ReturnType<VolumeStore["create"]> {
-    const { rows, ids, clock, objects } = this.#config;
+    const { rows, ids, clock, objects, userOf } = this.#config;
     return this.#guarded(async () => {
       const id = `vol-${ids.id()}`;
-      await mkdir(objects.folderOf(id), { mode: 0o755 });
+      await objects.make(id, userOf(owner));
       // From here to the row in one go, so that of two that race one has made it.
       const present = rows.find(owner, name);
       if (present.kind === "held" || present.kind === "hidden") await removeTree(objects.folderOf(id));

@@ -59,12 +59,15 @@ export class Folder implements AsyncDisposable {
 export const openRoot = async (path: string): Promise<Folder> =>
   new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), path);
 
-const make = async (folder: Folder, name: string): Promise<void> => {
+/** True where it was not there before. */
+const make = async (folder: Folder, name: string): Promise<boolean> => {
   try {
     await mkdir(folder.at(name));
     await folder.sync();
+    return true;
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
+    return false;
   }
 };
 
@@ -82,13 +85,20 @@ export class Blocked extends Error {
 /**
  * Enters one part after the other; missing ones are made where `creating`.
  * Rejects with `Blocked` where a part is there and no folder, and with ENOENT where one is missing.
+ * @param user the owner of new folders, if not the user of this process
  */
-export const descend = async (root: Folder, parts: readonly string[], creating: boolean): Promise<Folder> => {
+export const descend = async (
+  root: Folder,
+  parts: readonly string[],
+  creating: boolean,
+  user?: number,
+): Promise<Folder> => {
   let folder = root;
   for (const [index, part] of parts.entries()) {
     try {
-      if (creating) await make(folder, part);
+      const made = creating && (await make(folder, part));
       const next = await folder.enter(part);
+      if (made && user !== undefined) await next.handle.chown(user, user);
       if (folder !== root) await folder.close();
       folder = next;
     } catch (error) {

@@ -11,7 +11,7 @@ import {
   processInfo,
   programOf,
   signalProcess,
-  threadsOfUser,
+  threadsOf,
   treeOf,
 } from "../../../../adapters/local/runner/proc.ts";
 
@@ -52,7 +52,7 @@ describe("this machine", () => {
     expect(memoryOf(process.pid)).toBeGreaterThan(10 * 1024 ** 2);
     expect(memoryOf(process.pid)).toBeLessThan(process.memoryUsage().rss + 1024 ** 2);
     expect(programOf(process.pid)).not.toBe("");
-    expect(threadsOfUser()).toBeGreaterThanOrEqual(processInfo(process.pid)?.threads ?? Number.NaN);
+    expect(threadsOf(process.getuid?.())).toBeGreaterThanOrEqual(processInfo(process.pid)?.threads ?? Number.NaN);
   });
 
   test("shows the environment that a child was started with", async () => {

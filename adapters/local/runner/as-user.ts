@@ -1,0 +1,38 @@
+/**
+ * Starts a sandbox as another user. bubblewrap resolves the paths that it mounts with the rights of its own user, and that
+ * user cannot enter the data folder. So root first mounts everything in a separate namespace, below a folder that the user
+ * can enter, and then becomes the user. The mounts do not show on the host, and they end with the sandbox.
+ */
+import type { Bind, Job } from "./runner.ts";
+
+/** The namespace has an empty folder here. The path exists on every machine and holds none of its programs. */
+const STAGE = "/tmp";
+
+export interface Staged {
+  /** The command line that runs the sandbox's command line as the user. */
+  readonly argv: readonly string[];
+  /** The binds and folders of the job, at paths that the user can reach. */
+  readonly binds: readonly Bind[];
+}
+
+/** @param firstFolder the descriptor of the first of the job's folders */
+export const stageFor = (
+  user: number,
+  { binds, folders = [] }: Pick<Job, "binds" | "folders">,
+  firstFolder: number,
+): Staged => {
+  const at = (index: number) => `${STAGE}/${index}`;
+  const id = String(user);
+  const argv = [
+    ...["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", STAGE],
+    ...binds.flatMap(({ host, writable }, index) => [writable ? "--bind" : "--ro-bind", host, at(index)]),
+    ...folders.flatMap(({ writable }, index) => [
+      writable ? "--bind-fd" : "--ro-bind-fd",
+      String(firstFolder + index),
+      at(binds.length + index),
+    ]),
+    ...["--", "setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--inh-caps=-all"],
+  ];
+  const staged = [...binds, ...folders].map(({ inside, writable }, index) => ({ host: at(index), inside, writable }));
+  return { argv, binds: staged };
+};

@@ -1,0 +1,24 @@
+/** The user (uid) of each account on this machine. Rows are never deleted, so no number gets a second owner. */
+import type { DatabaseSync } from "node:sqlite";
+import type { AccountId } from "../../../core/domain/account.ts";
+
+export class AccountUserRows {
+  readonly #db: DatabaseSync;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  uidOf(owner: AccountId): number | undefined {
+    const row = this.#db.prepare("SELECT uid FROM account_users WHERE owner = ?").get(owner);
+    return (row as { uid: number } | undefined)?.uid;
+  }
+
+  has(uid: number): boolean {
+    return this.#db.prepare("SELECT 1 FROM account_users WHERE uid = ?").get(uid) !== undefined;
+  }
+
+  insert(owner: AccountId, uid: number): void {
+    this.#db.prepare("INSERT INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
+  }
+}
