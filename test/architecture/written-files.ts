@@ -1,0 +1,177 @@
+/** Where the adapters change the file system, and why no link that tenant code plants can lead the change elsewhere. */
+
+interface WrittenFiles {
+  readonly functions: readonly string[];
+  /**
+   * - `out of reach`: no tenant code can write to a folder on the way.
+   * - `open folders`: every step starts from an open folder and refuses links.
+   * - `before tenant code`: the folder is new, and no tenant code has run in it.
+   * - `kernel`: a file system of the kernel, without links.
+   */
+  readonly answer: "out of reach" | "open folders" | "before tenant code" | "kernel";
+  readonly why: string;
+}
+
+const outOfReach = (why: string, ...functions: string[]): WrittenFiles => ({ functions, answer: "out of reach", why });
+const openFolders = (why: string, ...functions: string[]): WrittenFiles => ({ functions, answer: "open folders", why });
+
+export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
+  "adapters/local/builder/extract.ts": {
+    functions: ["mkdir", "rename"],
+    answer: "before tenant code",
+    why: "A new folder with a random name beside the app folder, moved into its place once it is whole.",
+  },
+  "adapters/local/builder/images.ts": outOfReach(
+    "image.json and the moved image lie beside the app folder, in the account's image folder.",
+    ".writeFile",
+    "lutimesSync",
+    "mkdir",
+    "open",
+    "rename",
+  ),
+  "adapters/local/builder/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
+  "adapters/local/builder/node.ts": outOfReach(
+    "Kept dependencies lie beside the cache that commands see. They are copied within the sandbox.",
+    "lutimes",
+    "mkdir",
+    "rename",
+  ),
+  "adapters/local/builder/python.ts": outOfReach(
+    "The record lies beside the environment; the environment's folder is made before commands run.",
+    "mkdir",
+    "writeFile",
+  ),
+  "adapters/local/builder/toolchain.ts": outOfReach(
+    "Commands see the folder of tools read-only.",
+    "chmodSync",
+    "mkdirSync",
+    "writeFileSync",
+  ),
+  "adapters/local/builder/tree-writer.ts": {
+    functions: ["chmodSync", "fchmodSync", "mkdirSync", "openSync", "unlinkSync", "writeSync"],
+    answer: "before tenant code",
+    why: "Unpacks into a new folder; archives have no links, and files are opened with O_EXCL and O_NOFOLLOW.",
+  },
+  "adapters/local/container/containers.ts": outOfReach("Makes the folder of the container runner.", "mkdirSync"),
+  "adapters/local/container/host-image.ts": outOfReach(
+    "Makes the image's files in the folder of the container runner.",
+    "mkdirSync",
+    "rmSync",
+    "symlinkSync",
+    "writeFileSync",
+  ),
+  "adapters/local/container/mount-points.ts": outOfReach(
+    "Mount points lie in the folder of the container runner; a volume's folder gets its mode through its handle.",
+    "fchmodSync",
+    "mkdirSync",
+    "rmdirSync",
+  ),
+  "adapters/local/data-folder/layout.ts": outOfReach(
+    "Sets modes of the platform's own folders and never enters a folder that tenant code writes.",
+    "DatabaseSync",
+    "chmodSync",
+    "fchmodSync",
+    "mkdirSync",
+    "openSync",
+  ),
+  "adapters/local/data-folder/set-aside.ts": outOfReach("Moves damaged files of the state.", "mkdirSync", "renameSync"),
+  "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
+  "adapters/local/entrances.ts": {
+    functions: ["openSync"],
+    answer: "kernel",
+    why: "Opens a namespace below /proc for reading.",
+  },
+  "adapters/local/logs/pages.ts": outOfReach("Reads a log in the platform's folder.", "openSync"),
+  "adapters/local/logs/repair.ts": outOfReach(
+    "Replaces a log in the platform's folder.",
+    "renameSync",
+    "rmSync",
+    "writeFileSync",
+  ),
+  "adapters/local/logs/scan.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
+  "adapters/local/runner/bubblewrap.ts": outOfReach(
+    "Sandboxes see the runner's few files read-only.",
+    "chmodSync",
+    "mkdirSync",
+    "writeFileSync",
+  ),
+  "adapters/local/runner/cgroup.ts": {
+    functions: ["mkdirSync", "rmdirSync", "writeFileSync"],
+    answer: "kernel",
+    why: "Control groups have no links.",
+  },
+  "adapters/local/runner/instance-notes.ts": outOfReach(
+    "Notes lie in the run folder, which sandboxes do not see; plain processes do not know the random names.",
+    "rmSync",
+    "writeFileSync",
+  ),
+  "adapters/local/runner/launch-service.ts": outOfReach(
+    "Makes a plain process's home with a random name in the run folder before the process starts.",
+    "mkdirSync",
+  ),
+  "adapters/local/runner/mounts.ts": openFolders(
+    "Mount points and the links of plain processes are made from open folders.",
+    ".chmod",
+    ".chown",
+    "symlinkSync",
+    "unlinkSync",
+  ),
+  "adapters/local/sql/child.ts": outOfReach("The folder of SQL queries belongs to the platform.", "mkdirSync"),
+  "adapters/local/sql/log-reader.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
+  "adapters/local/state/database.ts": outOfReach("Opens files of the state.", "DatabaseSync"),
+  "adapters/local/sql/engine.ts": outOfReach("The folder of SQL queries belongs to the platform.", "mkdirSync"),
+  "adapters/local/state/check-file.ts": outOfReach(
+    "A file of the state, opened with O_NOFOLLOW.",
+    "openSync",
+    "writeSync",
+  ),
+  "adapters/local/state/copy.ts": outOfReach("Files of the state.", "open", "openSync", "renameSync", "rmSync"),
+  "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
+  "adapters/local/state/lock.ts": outOfReach("A file of the state.", "truncateSync"),
+  "adapters/local/storage/objects.ts": openFolders(
+    "Uploads lie beside the volumes; objects get their place from open folders.",
+    ".chown",
+    "fchownSync",
+    "createWriteStream",
+    "link",
+    "mkdir",
+    "open",
+    "rename",
+    "rm",
+    "rmdir",
+    "unlink",
+  ),
+  "adapters/local/storage/quarantine.ts": outOfReach(
+    "Moves a volume's folder as a whole; its parent belongs to the platform.",
+    "chmod",
+    "mkdir",
+    "rename",
+    "rmdir",
+    "writeFile",
+  ),
+  "adapters/local/tenant-files/folder.ts": openFolders("The module itself.", ".chown", "mkdir", "open"),
+  "adapters/local/tenant-files/give-tree.ts": openFolders(
+    "Enters folders by their handles and changes the owner of files without following links.",
+    "fchownSync",
+    "lchownSync",
+    "openSync",
+  ),
+  "adapters/local/tenant-files/remove-tree.ts": openFolders(
+    "The module itself. Systems without handles have no sandbox either.",
+    ".chmod",
+    "chmod",
+    "open",
+    "rename",
+    "rm",
+    "rmdir",
+    "unlink",
+  ),
+  "adapters/shared/disk-spool.ts": outOfReach(
+    "Received sources lie in the spool.",
+    ".writeFile",
+    "mkdir",
+    "open",
+    "rm",
+  ),
+  "adapters/shared/sql/database.ts": outOfReach("The database of a SQL query lies in the platform's folder.", "rmSync"),
+};
