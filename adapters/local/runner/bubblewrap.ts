@@ -15,6 +15,9 @@ import { askServer, joinGroup, limitResources } from "./shell.ts";
 import { callFilter } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
+/** Where a command can write files in memory; each may be as large as its memory limit, which counts them. */
+const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
+
 /** The uid and gid of services as their sandbox shows them. */
 const NOBODY = "65534";
 
@@ -86,7 +89,7 @@ export const sandboxArguments = (
   base: readonly string[],
 ): string[] => [
   ...base,
-  ...["/tmp", "/dev/shm"].flatMap((path) => ["--size", String(job.limits.memory), "--tmpfs", path]),
+  ...MEMORY_FOLDERS.flatMap((path) => ["--size", String(job.limits.memory), "--tmpfs", path]),
   ...job.binds.flatMap(({ host, inside, writable }) => [writable ? "--bind" : "--ro-bind", host, inside]),
   ...(job.folders ?? []).flatMap(({ inside, writable }, index) => [
     writable ? "--bind-fd" : "--ro-bind-fd",
@@ -198,6 +201,7 @@ export const createBubblewrapRunner = (
           ...(job.folders ?? []).map(({ fd }) => ({ open: fd })),
         ],
         helper: "bwrap",
+        memoryFolders: MEMORY_FOLDERS,
         group,
         watchdog,
       },

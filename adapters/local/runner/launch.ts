@@ -28,6 +28,8 @@ export interface Launch {
   readonly descriptors?: readonly Descriptor[];
   /** The sandbox's own program, whose processes are not the command's. */
   readonly helper?: string;
+  /** Folders of the command that are file systems in memory. */
+  readonly memoryFolders?: readonly string[];
   readonly group: ControlGroup | undefined;
   readonly watchdog: Watchdog;
 }
@@ -153,6 +155,7 @@ class Launched implements Running {
         ? undefined
         : watchdog.watch({
             limits: job.limits,
+            memoryFolders: this.#launch.memoryFolders ?? [],
             processesIn: (table) => this.#members(table),
             onExceeded: (what) => {
               this.#exceeded ??= what;

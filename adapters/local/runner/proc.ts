@@ -1,5 +1,5 @@
 /** Processes of this machine, read from /proc (proc(5)). On a machine without it every answer is empty. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 
 export interface ProcessInfo {
   readonly pid: number;
@@ -51,11 +51,43 @@ export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] =>
   return tree;
 };
 
-/** Bytes of memory that belong to the process alone: anonymous and shared memory, without mapped files. */
-export const memoryOf = (pid: number): number => {
+/** Bytes in memory that no file on a disk holds. */
+export interface MemoryUse {
+  /** The process's own. */
+  readonly own: number;
+  /** Of memory that processes can share: what this one has touched. */
+  readonly shared: number;
+}
+
+export const memoryOf = (pid: number): MemoryUse => {
   const status = read(`/proc/${pid}/status`) ?? "";
-  const kib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0);
-  return (kib("RssAnon") + kib("RssShmem")) * 1024;
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1] ?? 0) * 1024;
+  return { own: bytes("RssAnon"), shared: bytes("RssShmem") };
+};
+
+const SHARED_MAPPING = /^(\w+)-(\w+) ..[-x]s (\w+) \S+ (\d+) +(?:\/dev\/zero|\/memfd:|\/SYSV)/gm;
+
+/** How large each piece of shared memory without a file is, by its inode, as far as the text of /proc/PID/maps shows. Pure. */
+export const parseSharedMappings = (text: string): Map<string, number> => {
+  const found = new Map<string, number>();
+  for (const [, from = "", to = "", offset = "", inode = ""] of text.matchAll(SHARED_MAPPING)) {
+    const end = Number.parseInt(offset, 16) + Number.parseInt(to, 16) - Number.parseInt(from, 16);
+    found.set(inode, Math.max(found.get(inode) ?? 0, end));
+  }
+  return found;
+};
+
+export const sharedMappingsOf = (pid: number): Map<string, number> =>
+  parseSharedMappings(read(`/proc/${pid}/maps`) ?? "");
+
+/** Bytes in a folder as the process sees it, if the folder is a file system in memory of this size; else 0. */
+export const filesInMemory = (pid: number, folder: string, size: number): number => {
+  try {
+    const { bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root${folder}`);
+    return blocks === Math.ceil(size / bsize) ? (blocks - bfree) * bsize : 0;
+  } catch {
+    return 0;
+  }
 };
 
 /** How many threads a user has now, which is what RLIMIT_NPROC counts. */

@@ -7,6 +7,7 @@ import {
   environmentOf,
   memoryOf,
   type ProcessInfo,
+  parseSharedMappings,
   parseStat,
   processInfo,
   programOf,
@@ -49,8 +50,8 @@ describe("this machine", () => {
   test("has this process, with its parent, memory and name", () => {
     expect(processInfo(process.pid)).toMatchObject({ pid: process.pid, parent: process.ppid });
     expect(allProcesses().map(({ pid }) => pid)).toContain(process.pid);
-    expect(memoryOf(process.pid)).toBeGreaterThan(10 * 1024 ** 2);
-    expect(memoryOf(process.pid)).toBeLessThan(process.memoryUsage().rss + 1024 ** 2);
+    expect(memoryOf(process.pid).own).toBeGreaterThan(10 * 1024 ** 2);
+    expect(memoryOf(process.pid).own).toBeLessThan(process.memoryUsage().rss + 1024 ** 2);
     expect(programOf(process.pid)).not.toBe("");
     expect(threadsOf(process.getuid?.())).toBeGreaterThanOrEqual(processInfo(process.pid)?.threads ?? Number.NaN);
   });
@@ -67,9 +68,25 @@ describe("this machine", () => {
   test("answers emptily for a process that is not there", () => {
     const gone = 2 ** 22 + 1;
     expect(processInfo(gone)).toBeUndefined();
-    expect(memoryOf(gone)).toBe(0);
+    expect(memoryOf(gone)).toEqual({ own: 0, shared: 0 });
     expect(programOf(gone)).toBe("");
     expect(environmentOf(gone)).toEqual([""]);
     expect(() => signalProcess(gone, "SIGKILL")).not.toThrow();
   });
+});
+
+test("shared memory without a file is found in a process's mappings, to the end of what is mapped", () => {
+  const maps = [
+    "7f0000000000-7f0000001000 rw-s 00fff000 00:01 41 /dev/zero (deleted)",
+    "7f0000002000-7f0000004000 rw-s 00000000 00:01 42 /SYSV00000000 (deleted)",
+    "7f0000005000-7f0000006000 r--s 00000000 00:01 43 /memfd:x (deleted)",
+    "7f0000007000-7f0000009000 rw-p 00000000 00:01 44 /dev/zero (deleted)",
+    "7f000000a000-7f000000b000 rw-s 00000000 fe:00 45 /data/file",
+    "7f000000c000-7f000000d000 rw-p 00000000 00:00 0 ",
+  ];
+  expect([...parseSharedMappings(`${maps.join("\n")}\n`)]).toEqual([
+    ["41", 0x1000000],
+    ["42", 0x2000],
+    ["43", 0x1000],
+  ]);
 });
