@@ -19,7 +19,7 @@ process.stdout.on("error", () => process.exit(1));
 
 /** What may be lost is younger than this: the time between two writes, and what a busy machine needs besides. */
 const YOUNG_MS = 200;
-const BUSY_MS = 1500;
+const BUSY_MS = 5000;
 
 interface Line {
   readonly n: number;

@@ -32,6 +32,20 @@ export const runners: readonly ("bubblewrap" | "process")[] = has("bubblewrap")
   ? ["bubblewrap", "process"]
   : ["process"];
 
+/** Deploys through one control plane; several may share a provider, each with its own settings. */
+export const deployThrough =
+  (controlPlane: ControlPlane): TestPlatform["deploy"] =>
+  async (source, fields = {}, account = "acme") => {
+    const principal = principalOf(account);
+    const archive = (await controlPlane.receiveSource(principal, bytesOf(source)))._unsafeUnwrap();
+    const run = await controlPlane.deploy(principal, {
+      fields: { function_name: "app", volumes: {}, ...fields },
+      archive,
+    });
+    if (run.isErr()) throw new Error(JSON.stringify(run.error));
+    return Array.fromAsync(run.value.follow());
+  };
+
 /** In a folder that is there before and after it, to see what one run of the engine leaves to the next. */
 export const startLocalIn = async (
   dataDir: string,
@@ -42,16 +56,7 @@ export const startLocalIn = async (
   const config = { ingressPort: 0, drainSeconds: 5, graceSeconds: 2, ...options, dataDir };
   const local = await createLocalProvider(config, deps);
   const controlPlane = createControlPlane(local.ports, settings);
-  const deploy: TestPlatform["deploy"] = async (source, fields = {}, account = "acme") => {
-    const principal = principalOf(account);
-    const archive = (await controlPlane.receiveSource(principal, bytesOf(source)))._unsafeUnwrap();
-    const run = await controlPlane.deploy(principal, {
-      fields: { function_name: "app", volumes: {}, ...fields },
-      archive,
-    });
-    if (run.isErr()) throw new Error(JSON.stringify(run.error));
-    return Array.fromAsync(run.value.follow());
-  };
+  const deploy = deployThrough(controlPlane);
   return {
     controlPlane,
     local,

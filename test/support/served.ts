@@ -21,15 +21,19 @@ export interface Served {
   readonly errors: string[];
 }
 
-/** Starts a server in a process group of its own; `started` is called before it is ready. */
+/**
+ * Starts a server in a process group of its own; `started` is called before it is ready.
+ * @param node flags for Node itself
+ */
 export const serve = async (
   dataDir: string,
   options: Readonly<Record<string, string>>,
   started: (child: ChildProcess) => void = () => {},
+  node: readonly string[] = [],
 ): Promise<Served> => {
   const flags = { "data-dir": dataDir, port: "0", "ingress-port": "0", "log-level": "warn", ...options };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, ["hosts/cli/main.ts", "serve", "--json", ...args], {
+  const child = spawn(process.execPath, [...node, "hosts/cli/main.ts", "serve", "--json", ...args], {
     cwd: repository,
     env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: dataDir },
     stdio: ["ignore", "pipe", "pipe"],

@@ -74,7 +74,7 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
   const first = send(url, { path: "/hold" });
   await witness.reported("begun");
   const begun = performance.now();
-  // The place is free after a second, for one of them; the other has waited that long for it by then.
+  // The place is free after a second. Whoever gets none has waited that long by then.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);
@@ -82,7 +82,8 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
   expect(refused.headers["retry-after"]).toBe("5");
   expect(JSON.parse(refused.text)).toEqual({ detail: "No instance of this service had room in time; try again." });
   expect((await first).status).toBe(504);
-  expect(statusesOf(await Promise.all(others))).toEqual([503, 504]);
+  // On a busy machine both may have waited a second when the first one's place is free.
+  for (const status of statusesOf(await Promise.all(others))) expect([503, 504]).toContain(status);
 });
 
 test("a client that hangs up frees its place", async () => {

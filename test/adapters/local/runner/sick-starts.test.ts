@@ -1,10 +1,11 @@
 /** Services that do not come up: why is said, with the last words, and what served before serves on. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createControlPlane } from "../../../../core/control-plane.ts";
 import type { DeployEvent } from "../../../../core/domain/deploy-events.ts";
 import { nodeSource, sourceOf } from "../../../support/archives.ts";
 import { marked } from "../../../support/jobs.ts";
-import { runners, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { deployThrough, runners, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
 
 const listens = (where: string, before = "") => `
 import { createServer } from "node:http";
@@ -23,6 +24,8 @@ interface Sick {
   readonly words?: readonly string[];
   /** A part of one of the last lines. */
   readonly lastWords?: string;
+  /** The deadline for listening. The others end by themselves, however slow the machine is. */
+  readonly within?: number;
 }
 
 const cases: readonly [string, Uint8Array, Sick][] = [
@@ -53,8 +56,8 @@ const cases: readonly [string, Uint8Array, Sick][] = [
   ],
   [
     "never listens",
-    nodeSource('console.log("thinking"); setInterval(() => {}, 1000);'),
-    { reason: "did_not_listen", words: ["After 3 s", "nothing listens on PORT"], lastWords: "thinking" },
+    sourceOf({ Procfile: "web: echo thinking; exec sleep 1000" }),
+    { reason: "did_not_listen", words: ["After 3 s", "nothing listens on PORT"], lastWords: "thinking", within: 3000 },
   ],
   [
     "listens on another port",
@@ -75,14 +78,15 @@ describe.each(runners)("%s", (runner) => {
   const answer = async () => (await fetch(url)).text();
 
   beforeAll(async () => {
-    platform = await startLocal({ runner, elsewhereSeconds: 1 }, { deployLimits: { listenDeadline: 3000 } });
+    platform = await startLocal({ runner, elsewhereSeconds: 1 });
     url = await platform.up(nodeSource(old));
     instance = await (await fetch(`${url}/instance`)).text();
   });
   afterAll(() => platform[Symbol.asyncDispose]());
 
   test.each(cases)("one that %s", async (_what, source, sick) => {
-    const deploy = platform.deploy(source);
+    const deployLimits = sick.within === undefined ? {} : { listenDeadline: sick.within };
+    const deploy = deployThrough(createControlPlane(platform.local.ports, { deployLimits }))(source);
     let during = 0;
     let ended = false;
     void deploy.finally(() => {
