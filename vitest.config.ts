@@ -9,6 +9,7 @@ const pure = ["test/core/**/*.test.ts"];
 const slow = [
   "test/adapters/local/runner/escapes.test.ts",
   "test/adapters/local/runner/dying-server.test.ts",
+  "test/adapters/local/redeploys.test.ts",
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
   "test/adapters/local/storage/large.test.ts",

@@ -1,41 +1,61 @@
-/** `npm run soak`: the long random runs, once before a release: properties ten times as often, and a thousand kills. */
+/**
+ * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
+ * `kills` (a thousand) and `redeploys` (two hours under load); without a name all of them run.
+ */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
     runs: { type: "string", default: "10" },
     kills: { type: "string", default: "1000" },
+    minutes: { type: "string", default: "120" },
   },
 });
 
 interface Stage {
   readonly name: string;
-  readonly env: Readonly<Record<string, string>>;
+  readonly what: string;
+  readonly env?: Readonly<Record<string, string>>;
   readonly args: readonly string[];
 }
 
+const vitest = (...args: string[]): string[] => ["node_modules/vitest/vitest.mjs", "run", ...args];
+
 const stages: readonly Stage[] = [
   {
-    name: `properties, ${values.runs} times`,
+    name: "properties",
+    what: `properties, ${values.runs} times`,
     env: { PORTSIDE_RUNS: values.runs },
-    args: [".prop.test", "--testTimeout", "3600000"],
+    args: vitest(".prop.test", "--testTimeout", "3600000"),
   },
   {
-    name: `${values.kills} kills`,
+    name: "kills",
+    what: `${values.kills} kills`,
     env: { PORTSIDE_KILLS: values.kills },
-    args: ["test/e2e/kill.test.ts", "--testTimeout", "36000000"],
+    args: vitest("test/e2e/kill.test.ts", "--testTimeout", "36000000"),
+  },
+  {
+    name: "redeploys",
+    what: `${values.minutes} minutes of redeploys`,
+    args: ["test/soak/redeploys.ts", "--minutes", values.minutes],
   },
 ];
 
+const unknown = positionals.find((name) => !stages.some((stage) => stage.name === name));
+if (unknown !== undefined)
+  throw new Error(`Unknown stage '${unknown}'. Use one of ${stages.map(({ name }) => name).join(", ")}.`);
+
 console.log(`seed ${values.seed}`);
-for (const { name, env, args } of stages) {
+for (const { name, what, env = {}, args } of stages) {
+  if (positionals.length > 0 && !positionals.includes(name)) continue;
   const begun = performance.now();
-  const ran = spawnSync(process.execPath, ["node_modules/vitest/vitest.mjs", "run", ...args], {
+  const ran = spawnSync(process.execPath, args, {
     stdio: "inherit",
     env: { ...process.env, PORTSIDE_SEED: values.seed, ...env },
   });
-  console.log(`${name}: ${ran.status === 0 ? "ok" : "FAILED"} in ${Math.round((performance.now() - begun) / 1000)} s`);
+  console.log(`${what}: ${ran.status === 0 ? "ok" : "FAILED"} in ${Math.round((performance.now() - begun) / 1000)} s`);
   if (ran.status !== 0) process.exitCode = 1;
 }

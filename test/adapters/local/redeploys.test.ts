@@ -1,0 +1,51 @@
+/** What the server keeps of revisions that were replaced. */
+import { readdirSync } from "node:fs";
+import { queryObjects } from "node:v8";
+import { Pool as UndiciPool } from "undici";
+import { expect, test } from "vitest";
+import { Pool } from "../../../adapters/local/ingress/pool.ts";
+import { createSystemClock } from "../../../adapters/shared/system.ts";
+import { Run } from "../../../core/use-cases/deploy-run.ts";
+import { helloServer, nodeSource } from "../../support/archives.ts";
+import { startLocal } from "../../support/local-platform.ts";
+import { shiftedClock } from "../../support/shifted-clock.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Live objects after a full collection, by class, and the open files. Each count walks the whole heap. */
+const kept = () => ({
+  pools: queryObjects(Pool, { format: "count" }),
+  connections: queryObjects(UndiciPool, { format: "count" }),
+  runs: queryObjects(Run, { format: "count" }),
+  files: readdirSync("/proc/self/fd").length,
+});
+
+test("a redeploy keeps no pool, connection or file, and its records for an hour", async (context) => {
+  if (process.platform !== "linux") context.skip("only Linux lists a process's open files in /proc");
+  const clock = shiftedClock(createSystemClock());
+  await using platform = await startLocal({ runner: "process", drainSeconds: 1 }, {}, { clock });
+  const redeploy = async (text: string) => {
+    const url = await platform.up(nodeSource(helloServer(text)));
+    expect(await (await fetch(url)).text()).toBe(text);
+    clock.set(HOUR_MS);
+  };
+  // What the first ones load and open stays.
+  for (let n = 0; n < 3; n++) await redeploy(`warm ${n}`);
+  const before = kept();
+  for (let n = 0; n < 8; n++) await redeploy(`app ${n}`);
+  // The last ones may still drain. Eight that were kept would show.
+  await expect
+    .poll(
+      () => {
+        const after = kept();
+        return (
+          after.pools < 4 &&
+          after.runs < 4 &&
+          after.connections < before.connections + 4 &&
+          after.files < before.files + 8
+        );
+      },
+      { interval: 1000 },
+    )
+    .toBe(true);
+});
