@@ -35,6 +35,7 @@ import { makeLayout } from "./data-folder/layout.ts";
 import { keptSigningKey, silent } from "./identity.ts";
 import { type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
+import { Leftovers } from "./leftovers.ts";
 import { LocalLogs } from "./logs/store.ts";
 import { LocalPlatform } from "./platform.ts";
 import { endInterrupted, sweepCache } from "./recovery.ts";
@@ -56,7 +57,6 @@ import { VolumeRows } from "./state/volumes.ts";
 import { LocalObjects } from "./storage/objects.ts";
 import { Quarantine } from "./storage/quarantine.ts";
 import { LocalVolumes } from "./storage/store.ts";
-import { removeTree } from "./tenant-files/remove-tree.ts";
 import { chooseUsers } from "./users/account-users.ts";
 import { readUidRange, type UidRange } from "./users/uid-range.ts";
 
@@ -142,11 +142,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const { containers } = chosen;
   stack.defer(() => chosen.close());
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
-  await Promise.all([removeTree(at(RUN_FOLDER)), removeTree(at("spool"))]);
+  const leftovers = new Leftovers(at("leftovers"), logger);
+  stack.defer(() => leftovers.close());
+  await leftovers.open();
+  await Promise.all([leftovers.take(at(RUN_FOLDER)), leftovers.take(at("spool"))]);
   makeLayout(dataDir);
   const userOf = chooseUsers(chosen.runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
   const toolchain = findToolchain(at("tools", "bin"), environment);
-  const images = new ImageStore(at("images"), async (id) => {
+  const images = new ImageStore(at("images"), leftovers, async (id) => {
     if (typeof containers !== "string") await containers.removeImage(id);
   });
 
@@ -227,7 +230,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   });
   stack.defer(() => platform.settle());
   stack.defer(telemetry.watchLoad(() => ({ ...platform.load(), logEntriesWaiting: logs.waiting })));
-  await sweepCache(at("cache"), await platform.sweepImages());
+  await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
   const schedules = new ScheduleRows(db);

@@ -7,10 +7,10 @@ import { deployEntry } from "../../core/domain/log-entry.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { HALF } from "./builder/node.ts";
+import type { Leftovers } from "./leftovers.ts";
 import type { LocalLogs } from "./logs/store.ts";
 import type { DeployNotes, NotedDeploy } from "./state/deploys.ts";
 import type { ServiceRows } from "./state/services.ts";
-import { removeTree } from "./tenant-files/remove-tree.ts";
 
 type End = Pick<NotedDeploy, "status" | "reason">;
 
@@ -67,7 +67,11 @@ export const endInterrupted = async (
 };
 
 /** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */
-export const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>): Promise<void> => {
+export const sweepCache = async (
+  cacheDir: string,
+  needed: ReadonlySet<string>,
+  leftovers: Pick<Leftovers, "take">,
+): Promise<void> => {
   const folders = (path: string): string[] => {
     try {
       return readdirSync(path).map((name) => join(path, name));
@@ -78,7 +82,7 @@ export const sweepCache = async (cacheDir: string, needed: ReadonlySet<string>):
   // Earlier versions made the environment in the folder itself.
   const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
   for (const account of folders(cacheDir)) {
-    for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await removeTree(venv);
-    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await removeTree(kept);
+    for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);
+    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await leftovers.take(kept);
   }
 };

@@ -27,7 +27,6 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "lutimesSync",
     "mkdir",
     "open",
-    "rename",
   ),
   "adapters/local/builder/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
   "adapters/local/builder/node.ts": outOfReach(
@@ -81,6 +80,12 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     answer: "kernel",
     why: "Opens a namespace below /proc for reading.",
   },
+  "adapters/local/leftovers.ts": outOfReach(
+    "The moved trees lie in image, cache, run and spool folders, whose parents no tenant code writes.",
+    "mkdir",
+    "rename",
+    "rmdir",
+  ),
   "adapters/local/logs/pages.ts": outOfReach("Reads a log in the platform's folder.", "openSync"),
   "adapters/local/logs/repair.ts": outOfReach(
     "Replaces a log in the platform's folder.",

@@ -2,13 +2,13 @@
  * Built sources on disk, one folder an image, named by content within the account. A folder with its manifest is
  * whole; one without is a build that did not end, and goes.
  */
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { lutimesSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, open, rename } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
-import { removeTree } from "../tenant-files/remove-tree.ts";
+import type { Leftovers } from "../leftovers.ts";
 
 const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),
@@ -52,11 +52,17 @@ const SCHEME = "local://";
 
 export class ImageStore {
   readonly #root: string;
+  readonly #leftovers: Pick<Leftovers, "take">;
   readonly #dropContainer: (id: string) => Promise<void>;
 
   /** @param dropContainer removes an image from the container engine */
-  constructor(root: string, dropContainer: (id: string) => Promise<void> = async () => undefined) {
+  constructor(
+    root: string,
+    leftovers: Pick<Leftovers, "take">,
+    dropContainer: (id: string) => Promise<void> = async () => undefined,
+  ) {
     this.#root = root;
+    this.#leftovers = leftovers;
     this.#dropContainer = dropContainer;
   }
 
@@ -105,15 +111,7 @@ export class ImageStore {
   async discard(reference: string): Promise<void> {
     const manifest = this.#manifest(reference);
     if (manifest?.kind === "container") await this.#dropContainer(manifest.id);
-    // Under another name first, so that nothing can be added where it was while it goes.
-    const gone = `${this.folder(reference)}.${randomUUID()}`;
-    try {
-      await rename(this.folder(reference), gone);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-      throw error;
-    }
-    await removeTree(gone);
+    await this.#leftovers.take(this.folder(reference));
   }
 
   /**

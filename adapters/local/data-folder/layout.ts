@@ -50,6 +50,8 @@ const layout: Rule = {
     run: own,
     cache: { ...closed, others: closed },
     "set-aside": ownTree,
+    // Trees that wait for their removal.
+    leftovers: closed,
     sandbox: closed,
     tools: closed,
     // An account, an image; its app folder is what the service sees.

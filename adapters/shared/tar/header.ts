@@ -67,7 +67,7 @@ const flawOf = (block: Buffer, isUstar: boolean, prefix: Buffer): string | undef
   const magic = block.toString("latin1", 257, 263);
   if (magic === USTAR && !isUstar && prefix.length > 0) return "has a header of an unknown version";
   const numbers = magic.startsWith("ustar") ? [...OTHER_NUMBERS, ...DEVICE_NUMBERS] : OTHER_NUMBERS;
-  return numbers.some(([at, bytes]) => numberAt(block, at, bytes, 0) === undefined && !isOldTime(block, at))
+  return numbers.some(([at, bytes]) => !Number.isFinite(numberAt(block, at, bytes, 0)) && !isOldTime(block, at))
     ? "has a header with a malformed number"
     : undefined;
 };

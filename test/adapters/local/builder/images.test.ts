@@ -10,11 +10,14 @@ const acme = "acme" as AccountId;
 const manifest: ImageManifest = { kind: "procfile", command: "exec true", path: [], needs: ["/opt/python"] };
 const HOUR = 3_600_000;
 
+/** Removes leftovers immediately. */
+const removing = { take: async (path: string) => rmSync(path, { recursive: true, force: true }) };
+
 let root: string;
 let store: ImageStore;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "portside-images-"));
-  store = new ImageStore(root);
+  store = new ImageStore(root, removing);
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
@@ -86,6 +89,6 @@ test("an unused image goes after a week, and being found keeps it", async () => 
 });
 
 test("sweeping a folder that is not there does nothing", async () => {
-  expect([...(await new ImageStore(join(root, "none")).sweep(new Set(), true))]).toEqual([]);
+  expect([...(await new ImageStore(join(root, "none"), removing).sweep(new Set(), true))]).toEqual([]);
   mkdirSync(join(root, "empty"));
 });

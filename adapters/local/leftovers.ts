@@ -1,0 +1,90 @@
+/**
+ * Trees that nobody needs any more, such as half-built images. They are moved aside immediately, and a process of low
+ * priority removes them, so that no start, no build and no request waits for a million files to go.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Logger } from "../../core/ports/system.ts";
+import { codeOf } from "./tenant-files/folder.ts";
+import { removeTree } from "./tenant-files/remove-tree.ts";
+
+/** Built, this file is JavaScript, and so is the process's script. */
+const script = new URL(`./sweep${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const OPTIONS = ["--disable-warning=ExperimentalWarning", "--max-old-space-size=128"];
+
+export class Leftovers {
+  readonly #folder: string;
+  readonly #logger: Logger;
+  #sweeper: ChildProcess | undefined;
+  /** More was moved aside since the process began. */
+  #hasMore = false;
+  #isClosed = false;
+
+  /** @param folder on the file system of the trees */
+  constructor(folder: string, logger: Logger) {
+    this.#folder = folder;
+    this.#logger = logger;
+  }
+
+  /** Begins to remove what an earlier server left. */
+  async open(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    if ((await readdir(this.#folder)).length > 0) this.#sweep();
+  }
+
+  /** The path is free when this resolves. It may be missing before. */
+  async take(path: string): Promise<void> {
+    try {
+      // Most trees are empty folders, and those need no process.
+      await rmdir(path);
+      return;
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+    }
+    try {
+      await rename(path, join(this.#folder, randomUUID()));
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return;
+      // It is on another file system, for example.
+      await removeTree(path);
+      return;
+    }
+    this.#sweep();
+  }
+
+  /** Leaves the rest to the next server. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const sweeper = this.#sweeper;
+    if (sweeper === undefined) return;
+    const ended = new Promise((resolve) => sweeper.once("close", resolve));
+    sweeper.kill("SIGKILL");
+    await ended;
+  }
+
+  #sweep(): void {
+    this.#hasMore = true;
+    if (this.#sweeper !== undefined || this.#isClosed) return;
+    this.#hasMore = false;
+    // It ends with this process, whose end closes its standard input.
+    const sweeper = spawn(process.execPath, [...OPTIONS, fileURLToPath(script), this.#folder], {
+      stdio: ["pipe", "ignore", "pipe"],
+      env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
+    });
+    this.#sweeper = sweeper;
+    let problems = "";
+    sweeper.stderr.on("data", (text: Buffer) => {
+      if (problems.length < 4096) problems += text.toString();
+    });
+    sweeper.stdin.on("error", () => undefined);
+    sweeper.once("error", (cause) => this.#logger.warn("leftovers could not be removed", { cause }));
+    sweeper.once("close", () => {
+      this.#sweeper = undefined;
+      if (problems !== "") this.#logger.warn("some leftovers could not be removed", { problems });
+      if (this.#hasMore) this.#sweep();
+    });
+  }
+}
