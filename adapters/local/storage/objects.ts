@@ -50,9 +50,16 @@ const split = (path: string): { parts: string[]; name: string } => {
 
 const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) ?? "");
 
-/** Undefined where `error` says that there is nothing. */
+/** A service changed the folders on the way, such as a folder into a file, or is about to. */
+const isDisturbed = (error: unknown): boolean =>
+  isNoWay(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
+
+/** How often an upload is committed before its client must try again. */
+const COMMITS = 5;
+
+/** Undefined where `error` says that there is no file: nothing, a folder, a socket or something on the way to it. */
 const orNothing = (error: unknown): undefined => {
-  if (isNoWay(error) || error instanceof Blocked) return undefined;
+  if (isNoWay(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? "")) return undefined;
   throw error;
 };
 
@@ -185,6 +192,16 @@ export class LocalObjects implements ObjectBytes {
   }
 
   async #commit(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#commitOnce(half, bucket, path, conditions);
+      } catch (error) {
+        if (!isDisturbed(error)) throw error;
+        if (tries === COMMITS) return { kind: "busy", cause: error };
+      }
+  }
+
+  async #commitOnce(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const { parts, name } = split(path);
@@ -195,10 +212,11 @@ export class LocalObjects implements ObjectBytes {
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, name)))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
+      // Taken before the rename: a service may remove the object right after it.
+      const etag = etagOf(await lstat(half, { bigint: true }));
       // A service may write here meanwhile: what must not be there is refused by the kernel.
       if (conditions.ifNoneMatch === "*") await link(half, folder.at(name));
       else await rename(half, folder.at(name));
-      const etag = etagOf(await lstat(folder.at(name), { bigint: true }));
       await folder.sync();
       return { kind: "stored", etag, created: before === undefined || before.isDirectory() };
     } catch (error) {

@@ -84,6 +84,8 @@ const send = async (req: IncomingMessage, res: ServerResponse, path: ObjectPath,
   await pipeline(object.bytes(start, end), res);
 };
 
+const RETRY: OutgoingHttpHeaders = { "retry-after": "5" };
+
 const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): void => {
   switch (outcome.kind) {
     case "stored":
@@ -101,14 +103,25 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
       );
     case "full":
       return answer(res, 507, "The storage is full; nothing was written.");
+    case "busy":
+      return answer(
+        res,
+        503,
+        `'${path}' could not be written, because a service changes its folder. Try again.`,
+        RETRY,
+      );
   }
 };
 
 /** A client that sends nothing for so long is given up. */
 const SILENCE_MS = 120_000;
 
-const receive = async (objects: ObjectBytes, req: IncomingMessage, res: ServerResponse, target: StorageTarget) => {
-  const { bucket, path } = target;
+const receive = async (
+  { objects, logger }: StorageDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { bucket, path }: StorageTarget,
+) => {
   if (req.headers["content-range"] !== undefined)
     return answer(res, 400, "An object is put whole, without Content-Range.");
   req.setTimeout(SILENCE_MS, () => req.destroy());
@@ -116,6 +129,7 @@ const receive = async (objects: ObjectBytes, req: IncomingMessage, res: ServerRe
   if (awaitsContinue(req)) res.writeContinue();
   const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
   const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });
+  if (outcome.kind === "busy") logger.warn("an upload could not be committed", { bucket, path, cause: outcome.cause });
   answerPut(res, path, outcome);
 };
 
@@ -126,7 +140,7 @@ const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerRespons
   if (target === undefined) return answer(res, 404, "This is no object's URL.");
   const problem = signatureProblem(deps.key, method, target, deps.clock.now());
   if (problem !== undefined) return answer(res, 403, problem);
-  if (method === "PUT") return receive(deps.objects, req, res, target);
+  if (method === "PUT") return receive(deps, req, res, target);
   const object = await deps.objects.find(target.bucket, target.path);
   return object === undefined ? answer(res, 404, "There is no such object.") : send(req, res, target.path, object);
 };
@@ -138,10 +152,11 @@ const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => ex
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => readOn(req));
   serve(deps, req, res).catch((cause: unknown) => {
-    const gone = req.destroyed || res.destroyed;
+    // A request that was read to its end counts as destroyed, too.
+    const gone = res.destroyed || (req.destroyed && !req.complete);
     if (!gone) deps.logger.error("the storage met a problem of its own", { cause });
     // What has begun can only be cut, so that nobody takes it for whole.
     if (gone || res.headersSent) res.destroy();
-    else answer(res, 503, "The storage cannot do this now; try again.", { "retry-after": "5" });
+    else answer(res, 503, "The storage cannot do this now; try again.", RETRY);
   });
 };

@@ -26,7 +26,9 @@ export type PutOutcome =
   | { readonly kind: "condition_failed" }
   /** `other` cannot be there together with the object: one of them would be a file and a folder at once. */
   | { readonly kind: "in_the_way"; readonly other: string }
-  | { readonly kind: "full" };
+  | { readonly kind: "full" }
+  /** Something else kept changing the folders on the way; the earlier object stays. */
+  | { readonly kind: "busy"; readonly cause: unknown };
 
 export interface ObjectBytes {
   /** Undefined: there is no such object. */
