@@ -13,6 +13,7 @@ const slow = [
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
   "test/adapters/local/storage/large.test.ts",
+  "test/adapters/local/users/migration.test.ts",
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
   "test/docs/picture.test.ts",
