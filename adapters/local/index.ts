@@ -186,6 +186,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
     runDir: at(RUN_FOLDER),
+    cacheDir: at("cache"),
     scope,
     ids,
     log: (entry, at) => logs.push(entry, at),

@@ -64,6 +64,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),
     userOf: () => undefined,
     runDir,
+    cacheDir: join(bench.folder, "cache"),
     volumes: { under: bench.folder, folderOf: (bucket) => join(bench.folder, bucket) },
     scope: bench.scope,
     ids: randomIds,

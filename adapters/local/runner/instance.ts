@@ -23,6 +23,8 @@ export interface InstanceDeps {
   readonly userOf: UserOf;
   /** Folders of instances that run without a sandbox. */
   readonly runDir: string;
+  /** Holds what builds keep, such as virtual environments. */
+  readonly cacheDir: string;
   readonly scope: string;
   readonly ids: Ids;
   /** @param at when it was said, where somebody else than this process saw that */

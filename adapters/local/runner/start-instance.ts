@@ -139,8 +139,10 @@ const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
   const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
   if (typeof user === "object") return user;
-  // An earlier server may have run services as another user.
-  if (built !== undefined) await giveFolder(built.app, user ?? 0);
+  // An earlier server may have run builds as another user.
+  if (built !== undefined)
+    for (const path of [built.app, ...built.programs])
+      if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await giveFolder(path, user ?? 0);
   const mounts = await mountVolumes(target, deps.volumes, spec.template, built, user);
   if ("reason" in mounts) return mounts;
   try {
