@@ -1,0 +1,186 @@
+/** `portside doctor --repair`, `--rebuild` and `--purge-quarantine`, on folders that a real engine used. */
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { rebuildDataFolder, repairDataFolder } from "../../../../adapters/local/data-folder/repair.ts";
+import { DataFolderError } from "../../../../adapters/local/index.ts";
+import type { VolumeName } from "../../../../core/domain/names.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { type Folder, folderWith } from "../../../support/folders.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
+import { portside } from "../../../support/terminal.ts";
+
+const acme = principalOf("acme");
+
+let folder: Folder;
+beforeEach(() => {
+  folder = folderWith();
+});
+afterEach(() => folder[Symbol.dispose]());
+
+const at = (...names: string[]): string => join(folder.path, ...names);
+const start = (acceptState = false) => startLocalIn(folder.path, { runner: "process", acceptState });
+
+const idOf = async ({ local }: TestPlatform, name: string): Promise<string | undefined> => {
+  const state = (await local.provider.volumes.find(acme.account, name as VolumeName))._unsafeUnwrap();
+  return state.kind === "held" ? state.volume.id : undefined;
+};
+
+const addVolume = async (platform: TestPlatform, name: string): Promise<void> => {
+  (await platform.controlPlane.createVolume(acme, { name }))._unsafeUnwrap();
+  writeFileSync(at("storage", "volumes", (await idOf(platform, name)) as string, "photo.jpg"), name);
+};
+
+/** The live volumes, and what their object says. */
+const served = async (platform: TestPlatform): Promise<Record<string, string>> => {
+  const volumes = (await platform.controlPlane.listVolumes(acme))._unsafeUnwrap();
+  const entries = volumes.map(async ({ name }) => {
+    const { url } = (
+      await platform.controlPlane.grantDownload(acme, { volume: name, path: "photo.jpg" })
+    )._unsafeUnwrap();
+    return [name, await (await fetch(url)).text()] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+};
+
+const run = async (work: typeof repairDataFolder): Promise<string[]> => {
+  const lines: string[] = [];
+  await work(folder.path, silentLogger, (line) => lines.push(line));
+  return lines;
+};
+
+test.each([
+  ["a state that is empty", () => truncateSync(at("state.sqlite"), 0)],
+  ["a state that is no database", () => writeFileSync(at("state.sqlite"), "x".repeat(5000))],
+  [
+    "a state and a check file that are gone",
+    () => ["state.sqlite", "state.check"].forEach((name) => void rmSync(at(name))),
+  ],
+])("repair replaces %s by the copy, and everything is served again", async (_name, damage) => {
+  let url: string;
+  {
+    await using platform = await start();
+    url = await platform.up(nodeSource(helloServer("kept")));
+    await addVolume(platform, "photos");
+  }
+  damage();
+  await expect(start()).rejects.toThrow(DataFolderError);
+  const lines = await run(repairDataFolder);
+  expect(lines).toContain("took the copy of the state");
+  expect(lines.filter((line) => line.startsWith("lost"))).toEqual([]);
+  await using platform = await start();
+  expect(await served(platform)).toEqual({ photos: "photos" });
+  expect(await (await fetch(url)).text()).toBe("kept");
+});
+
+test("repair of an older state takes newer volumes from their records, and says what is lost", async () => {
+  {
+    await using platform = await start();
+    await addVolume(platform, "old");
+    await addVolume(platform, "deleted");
+  }
+  copyFileSync(at("state.sqlite"), at("older"));
+  {
+    await using platform = await start();
+    (await platform.controlPlane.deleteVolume(acme, { name: "deleted" }))._unsafeUnwrap();
+    await addVolume(platform, "new");
+    (await platform.local.ports.identity.keys.create(acme.account, "lost"))._unsafeUnwrap();
+  }
+  for (const name of ["state.sqlite", "state.copy.sqlite"]) copyFileSync(at("older"), at(name));
+  const lines = await run(repairDataFolder);
+  expect(lines.filter((line) => line.startsWith("lost"))).toHaveLength(1);
+  await using platform = await start();
+  expect(await served(platform)).toEqual({ old: "old", new: "new" });
+  const trash = (await platform.controlPlane.listTrash(acme))._unsafeUnwrap();
+  expect(trash.map(({ name }) => name)).toEqual(["deleted"]);
+});
+
+test("repair takes volumes back that an accepted older state sent to quarantine", async () => {
+  {
+    await using platform = await start();
+    await addVolume(platform, "old");
+  }
+  copyFileSync(at("state.sqlite"), at("older"));
+  {
+    await using platform = await start();
+    await addVolume(platform, "new");
+  }
+  copyFileSync(at("older"), at("state.sqlite"));
+  {
+    await using platform = await start(true);
+    expect(await served(platform)).toEqual({ old: "old" });
+  }
+  await run(repairDataFolder);
+  expect(readdirSync(at("storage", "quarantine"))).toEqual([]);
+  await using platform = await start();
+  expect(await served(platform)).toEqual({ old: "old", new: "new" });
+});
+
+test("rebuild makes a state from records where no state and no copy is left", async () => {
+  {
+    await using platform = await start();
+    await addVolume(platform, "photos");
+    await addVolume(platform, "letters");
+  }
+  await expect(run(rebuildDataFolder)).rejects.toThrow(/Run 'portside doctor --repair/);
+  for (const name of ["state.sqlite", "state.copy.sqlite"]) truncateSync(at(name), 0);
+  await expect(run(repairDataFolder)).rejects.toThrow(/portside doctor --rebuild/);
+  const lines = await run(rebuildDataFolder);
+  expect(lines.filter((line) => line.startsWith("lost: deployments, schedules, API keys"))).toHaveLength(1);
+  await using platform = await start();
+  expect(await served(platform)).toEqual({ photos: "photos", letters: "letters" });
+});
+
+test("repair and rebuild refuse a folder that a server uses, and one without data", async () => {
+  {
+    await using _platform = await start();
+    for (const work of [repairDataFolder, rebuildDataFolder])
+      await expect(run(work)).rejects.toMatchObject({ kind: "in_use" });
+  }
+  for (const work of [repairDataFolder, rebuildDataFolder])
+    await expect(work(at("nowhere"), silentLogger, () => undefined)).rejects.toThrow(/There is no data in/);
+  expect(existsSync(at("nowhere"))).toBe(false);
+});
+
+test("the command line repairs, tells the quarantine's size and empties it", async () => {
+  {
+    await using platform = await start();
+    await addVolume(platform, "photos");
+  }
+  folder.write({ "storage/volumes/vol-unknown/file": "12345" });
+  await (await start())[Symbol.asyncDispose]();
+  const told = await portside(["doctor", "--json", "--data-dir", folder.path]);
+  const findings = told.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(findings).toContainEqual(expect.objectContaining({ what: "state", verdict: "ok" }));
+  expect(findings.find(({ what }) => what === "quarantine")).toMatchObject({
+    verdict: "warning",
+    words: expect.stringMatching(/^1 unknown volume folders with \d+ bytes$/),
+  });
+  writeFileSync(at("state.sqlite"), "");
+  const damaged = await portside(["doctor", "--json", "--data-dir", folder.path]);
+  expect(damaged.code).toBe(1);
+  const repaired = await portside(["doctor", "--repair", "--data-dir", folder.path]);
+  expect([repaired.code, repaired.stderr]).toEqual([0, ""]);
+  expect(repaired.stdout).toContain("took the copy of the state");
+  expect((await portside(["doctor", "--purge-quarantine", "--data-dir", folder.path])).code).toBe(2);
+  expect(readdirSync(at("storage", "quarantine"))).toHaveLength(1);
+  expect((await portside(["doctor", "--purge-quarantine", "-y", "--data-dir", folder.path])).code).toBe(0);
+  expect(readdirSync(at("storage", "quarantine"))).toEqual([]);
+  expect((await portside(["doctor", "--repair", "--rebuild", "--data-dir", folder.path])).code).toBe(2);
+});
+
+test("each volume has a record outside of its folder, which follows deletion and restoring", async () => {
+  await using platform = await start();
+  await addVolume(platform, "photos");
+  const id = (await idOf(platform, "photos")) as string;
+  const record = () => JSON.parse(readFileSync(at("storage", "records", `${id}.json`), "utf8"));
+  expect(record()).toMatchObject({ id, owner: "acme", name: "photos" });
+  (await platform.controlPlane.deleteVolume(acme, { name: "photos" }))._unsafeUnwrap();
+  expect(record().deleted_at).toBeDefined();
+  (await platform.controlPlane.restoreVolume(acme, { name: "photos" }))._unsafeUnwrap();
+  expect(record().deleted_at).toBeUndefined();
+});
