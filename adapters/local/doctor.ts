@@ -6,8 +6,11 @@ import { type Finding, fine, lacking, worrying } from "../../core/domain/finding
 import { GiB } from "../../core/domain/limits.ts";
 import { sqlQueries } from "../shared/sql/installed.ts";
 import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
+import { quarantineOf } from "./data-folder/repair.ts";
 import { silent } from "./identity.ts";
 import { chooseRunner, type RunnerChoice } from "./runner/choose.ts";
+import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
+import { judge } from "./state/verdict.ts";
 import { uidRangeProblem } from "./users/account-users.ts";
 import { readUidRange, type UidRange } from "./users/uid-range.ts";
 
@@ -48,6 +51,24 @@ const dataFolder = (dataDir: string): Finding => {
   const free = bavail * bsize;
   const words = `${(free / GiB).toFixed(1)} GiB are free`;
   return free < ROOMY ? worrying(what, `only ${words}`) : fine(what, words);
+};
+
+const state = (dataDir: string): Finding => {
+  const repair = `portside doctor --repair --data-dir ${dataDir}`;
+  try {
+    const verdict = judge(inspectDataFolder(dataDir));
+    if (verdict.kind === "refused") return lacking("state", `${join(dataDir, STATE_FILE)} ${verdict.problem}`, repair);
+    return fine("state", verdict.kind === "fresh" ? "none yet" : "whole, and the newest");
+  } catch (error) {
+    return lacking("state", (error as Error).message, repair);
+  }
+};
+
+const quarantine = async (dataDir: string): Promise<Finding> => {
+  const { entries, bytes } = await quarantineOf(dataDir).size();
+  if (entries === 0) return fine("quarantine", "empty");
+  const words = `${entries} unknown volume folders with ${bytes} bytes`;
+  return worrying("quarantine", words, `portside doctor --repair --data-dir ${dataDir}`);
 };
 
 const users = (separate: true | string, range: UidRange): Finding => {
@@ -110,6 +131,8 @@ const sql = (): Finding => {
 export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   yield fine("Node", process.version);
   yield dataFolder(examined.dataDir);
+  yield state(examined.dataDir);
+  yield await quarantine(examined.dataDir);
   const folder = mkdtempSync(join(tmpdir(), "portside-doctor-"));
   try {
     yield* running(examined, join(folder, "sandbox"), environment);

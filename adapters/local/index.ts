@@ -9,6 +9,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
+import { timestampOf } from "../../core/domain/instant.ts";
 import { deployLimits } from "../../core/domain/limits.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
@@ -56,6 +57,7 @@ import { SettingRows } from "./state/settings.ts";
 import { VolumeRows } from "./state/volumes.ts";
 import { LocalObjects } from "./storage/objects.ts";
 import { Quarantine } from "./storage/quarantine.ts";
+import { VolumeRecords } from "./storage/records.ts";
 import { LocalVolumes } from "./storage/store.ts";
 import { chooseUsers } from "./users/account-users.ts";
 import { readUidRange, type UidRange } from "./users/uid-range.ts";
@@ -168,7 +170,8 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const volumes = new LocalVolumes({
     rows: volumeRows,
     objects,
-    quarantine: new Quarantine({ folder: at("storage", "quarantine"), clock, ids }),
+    records: new VolumeRecords(at("storage", "records")),
+    quarantine: new Quarantine(at("storage", "quarantine"), () => timestampOf(clock.now())),
     ids,
     clock,
     logger,

@@ -1,7 +1,33 @@
 /** What the chosen provider needs, and whether it is there. */
 import type { Finding } from "../../core/domain/finding.ts";
+import { createPino, loggerOf } from "./logger.ts";
 import { awsConfigFrom, gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
+
+const onlyLocal = ({ provider }: ServeSettings): void => {
+  if (provider !== "local")
+    throw new SettingsError(`Only the provider local has a data folder to repair, not '${provider}'.`);
+};
+
+/** Repairs or rebuilds the data folder. Calls `say` for each thing it does or finds lost. */
+export const repair = async (
+  settings: ServeSettings,
+  how: "repair" | "rebuild",
+  say: (line: string) => void,
+): Promise<void> => {
+  onlyLocal(settings);
+  const { repairDataFolder, rebuildDataFolder } = await import("../../adapters/local/data-folder/repair.ts");
+  const logger = loggerOf(createPino("error"));
+  await (how === "repair" ? repairDataFolder : rebuildDataFolder)(settings.dataDir, logger, say);
+};
+
+/** How much is in quarantine, and a way to delete it. */
+export const findQuarantine = async (settings: ServeSettings) => {
+  onlyLocal(settings);
+  const { quarantineOf } = await import("../../adapters/local/data-folder/repair.ts");
+  const quarantine = quarantineOf(settings.dataDir);
+  return { path: quarantine.folder, ...(await quarantine.size()), purge: () => quarantine.purge() };
+};
 
 /** Findings as they are made. */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {

@@ -18,6 +18,11 @@ export class AccountUserRows {
     return this.#db.prepare("SELECT 1 FROM account_users WHERE uid = ?").get(uid) !== undefined;
   }
 
+  /** Takes what a volume folder shows, where the state that knew it was lost. */
+  restore(owner: AccountId, uid: number): void {
+    this.#db.prepare("INSERT OR IGNORE INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
+  }
+
   insert(owner: AccountId, uid: number): void {
     this.#db.prepare("INSERT INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
   }

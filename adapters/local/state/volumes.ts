@@ -6,6 +6,12 @@ import type { VolumeName } from "../../../core/domain/names.ts";
 import type { DeletedVolume } from "../../../core/domain/volume.ts";
 import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
 
+/** Everything that the state and a volume's record say about it. */
+export interface VolumeRecord extends StoredVolume {
+  /** When it went to the trash. */
+  readonly deletedAt: Timestamp | null;
+}
+
 interface Row {
   id: string;
   owner: string;
@@ -97,9 +103,22 @@ export class VolumeRows {
     this.#db.prepare("DELETE FROM volumes WHERE id = ?").run(id);
   }
 
-  /** Every id, of volumes in the trash too. */
-  ids(): string[] {
-    return (this.#db.prepare("SELECT id FROM volumes").all() as { id: string }[]).map(({ id }) => id);
+  /** Every volume, those in the trash too. */
+  all(): VolumeRecord[] {
+    const rows = this.#db.prepare("SELECT * FROM volumes ORDER BY created_at, id").all() as unknown as Row[];
+    return rows.map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp | null }));
+  }
+
+  /** Makes the row what the record says. False if the account has another volume of that name; then nothing changes. */
+  adopt({ id, owner, name, createdAt, deletedAt }: VolumeRecord): boolean {
+    const present = this.#named(owner, name);
+    if (deletedAt === null && present !== undefined && present.id !== id) return false;
+    this.#db
+      .prepare(
+        "INSERT OR REPLACE INTO volumes (id, owner, name, created_at, hidden, deleted_at) VALUES (?, ?, ?, ?, 0, ?)",
+      )
+      .run(id, owner, name, createdAt, deletedAt);
+    return true;
   }
 
   #named(owner: AccountId, name: VolumeName): Row | undefined {

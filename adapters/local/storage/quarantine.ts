@@ -1,17 +1,31 @@
 /**
  * Volume folders that the state does not know. The server moves them here and never deletes them: only
- * `portside doctor --purge-quarantine` does. One folder an entry: `entry.json` says what and why, `volume` is the data.
+ * `portside doctor --purge-quarantine` does. Each entry is a folder: `entry.json` says what and why, `volume` is the data.
  */
-import { chmod, lstat, mkdir, opendir, rename, rmdir, writeFile } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { chmod, lstat, mkdir, opendir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { timestampOf } from "../../../core/domain/instant.ts";
-import type { Clock, Ids } from "../../../core/ports/system.ts";
+import { z } from "zod";
+import type { VolumeRecord } from "../state/volumes.ts";
 import { codeOf } from "../tenant-files/folder.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
 
-export interface QuarantineConfig {
+const entrySchema = z.object({
+  id: z.string(),
+  reason: z.string(),
+  quarantined_at: z.string(),
+  /** What the volume's record said, if it had one. */
+  owner: z.string().optional(),
+  name: z.string().optional(),
+  created_at: z.string().optional(),
+});
+
+export interface QuarantineEntry {
+  /** The path of the entry's folder. */
   readonly folder: string;
-  readonly clock: Clock;
-  readonly ids: Ids;
+  readonly id: string;
+  /** Undefined if the folder had no record. */
+  readonly record: VolumeRecord | undefined;
 }
 
 /** Adds up file sizes without following links. Unreadable folders count as empty. */
@@ -20,40 +34,88 @@ const sizeOf = async (path: string): Promise<number> => {
   if (stats?.isDirectory() !== true) return stats?.size ?? 0;
   let bytes = 0;
   const entries = await opendir(path).catch(() => undefined);
-  for await (const { name } of entries ?? []) {
-    const inner = join(path, name);
-    const found = await lstat(inner).catch(() => undefined);
-    bytes += found?.isDirectory() === true ? await sizeOf(inner) : (found?.size ?? 0);
-  }
+  for await (const { name } of entries ?? []) bytes += await sizeOf(join(path, name));
   return bytes;
+};
+
+/** A service can take away the rights on its volume's folder, but moving a folder needs write permission on it. */
+const move = async (from: string, to: string): Promise<void> => {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if (!["EACCES", "EPERM"].includes(codeOf(error) ?? "") || !(await lstat(from)).isDirectory()) throw error;
+    await chmod(from, 0o700);
+    await rename(from, to);
+  }
 };
 
 export class Quarantine {
   readonly folder: string;
-  readonly #clock: Clock;
-  readonly #ids: Ids;
+  readonly #now: () => string;
 
-  constructor({ folder, clock, ids }: QuarantineConfig) {
+  constructor(folder: string, now: () => string) {
     this.folder = folder;
-    this.#clock = clock;
-    this.#ids = ids;
+    this.#now = now;
   }
 
   /** Moves the volume's folder here. Returns its size in bytes, or undefined for an empty folder, which it removes. */
-  async take(path: string, id: string, reason: string): Promise<number | undefined> {
+  async take(path: string, id: string, reason: string, record?: VolumeRecord): Promise<number | undefined> {
     try {
       await rmdir(path);
       return undefined;
     } catch (error) {
       if (!["ENOTEMPTY", "EEXIST", "ENOTDIR"].includes(codeOf(error) ?? "")) throw error;
     }
-    const entry = join(this.folder, this.#ids.id());
+    const entry = join(this.folder, randomUUID());
     await mkdir(entry, { recursive: true, mode: 0o700 });
-    const record = { id, reason, quarantined_at: timestampOf(this.#clock.now()) };
-    await writeFile(join(entry, "entry.json"), JSON.stringify(record), { flag: "wx", mode: 0o600, flush: true });
-    // A service can take away the rights on its volume's folder. Moving a folder needs write permission on it.
-    await chmod(path, 0o700);
-    await rename(path, join(entry, "volume"));
+    const known = record && { owner: record.owner, name: record.name, created_at: record.createdAt };
+    const words = JSON.stringify({ id, reason, quarantined_at: this.#now(), ...known });
+    await writeFile(join(entry, "entry.json"), words, { flag: "wx", mode: 0o600, flush: true });
+    await move(path, join(entry, "volume"));
     return sizeOf(join(entry, "volume"));
   }
+
+  /** Entries whose description can be read. */
+  async entries(): Promise<QuarantineEntry[]> {
+    const folders = (await this.#names()).map((name) => join(this.folder, name));
+    const entries = await Promise.all(
+      folders.map(async (folder) => {
+        const text = await readFile(join(folder, "entry.json"), "utf8").catch(() => "");
+        const parsed = entrySchema.safeParse(parseJson(text));
+        if (!parsed.success) return undefined;
+        const { id, owner, name, created_at: createdAt } = parsed.data;
+        const isWhole = owner !== undefined && name !== undefined && createdAt !== undefined;
+        const record = isWhole ? ({ id, owner, name, createdAt, deletedAt: null } as VolumeRecord) : undefined;
+        return { folder, id, record };
+      }),
+    );
+    return entries.filter((entry) => entry !== undefined);
+  }
+
+  /** Moves the data of an entry back, and removes the rest of the entry. */
+  async release(entry: QuarantineEntry, to: string): Promise<void> {
+    await move(join(entry.folder, "volume"), to);
+    await rm(entry.folder, { recursive: true });
+  }
+
+  async size(): Promise<{ readonly entries: number; readonly bytes: number }> {
+    return { entries: (await this.#names()).length, bytes: await sizeOf(this.folder) };
+  }
+
+  /** Deletes everything in it. */
+  async purge(): Promise<void> {
+    for (const name of await this.#names()) await removeTree(join(this.folder, name));
+  }
+
+  async #names(): Promise<string[]> {
+    return readdir(this.folder).catch(() => []);
+  }
 }
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,5 +1,5 @@
 /** The local VolumeStore: rows say which volumes there are, folders hold their objects, URLs lead to the shared port. */
-import { readdir } from "node:fs/promises";
+import { readdir, rmdir } from "node:fs/promises";
 import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
 import { trashDays } from "../../../core/domain/limits.ts";
 import { conflict, type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -7,15 +7,17 @@ import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
 import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
-import type { VolumeRows } from "../state/volumes.ts";
+import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { NoUserLeft, type UserOf } from "../users/account-users.ts";
 import type { LocalObjects } from "./objects.ts";
 import type { Quarantine } from "./quarantine.ts";
+import type { VolumeRecords } from "./records.ts";
 
 export interface VolumesConfig {
   readonly rows: VolumeRows;
   readonly objects: LocalObjects;
+  readonly records: VolumeRecords;
   readonly quarantine: Quarantine;
   readonly ids: Ids;
   readonly clock: Clock;
@@ -48,6 +50,7 @@ export class LocalVolumes implements VolumeStore {
   async open(): Promise<void> {
     await this.#config.objects.open();
     await this.#quarantineUnknown();
+    await this.#config.records.correct(this.#config.rows.all());
     await this.#sweep();
     this.#sweeping = setInterval(() => void this.#sweep(), HOUR_MS).unref();
   }
@@ -65,16 +68,19 @@ export class LocalVolumes implements VolumeStore {
   }
 
   create(...[owner, name]: Parameters<VolumeStore["create"]>): ReturnType<VolumeStore["create"]> {
-    const { rows, ids, clock, objects, userOf } = this.#config;
+    const { rows, records, ids, clock, objects, userOf } = this.#config;
     return this.#guarded(async () => {
-      const id = `vol-${ids.id()}`;
-      await objects.make(id, userOf(owner));
+      const volume = { id: `vol-${ids.id()}`, owner, name, createdAt: timestampOf(clock.now()) };
+      await objects.make(volume.id, userOf(owner));
+      await records.write({ ...volume, deletedAt: null });
       // From here to the row in one go, so that of two that race one has made it.
       const present = rows.find(owner, name);
-      if (present.kind === "held" || present.kind === "hidden") await removeTree(objects.folderOf(id));
+      if (present.kind === "held" || present.kind === "hidden") {
+        await rmdir(objects.folderOf(volume.id));
+        await records.remove(volume.id);
+      }
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
       if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
-      const volume = { id, owner, name, createdAt: timestampOf(clock.now()) };
       rows.insert(volume);
       return ok({ volume, created: true });
     });
@@ -93,11 +99,12 @@ export class LocalVolumes implements VolumeStore {
   }
 
   discard(...[volume, deletedAt]: Parameters<VolumeStore["discard"]>): ReturnType<VolumeStore["discard"]> {
-    return this.#guarded(async () =>
-      this.#config.rows.discard(volume.id, deletedAt)
-        ? ok(undefined)
-        : err(conflict(`'${volume.name}' is not being deleted any more.`)),
-    );
+    return this.#guarded(async () => {
+      if (!this.#config.rows.discard(volume.id, deletedAt))
+        return err(conflict(`'${volume.name}' is not being deleted any more.`));
+      await this.#record({ ...volume, deletedAt });
+      return ok(undefined);
+    });
   }
 
   trash(...[owner]: Parameters<VolumeStore["trash"]>): ReturnType<VolumeStore["trash"]> {
@@ -113,7 +120,9 @@ export class LocalVolumes implements VolumeStore {
     if (kind === "held" || kind === "hidden") return errAsync(conflict(`You have a volume '${deleted.name}' now.`));
     return this.#guarded(async () => {
       const restored = rows.restore(owner, id);
-      return restored === undefined ? err(gone) : ok(restored);
+      if (restored === undefined) return err(gone);
+      await this.#record({ ...restored, deletedAt: null });
+      return ok(restored);
     });
   }
 
@@ -176,14 +185,26 @@ export class LocalVolumes implements VolumeStore {
     );
   }
 
+  /** The state has changed already, so failing is no error of the change. The next start corrects the record. */
+  async #record(record: VolumeRecord): Promise<void> {
+    try {
+      await this.#config.records.write(record);
+    } catch (cause) {
+      this.#config.logger.warn("the record of a volume could not be written", { id: record.id, cause });
+    }
+  }
+
   /** The state may be older than the folders or damaged, so the server must not delete them. */
   async #quarantineUnknown(): Promise<void> {
-    const { rows, objects, quarantine, logger } = this.#config;
-    const known = new Set(rows.ids());
+    const { rows, objects, records, quarantine, logger } = this.#config;
+    const known = new Set(rows.all().map(({ id }) => id));
+    const unknown = (await readdir(objects.folderOf(""))).filter((id) => !known.has(id));
+    if (unknown.length === 0) return;
+    const recorded = new Map((await records.all()).map((record) => [record.id, record]));
+    const reason = "the state has no volume of this id";
     const sizes: number[] = [];
-    for (const id of await readdir(objects.folderOf(""))) {
-      if (known.has(id)) continue;
-      const size = await quarantine.take(objects.folderOf(id), id, "the state has no volume of this id");
+    for (const id of unknown) {
+      const size = await quarantine.take(objects.folderOf(id), id, reason, recorded.get(id));
       if (size !== undefined) sizes.push(size);
     }
     if (sizes.length === 0) return;
@@ -196,10 +217,11 @@ export class LocalVolumes implements VolumeStore {
   }
 
   async #sweep(): Promise<void> {
-    const { rows, clock, objects, logger } = this.#config;
+    const { rows, records, clock, objects, logger } = this.#config;
     try {
       for (const id of rows.deletedBefore(timestampOf(plusMillis(clock.now(), -trashDays * 86_400_000)))) {
         await removeTree(objects.folderOf(id));
+        await records.remove(id);
         rows.forget(id);
       }
     } catch (cause) {

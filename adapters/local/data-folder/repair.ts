@@ -1,0 +1,210 @@
+/**
+ * Puts a damaged data folder in order: chooses the newest good copy of the state, and merges the volumes that the
+ * folder has. Nothing is deleted; replaced files go to `set-aside`.
+ */
+import { copyFileSync, lstatSync, renameSync } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../../../core/ports/system.ts";
+import { AccountUserRows } from "../state/account-users.ts";
+import { syncFolder } from "../state/check-file.ts";
+import { StateCopy } from "../state/copy.ts";
+import { openState, type StateDatabase } from "../state/database.ts";
+import { COPY_FILE, type Inspected, inspectDataFolder, inspectState, STATE_FILE } from "../state/inspect.ts";
+import { lockDataDir } from "../state/lock.ts";
+import { judge, knownGeneration } from "../state/verdict.ts";
+import { type VolumeRecord, VolumeRows } from "../state/volumes.ts";
+import { Quarantine } from "../storage/quarantine.ts";
+import { VolumeRecords } from "../storage/records.ts";
+import { DataFolderError } from "./error.ts";
+import { makeLayout } from "./layout.ts";
+import { setAside } from "./set-aside.ts";
+
+const STATE_FILES = [STATE_FILE, `${STATE_FILE}-wal`, `${STATE_FILE}-shm`];
+
+/** The quarantine of a data folder whose server may not run. */
+export const quarantineOf = (dataDir: string): Quarantine =>
+  new Quarantine(join(dataDir, "storage", "quarantine"), () => new Date().toISOString());
+
+type Say = (line: string) => void;
+
+interface Candidate {
+  readonly name: string;
+  /** Below the data folder. */
+  readonly file: string;
+  /** Without the write-ahead log. */
+  readonly alone: boolean;
+  readonly generation: number;
+  /** False if a digest does not match the content. */
+  readonly isWhole: boolean;
+}
+
+const sources = [
+  { name: "the state", file: STATE_FILE, alone: false },
+  { name: "the state without its write-ahead log", file: STATE_FILE, alone: true },
+  { name: "the copy of the state", file: COPY_FILE, alone: true },
+] as const;
+
+const inspected = (path: string, alone: boolean): Inspected["state"] => {
+  try {
+    return inspectState(path, alone).state;
+  } catch (error) {
+    return { kind: "unreadable", problem: (error as Error).message };
+  }
+};
+
+/** What can be used, the best first: whole ones, then those that changed most recently. */
+const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
+  const found = sources.flatMap(({ name, file, alone }): Candidate[] => {
+    const state = inspected(join(dataDir, file), alone);
+    const candidate = { name, file, alone };
+    if (state.kind === "whole") return [{ ...candidate, generation: state.version?.generation ?? 0, isWhole: true }];
+    if (state.kind === "altered") return [{ ...candidate, generation: state.generation, isWhole: false }];
+    say(`${name} (${file}) is ${state.kind}${state.kind === "unreadable" ? `: ${state.problem}` : ""}`);
+    return [];
+  });
+  return found.sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.generation - a.generation);
+};
+
+/** Makes the candidate the state. What it replaces is kept. */
+const install = async (dataDir: string, { file, alone }: Candidate, say: Say): Promise<void> => {
+  if (!alone) return;
+  const half = join(dataDir, `${STATE_FILE}.new`);
+  copyFileSync(join(dataDir, file), half);
+  const handle = await open(half, "r+");
+  await handle.chmod(0o600);
+  await handle.sync();
+  await handle.close();
+  const kept = setAside(dataDir, STATE_FILES);
+  if (kept !== undefined) say(`kept the replaced state files in ${kept}`);
+  renameSync(half, join(dataDir, STATE_FILE));
+  syncFolder(dataDir);
+};
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+const labelOf = ({ name, owner, id }: VolumeRecord): string => `volume '${name}' of ${owner} (${id})`;
+
+/**
+ * Brings back volumes whose folders are there.
+ * @param isNewest whether the state is the newest, so that its rows are right and records only add to it
+ */
+const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolean, say: Say): Promise<void> => {
+  const at = (...names: string[]) => join(dataDir, "storage", ...names);
+  const rows = new VolumeRows(db);
+  const records = new VolumeRecords(at("records"));
+  const quarantine = quarantineOf(dataDir);
+  const known = new Map(rows.all().map((row) => [row.id, row]));
+  const all = (await records.all()).filter(({ id }) => isFolder(at("volumes", id)));
+  // Volumes that were deleted give their names to those that live.
+  for (const record of all.sort((a, b) => Number(a.deletedAt === null) - Number(b.deletedAt === null))) {
+    const row = known.get(record.id);
+    if (row !== undefined && (isNewest || row.deletedAt === record.deletedAt)) continue;
+    if (rows.adopt(record)) say(`took ${labelOf(record)} from its record`);
+    else say(`left ${labelOf(record)} alone: its account has another volume of that name`);
+  }
+  for (const entry of await quarantine.entries()) {
+    const { record } = entry;
+    if (record === undefined || isFolder(at("volumes", record.id)) || !isFolder(join(entry.folder, "volume"))) continue;
+    if (!rows.adopt(record)) {
+      say(`left ${labelOf(record)} in quarantine: its account has another volume of that name`);
+      continue;
+    }
+    await quarantine.release(entry, at("volumes", record.id));
+    say(`took ${labelOf(record)} back from quarantine`);
+  }
+  const users = new AccountUserRows(db);
+  for (const { id, owner } of rows.all()) {
+    const uid = lstatSync(at("volumes", id), { throwIfNoEntry: false })?.uid ?? process.geteuid?.();
+    if (uid !== undefined && uid !== 0 && uid !== process.geteuid?.()) users.restore(owner, uid);
+  }
+  const served = new Set(rows.all().map(({ id }) => id));
+  const rest = (await readdir(at("volumes"))).filter((id) => !served.has(id));
+  if (rest.length > 0)
+    say(`the next start moves ${rest.length} unknown volume folders to ${quarantine.folder}: ${rest.join(", ")}`);
+  await records.correct(rows.all());
+};
+
+/** Opens the installed state, merges volumes, and writes the derived files anew. */
+const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: Say): Promise<void> => {
+  const db = openState(dataDir, { acceptState: true, logger });
+  try {
+    makeLayout(dataDir);
+    await mergeVolumes(dataDir, db, isNewest, say);
+    const copy = new StateCopy(db, dataDir, logger);
+    await copy.close();
+  } finally {
+    db.close();
+  }
+  say("wrote state.check and the copy of the state anew");
+};
+
+const nothingThere = (dataDir: string) =>
+  new DataFolderError("unreadable", dataDir, `There is no data in ${dataDir}. Name the folder with --data-dir.`);
+
+const refuseNothing = (dataDir: string): void => {
+  if (!isFolder(dataDir)) throw nothingThere(dataDir);
+};
+
+/**
+ * Takes the newest good state and everything that the folder has. Calls `say` for each thing it does or finds lost.
+ * Throws a `DataFolderError` if a server uses the folder or no state is left.
+ */
+export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
+  refuseNothing(dataDir);
+  const lock = lockDataDir(dataDir, logger);
+  try {
+    const [best] = candidatesIn(dataDir, say);
+    if (best === undefined)
+      throw new DataFolderError(
+        "damaged",
+        join(dataDir, STATE_FILE),
+        `No state and no copy in ${dataDir} can be read. Restore a backup with 'portside restore FILE', or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
+      );
+    const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
+    await install(dataDir, best, say);
+    say(`took ${best.name}`);
+    if (best.generation < known)
+      say(`lost: the ${known - best.generation} changed rows after it, except those of volumes`);
+    if (!best.isWhole) say("its content does not match its digest: one or more values in it may be wrong");
+    const derived = setAside(dataDir, ["sql"]);
+    if (derived !== undefined) say("the tables that SQL reads are made anew at the next query");
+    await finish(dataDir, best.generation >= known && best.isWhole, logger, say);
+  } finally {
+    lock.release();
+  }
+};
+
+const inspectDataFolderOrNothing = (dataDir: string): Parameters<typeof knownGeneration>[0] => {
+  try {
+    return inspectDataFolder(dataDir);
+  } catch {
+    return { check: { found: "damaged", version: undefined }, copy: undefined };
+  }
+};
+
+/**
+ * Makes a new state from the volumes' records. Calls `say` for each thing it does or finds lost.
+ * Throws a `DataFolderError` if a server uses the folder, or if a state or a copy is left that `repair` can take.
+ */
+export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Say): Promise<void> => {
+  refuseNothing(dataDir);
+  const lock = lockDataDir(dataDir, logger);
+  try {
+    if (candidatesIn(dataDir, say).length > 0)
+      throw new DataFolderError(
+        "outdated",
+        join(dataDir, STATE_FILE),
+        `${dataDir} has a state that can be read. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
+      );
+    if (judge(inspectDataFolder(dataDir)).kind === "fresh") throw nothingThere(dataDir);
+    const kept = setAside(dataDir, [...STATE_FILES, COPY_FILE]);
+    if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
+    setAside(dataDir, ["sql"]);
+    await finish(dataDir, false, logger, say);
+    say("lost: deployments, schedules, API keys, names that were kept for their accounts, and the key that signs URLs");
+    say(`next: 'portside keys create --account NAME --data-dir ${dataDir}' for each account, then deploy again`);
+  } finally {
+    lock.release();
+  }
+};
