@@ -7,6 +7,7 @@ const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test
 const pure = ["test/core/**/*.test.ts"];
 // Floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
 const slow = [
+  "test/adapters/local/data-folder/random-damage.test.ts",
   "test/adapters/local/runner/escapes.test.ts",
   "test/adapters/local/runner/dying-server.test.ts",
   "test/adapters/local/redeploys.test.ts",

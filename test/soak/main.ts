@@ -1,6 +1,6 @@
 /**
  * `npm run soak [-- STAGE...]`: the long runs, once before a release. The stages are `properties` (ten times as often),
- * `kills` (a thousand) and `redeploys` (two hours under load); without a name all of them run.
+ * `kills` (a thousand), `damages` (500 data folders) and `redeploys` (two hours under load); without a name all of them run.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ const { values, positionals } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000_000) },
     runs: { type: "string", default: "10" },
     kills: { type: "string", default: "1000" },
+    damages: { type: "string", default: "500" },
     minutes: { type: "string", default: "120" },
   },
 });
@@ -30,6 +31,12 @@ const stages: readonly Stage[] = [
     what: `properties, ${values.runs} times`,
     env: { PORTSIDE_RUNS: values.runs },
     args: vitest(".prop.test", "--testTimeout", "3600000"),
+  },
+  {
+    name: "damages",
+    what: `${values.damages} cases of damage`,
+    env: { PORTSIDE_DAMAGES: values.damages },
+    args: vitest("test/adapters/local/data-folder/random-damage.test.ts"),
   },
   {
     name: "kills",

@@ -1,0 +1,34 @@
+/**
+ * Files of a data folder are flipped, cut, emptied, removed, replaced by older ones or made unreadable, one or two at
+ * once, after a stop and after a kill. PORTSIDE_DAMAGES says how many cases; the seeds are fixed unless PORTSIDE_SEED
+ * names the first.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Bases, type DamageCase, damage, makeBases } from "../../../support/damage.ts";
+
+const count = Number(process.env["PORTSIDE_DAMAGES"] ?? 25);
+const first = process.env["PORTSIDE_DAMAGES"] === undefined ? 1 : Number(process.env["PORTSIDE_SEED"] ?? 1);
+
+let bases: Bases;
+const cases: DamageCase[] = [];
+beforeAll(async () => {
+  bases = await makeBases();
+});
+afterAll(() => {
+  bases[Symbol.dispose]();
+  const refused = cases.filter(({ outcome }) => outcome === "refused").length;
+  const rebuilt = cases.filter(({ isRebuilt }) => isRebuilt).length;
+  console.log(`${cases.length} cases of damage: ${refused} starts refused, ${rebuilt} rebuilt from records`);
+});
+
+test.each(Array.from({ length: count }, (_, n) => first + n))(
+  "keeps every object, and serves everything after a repair: seed %i",
+  { timeout: 240_000 },
+  async (seed) => {
+    cases.push(await damage(bases, seed));
+  },
+);
+
+test("the damage met both starts that work and starts that are refused", () => {
+  if (count >= 25) expect(new Set(cases.map(({ outcome }) => outcome))).toEqual(new Set(["started", "refused"]));
+});

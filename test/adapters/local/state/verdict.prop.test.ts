@@ -1,0 +1,81 @@
+/** The verdict on a state, for everything that a start may find. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Evidence, judge, knownGeneration } from "../../../../adapters/local/state/verdict.ts";
+import { parseVersion, renderVersion, type StateVersion } from "../../../../adapters/local/state/version.ts";
+import { runs } from "../../../support/runs.ts";
+
+const version: fc.Arbitrary<StateVersion> = fc.record({
+  generation: fc.nat({ max: 4 }),
+  digest: fc.constantFrom("a", "b").map((digit) => digit.repeat(64)),
+});
+
+const evidence: fc.Arbitrary<Evidence> = fc.record({
+  state: fc.oneof(
+    fc.constantFrom({ kind: "missing" } as const, { kind: "empty" } as const),
+    fc.record({ kind: fc.constant("unreadable" as const), problem: fc.constant("malformed") }),
+    fc.record({ kind: fc.constant("altered" as const), generation: fc.nat({ max: 4 }) }),
+    fc.record({ kind: fc.constant("whole" as const), version: fc.option(version, { nil: undefined }) }),
+  ),
+  check: fc.oneof(
+    fc.constantFrom(
+      { found: "missing", version: undefined } as const,
+      { found: "damaged", version: undefined } as const,
+    ),
+    fc.record({ found: fc.constant("whole" as const), version }),
+  ),
+  copy: fc.option(version, { nil: undefined }),
+  unknownVolumes: fc.nat({ max: 2 }),
+  remains: fc.subarray(["volumes", "images"]),
+});
+
+test("a state is good only if it is whole and nothing in the folder is newer", () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      if (judge(found).kind !== "good") return;
+      const { state, check } = found;
+      expect(state.kind).toBe("whole");
+      const own = state.kind === "whole" ? state.version : undefined;
+      expect(own?.generation ?? 0).toBeGreaterThanOrEqual(knownGeneration(found));
+      if (own !== undefined && own.generation === check.version?.generation)
+        expect(own.digest).toBe(check.version.digest);
+      if (check.version === undefined) expect(found.unknownVolumes).toBe(0);
+    }),
+    runs(2000),
+  );
+});
+
+test("a folder is fresh only if nothing of an earlier run is there", () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const nothing = found.check.found === "missing" && found.copy === undefined && found.remains.length === 0;
+      const isAbsent = ["missing", "empty"].includes(found.state.kind);
+      expect(judge(found).kind === "fresh").toBe(isAbsent && nothing);
+    }),
+    runs(2000),
+  );
+});
+
+test("only a state that SQLite cannot read is not acceptable, and every refusal has words", () => {
+  fc.assert(
+    fc.property(evidence, (found) => {
+      const verdict = judge(found);
+      if (verdict.kind !== "refused") return;
+      expect(verdict.isAcceptable).toBe(found.state.kind !== "unreadable");
+      expect(verdict.problem).toMatch(/^(is|has|does not) /);
+    }),
+    runs(2000),
+  );
+});
+
+test("a version is read back, and not with any character changed", () => {
+  fc.assert(
+    fc.property(version, fc.nat(), fc.constantFrom(..."0123456789abcdefx "), (one, at, character) => {
+      const text = renderVersion(one);
+      expect(parseVersion(text)).toEqual(one);
+      const changed = [...text].toSpliced(at % text.length, 1, character).join("");
+      if (changed !== text) expect(parseVersion(changed)).toBeUndefined();
+    }),
+    runs(500),
+  );
+});
