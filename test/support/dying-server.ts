@@ -3,7 +3,7 @@ import { createBubblewrapRunner } from "../../adapters/local/runner/bubblewrap.t
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
 import { Watchdog } from "../../adapters/local/runner/watchdog.ts";
 
-const [scope, folder, limits, millis] = process.argv.slice(2) as [string, string, string, string];
+const [scope, folder, limits, millis, user] = process.argv.slice(2) as [string, string, string, string, string?];
 const groups = limits === "cgroup" ? findControlGroups(`portside-${scope}`) : undefined;
 const runner = createBubblewrapRunner(folder, groups, new Watchdog(), 2_100_000_000);
 if (typeof runner === "string") throw new Error(runner);
@@ -16,6 +16,7 @@ runner.start(
     cwd: "/tmp",
     env: { PATH: "/usr/bin:/bin" },
     binds: [],
+    ...(user === undefined ? {} : { user: Number(user) }),
     limits: { memory: 64 * 1024 ** 2, cpu: 1, processes: 20 },
   },
   () => undefined,
