@@ -1,4 +1,4 @@
-/** A process that starts a sandboxed command and is killed by its own hand so many milliseconds later. */
+/** A process that starts a sandboxed command, and kills itself so many milliseconds later or when the command runs. */
 import { createBubblewrapRunner } from "../../adapters/local/runner/bubblewrap.ts";
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
 import { Watchdog } from "../../adapters/local/runner/watchdog.ts";
@@ -12,14 +12,17 @@ const die = () => process.kill(process.pid, "SIGKILL");
 runner.start(
   {
     id: `${scope}.1`,
-    argv: ["sleep", "300"],
+    argv: ["sh", "-c", "echo runs; exec sleep 300"],
     cwd: "/tmp",
     env: { PATH: "/usr/bin:/bin" },
     binds: [],
     ...(user === undefined ? {} : { user: Number(user) }),
     limits: { memory: 64 * 1024 ** 2, cpu: 1, processes: 20 },
   },
-  () => undefined,
+  () => {
+    if (millis === "running") die();
+    return undefined;
+  },
 );
 if (millis === "0") die();
-else setTimeout(die, Number(millis));
+else if (millis !== "running") setTimeout(die, Number(millis));

@@ -25,8 +25,8 @@ const users = process.getuid?.() === 0 ? [[], ["2100000001"]] : [[]];
 const setups = jobSetups.filter(({ kind }) => kind === "bubblewrap");
 
 describe.each(setups.flatMap((setup) => users.map((user) => ({ ...setup, user }))))("$limits $user", (setup) => {
-  // 0: before the command has run a single instruction; the rest spread over a start.
-  test.each([0, 2, 6, 12, 25])("ends with a server that is killed after %i ms", async (millis) => {
+  // 0: before the command has run a single instruction; The rest, in milliseconds, spread over a start.
+  test.each([0, 2, 6, 12, 25, 60, "running"])("ends with a server that is killed then: %s", async (millis) => {
     await using bench = await createBench(setup);
     const scope = `${bench.scope}d`;
     scopes.push(scope);
