@@ -8,6 +8,12 @@ import type { Bind, Job } from "./runner.ts";
 /** The namespace has an empty folder here. The path exists on every machine and holds none of its programs. */
 const STAGE = "/tmp";
 
+/**
+ * Ends the sandbox with the server. bubblewrap gives up its rights, and the kernel then does not let it end another user's
+ * processes when it dies. `unshare` keeps them, and the end of the first process of its namespace ends all the others.
+ */
+const TIE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child"];
+
 export interface Staged {
   /** The command line that runs the sandbox's command line as the user. */
   readonly argv: readonly string[];
@@ -24,7 +30,8 @@ export const stageFor = (
   const at = (index: number) => `${STAGE}/${index}`;
   const id = String(user);
   const argv = [
-    ...["bwrap", "--die-with-parent", "--dev-bind", "/", "/", "--tmpfs", STAGE],
+    ...TIE,
+    ...["bwrap", "--dev-bind", "/", "/", "--tmpfs", STAGE],
     ...binds.flatMap(({ host, writable }, index) => [writable ? "--bind" : "--ro-bind", host, at(index)]),
     ...folders.flatMap(({ writable }, index) => [
       writable ? "--bind-fd" : "--ro-bind-fd",

@@ -26,8 +26,8 @@ export interface Launch {
   readonly cwd: string;
   /** File descriptors 3, 4, 5, and so on of the command. */
   readonly descriptors?: readonly Descriptor[];
-  /** The sandbox's own program, whose processes are not the command's. */
-  readonly helper?: string;
+  /** The sandbox's own programs, whose processes are not the command's. */
+  readonly helpers?: readonly string[];
   /** Folders of the command that are file systems in memory. */
   readonly memoryFolders?: readonly string[];
   readonly group: ControlGroup | undefined;
@@ -143,8 +143,8 @@ class Launched implements Running {
    * itself SIGTERM, but neither its limits nor its end.
    */
   #ofCommand(table: readonly ProcessInfo[]): number[] {
-    const { helper } = this.#launch;
-    return this.#members(table).filter((pid) => helper === undefined || programOf(pid) !== helper);
+    const { helpers = [] } = this.#launch;
+    return this.#members(table).filter((pid) => !helpers.includes(programOf(pid)));
   }
 
   async #follow(onLine: OnLine): Promise<Exit> {
