@@ -5,6 +5,7 @@ import { awsCapabilities, awsSettingsOf, type SharedParts } from "../adapters/aw
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
+import { refusedArguments, refusedGroups, uncountedMemory } from "../adapters/local/runner/refused-calls.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
 import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
 import {
@@ -248,6 +249,30 @@ ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 };
 
 /** Every generated page by its path. */
+const sandbox = (): string => {
+  const names = (calls: readonly string[]) => calls.map((call) => `\`${call}\``).join(", ");
+  const groups = refusedGroups.map(({ calls, answer, reason }) => [names(Object.keys(calls)), `\`${answer}\``, reason]);
+  const byArgument = refusedArguments.map(({ call, answer, reason }) => [`\`${call}\``, `\`${answer}\``, reason]);
+  const uncounted = [
+    names(Object.keys(uncountedMemory.calls)),
+    `\`${uncountedMemory.answer}\``,
+    uncountedMemory.reason,
+  ];
+  return `# Kernel calls that a sandbox refuses
+
+${MADE}
+
+A bubblewrap sandbox refuses the calls below to services, builds and \`portside shell\`, on x86-64 and arm64. On other machines
+there is no filter, and \`portside doctor\` says so. A program that calls the kernel as a 32-bit program does ends with \`SIGSYS\`.
+
+${table(["call", "error", "why"], [...groups, ...byArgument])}
+
+Without control groups, where Portside counts memory itself, the sandbox refuses these as well:
+
+${table(["call", "error", "why"], [uncounted])}
+`;
+};
+
 export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/api.md": apiPage(),
   "docs/commands.md": await commandsPage(),
@@ -255,6 +280,7 @@ export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/examples.md": examplesPage(),
   "docs/limits.md": limits(),
   "docs/capabilities.md": capabilities(),
+  "docs/sandbox.md": sandbox(),
   "docs/decisions/README.md": decisions(),
   ...referencePages(),
 });

@@ -105,10 +105,17 @@ async function* running(
           `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
           reason === undefined ? undefined : "apt-get install bubblewrap",
         );
+  if (runner.gaps !== undefined)
+    yield runner.gaps.length === 0
+      ? fine("sandbox", "user namespaces are closed, and kernel calls are filtered")
+      : worrying("sandbox", runner.gaps.join("; "));
   if (runner.kind === "bubblewrap") yield users(runner.setsUser, uidRange);
   yield limits === "cgroup"
     ? fine("limits", "control groups hold memory, CPU and processes")
-    : worrying("limits", "memory is watched every 100 ms and CPUs are shared evenly; control groups need root");
+    : worrying(
+        "limits",
+        "memory is watched every 100 ms and CPUs are shared evenly; control groups need root or a delegated group",
+      );
   await chosen.close();
 }
 

@@ -75,6 +75,7 @@ export const navigation: readonly Group[] = [
     "docs/observability": "Metrics and traces",
     "docs/security": "Security",
     "docs/limits": "Limits",
+    "docs/sandbox": "Refused kernel calls",
     "docs/errors": "Errors",
     "docs/performance": "Performance",
   }),

@@ -12,7 +12,7 @@ import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
 import type { Bind, Job, Runner } from "./runner.ts";
 import { askServer, joinGroup, limitResources } from "./shell.ts";
-import { callFilter } from "./syscall-filter.ts";
+import { callFilter, filtersCalls } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /** Where a command can write files in memory; each may be as large as its memory limit, which counts them. */
@@ -200,7 +200,7 @@ export const createBubblewrapRunner = (
           { gate: true },
           ...(job.folders ?? []).map(({ fd }) => ({ open: fd })),
         ],
-        helper: "bwrap",
+        helpers: ["bwrap", "unshare"],
         memoryFolders: MEMORY_FOLDERS,
         group,
         watchdog,
@@ -209,5 +209,9 @@ export const createBubblewrapRunner = (
     );
   };
   const setsUser = tryAs(trialUser, trial);
-  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, setsUser, start };
+  const gaps = [
+    ...(features.closesUserNamespaces ? [] : ["this bubblewrap has no --disable-userns; install 0.8 or newer"]),
+    ...(filtersCalls(process.arch) ? [] : [`kernel calls are not filtered on ${process.arch}`]),
+  ];
+  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, setsUser, gaps, start };
 };

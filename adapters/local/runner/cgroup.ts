@@ -1,5 +1,5 @@
 /**
- * Limits by control groups, where this process may make them (as root): version 1 and 2.
+ * Limits by control groups, where this process may make them: as root, or in a group of version 2 that is delegated to it.
  * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import {
@@ -12,7 +12,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { signalProcess } from "./proc.ts";
 import type { Limits } from "./runner.ts";
@@ -105,6 +105,9 @@ const sweepFolders = async (roots: readonly string[]): Promise<void> => {
 
 const CONTROLLERS = ["memory", "cpu", "pids"] as const;
 
+const handDown = (folder: string): void =>
+  write(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
+
 const version1 = (mount: string, scope: string): ControlGroups => {
   const roots = CONTROLLERS.map((controller) => join(mount, controller, scope));
   return {
@@ -125,12 +128,11 @@ const version1 = (mount: string, scope: string): ControlGroups => {
 
 const version2 = (mount: string, scope: string): ControlGroups => {
   const root = join(mount, scope);
-  const controllers = CONTROLLERS.map((name) => `+${name}`).join(" ");
   return {
     version: 2,
     create: (id, limits) => {
       mkdirSync(root, { recursive: true });
-      write(join(root, "cgroup.subtree_control"), controllers);
+      handDown(root);
       const folder = join(root, id);
       mkdirSync(folder, { recursive: true });
       write(join(folder, "memory.max"), String(limits.memory));
@@ -166,19 +168,57 @@ const writable = (path: string): boolean => {
   }
 };
 
+const offersAll = (folder: string): boolean => {
+  const offered = readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(/\s+/);
+  return CONTROLLERS.every((name) => offered.includes(name)) && writable(join(folder, "cgroup.subtree_control"));
+};
+
+/** Where this process moves to: a group whose controllers are handed down must have no process of its own. */
+const SUPERVISOR = "supervisor";
+
+/** The group of this process, if its owner has handed it down, as systemd does for `Delegate=yes`. */
+const delegatedGroup = (mount: string, self: string): string | undefined => {
+  const own = /^0::(\/.+)$/m.exec(readFileSync(self, "utf8"))?.[1];
+  if (own === undefined) return undefined;
+  const folder = join(mount, own);
+  const base = basename(folder) === SUPERVISOR ? dirname(folder) : folder;
+  if (!offersAll(base) || !writable(join(base, "cgroup.procs"))) return undefined;
+  const supervisor = join(base, SUPERVISOR);
+  mkdirSync(supervisor, { recursive: true });
+  write(join(supervisor, "cgroup.procs"), String(process.pid));
+  try {
+    handDown(base);
+    return base;
+  } catch (error) {
+    // Another process is in the group.
+    if (base === folder) write(join(base, "cgroup.procs"), String(process.pid));
+    throw error;
+  }
+};
+
 /**
  * The control groups that this process may use, or undefined.
  * @param scope a folder name that no other server uses
  * @param mount where the groups are mounted
+ * @param self names the groups of this process
  */
-export const findControlGroups = (scope: string, mount = MOUNT): ControlGroups | undefined => {
+export const findControlGroups = (
+  scope: string,
+  mount = MOUNT,
+  self = "/proc/self/cgroup",
+): ControlGroups | undefined => {
   if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
   try {
-    const offered = readFileSync(join(mount, "cgroup.controllers"), "utf8").trim().split(/\s+/);
-    if (!CONTROLLERS.every((name) => offered.includes(name)) || !writable(join(mount, "cgroup.subtree_control")))
-      return undefined;
-    write(join(mount, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
-    return version2(mount, scope);
+    if (offersAll(mount)) {
+      handDown(mount);
+      return version2(mount, scope);
+    }
+  } catch {
+    // Not mounted here, or a container's own root, which has processes.
+  }
+  try {
+    const group = delegatedGroup(mount, self);
+    return group === undefined ? undefined : version2(group, scope);
   } catch {
     return undefined;
   }

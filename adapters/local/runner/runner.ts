@@ -106,6 +106,8 @@ export interface Runner {
   readonly mountsFolders: boolean;
   /** True if it takes the `user` of a job, else the reason that it does not. */
   readonly setsUser: true | string;
+  /** What its sandbox lacks on this machine of what it has elsewhere. */
+  readonly gaps?: readonly string[];
   start(job: Job, onLine: OnLine): Running;
 }
 

@@ -139,10 +139,45 @@ describe("version 2, as files", () => {
     await groups?.sweep();
   });
 
+  /** A mount that belongs to root, and a group in it that a service manager has handed to this process. */
+  const delegatedTree = () => {
+    const mount = version2Tree("memory");
+    const group = join(mount, "user.slice", "portside.service");
+    mkdirSync(group, { recursive: true });
+    writeFileSync(join(group, "cgroup.controllers"), "cpu memory pids\n");
+    for (const name of ["cgroup.subtree_control", "cgroup.procs"]) writeFileSync(join(group, name), "");
+    const self = join(mount, "self");
+    writeFileSync(self, "1:name=systemd:/elsewhere\n0::/user.slice/portside.service\n");
+    return { mount, group, self };
+  };
+
+  test("a group that is handed to the server holds the limits, and the server leaves it for one below", () => {
+    const { mount, group, self } = delegatedTree();
+    const groups = findControlGroups("portside-x", mount, self);
+    expect(groups?.version).toBe(2);
+    expect(readFileSync(join(group, "supervisor", "cgroup.procs"), "utf8")).toBe(String(process.pid));
+    expect(readFileSync(join(group, "cgroup.subtree_control"), "utf8")).toBe("+memory +cpu +pids");
+    groups?.create("one", limits);
+    expect(readFileSync(join(group, "portside-x", "one", "pids.max"), "utf8")).toBe("77");
+    // The same process again, which is below by now.
+    writeFileSync(self, "0::/user.slice/portside.service/supervisor\n");
+    expect(findControlGroups("portside-x", mount, self)?.version).toBe(2);
+    expect(existsSync(join(group, "supervisor", "supervisor"))).toBe(false);
+  });
+
+  test("a group that others share stays as it was, and the server stays in it", () => {
+    const { mount, group, self } = delegatedTree();
+    rmSync(join(group, "cgroup.subtree_control"));
+    // Refuses to be written, as the kernel does while the group has processes.
+    mkdirSync(join(group, "cgroup.subtree_control"));
+    expect(findControlGroups("portside-x", mount, self)).toBeUndefined();
+    expect(readFileSync(join(group, "cgroup.procs"), "utf8")).toBe(String(process.pid));
+  });
+
   test.each([
     ["the memory controller is not offered", () => version2Tree("cpuset cpu io pids")],
     ["nothing is mounted there", () => join(version2Tree(), "nowhere")],
   ])("there are none where %s", (_why, mount) => {
-    expect(findControlGroups("portside-x", mount())).toBeUndefined();
+    expect(findControlGroups("portside-x", mount(), "/no/such/file")).toBeUndefined();
   });
 });
