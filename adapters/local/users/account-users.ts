@@ -32,13 +32,14 @@ const textOf = (path: string): string => {
 
 /** Why the range cannot be used on this machine, in words. */
 export const uidRangeProblem = (range: UidRange): string | undefined => {
-  const holders = [
+  // A user and its group mostly have the same name and number.
+  const holders = new Set([
     ...holdersWithin(range, textOf("/etc/passwd"), textOf("/etc/subuid")),
     ...holdersWithin(range, textOf("/etc/group"), textOf("/etc/subgid")),
-  ];
-  return holders.length === 0
+  ]);
+  return holders.size === 0
     ? undefined
-    : `The uid range ${range.from}-${range.to} contains ${holders.join(", ")}. Choose another range with --uid-range.`;
+    : `The uid range ${range.from}-${range.to} contains ${[...holders].join(", ")}. Choose another range with --uid-range.`;
 };
 
 /** Whether a user or group of this machine or of its directory service has the number. */
