@@ -1,5 +1,4 @@
 /** A meter over a billing file of a test's own, and what it has written. */
-import { join } from "node:path";
 import { openBillingFile } from "../../adapters/local/billing/file.ts";
 import { Meter } from "../../adapters/local/billing/meter.ts";
 import { loadPrices, type Prices } from "../../adapters/local/billing/prices.ts";
@@ -8,6 +7,7 @@ import { createManualClock, type ManualClock } from "../../adapters/memory/manua
 import type { AccountId } from "../../core/domain/account.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import { recorder } from "./memory-platform.ts";
+import { silentLogger } from "./silent-logger.ts";
 
 export const acme = "acme" as AccountId;
 export const GiB = 1024 ** 3;
@@ -30,7 +30,7 @@ export const openBilled = (
   clock: ManualClock = createManualClock(),
   prices: Prices = loadPrices(undefined),
 ) => {
-  const db = openBillingFile(join(folder, "billing.sqlite"));
+  const db = openBillingFile(folder, silentLogger);
   const { logger, said } = recorder();
   const meter = new Meter({ db, prices, clock, logger });
   const rows = new BillingRows(db);

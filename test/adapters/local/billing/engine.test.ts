@@ -47,8 +47,8 @@ const child = `
   import { loadPrices } from "./adapters/local/billing/prices.ts";
   import { BillingRows } from "./adapters/local/billing/rows.ts";
   import { createSystemClock } from "./adapters/shared/system.ts";
-  const db = openBillingFile(process.argv[1]);
   const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
+  const db = openBillingFile(process.argv[1], logger);
   const meter = new Meter({ db, prices: loadPrices(undefined), clock: createSystemClock(), logger });
   meter.started({ owner: "acme", name: "app", cpu: 1, memory: 1024 ** 3 });
   for (;;) {
@@ -64,8 +64,7 @@ test("kills lose nothing that was written, and nothing is counted twice", async 
   let safe = 0;
   for (let kill = 0; kill < 5; kill++) {
     const begun = performance.now();
-    const path = `${folder.path}/billing.sqlite`;
-    const metering = spawn(process.execPath, ["--input-type=module-typescript", "-e", child, path], {
+    const metering = spawn(process.execPath, ["--input-type=module-typescript", "-e", child, folder.path], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let lines = 0;

@@ -63,8 +63,8 @@ test("a deploy whose traffic has moved is DONE in the list and in the log, after
   killedAfterTraffic("first");
   for (let n = 0; n < 2; n++) {
     await using platform = await startLocalIn(folder, { runner: "process" });
-    const [listed] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
-    expect(listed?.last_deploy).toMatchObject({ deploy_id: "first", status: "DONE", reason: null });
+    const [service] = (await platform.local.provider.services.list(acme.account))._unsafeUnwrap();
+    expect(service?.lastDeploy).toMatchObject({ deployId: "first", status: "DONE", reason: null });
     expect(await finalRecords(platform)).toEqual([["first", "DONE", undefined]]);
   }
 });
@@ -157,12 +157,14 @@ test("the log's entry is on the disk as soon as the server is up, so that anothe
   log.close();
 });
 
-test("a log that cannot be written keeps no server from starting, and no service from being deployed", async () => {
+test("a file in the place of the logs keeps no server from starting, and the log works", async () => {
   killedInDeploy("first", "BUILDING");
   writeFileSync(join(folder, "logs"), "a file where the folder should be");
   await using platform = await startLocalIn(folder, { runner: "process" });
-  const url = await platform.up(nodeSource(`console.log("unheard"); ${helloServer("served")}`));
+  const url = await platform.up(nodeSource(`console.log("heard"); ${helloServer("served")}`));
   expect(await (await fetch(url)).text()).toBe("served");
+  const read = () => platform.controlPlane.readLogs(acme, { deployment_name: "app", limit: 100 });
+  await expect.poll(async () => (await read())._unsafeUnwrap().logs.map(({ message }) => message)).toContain("heard");
 });
 
 test("folders of dead instances, sources and half-built images go; what is whole stays", async () => {

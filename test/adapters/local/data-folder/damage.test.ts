@@ -1,0 +1,137 @@
+/** Damaged files that a platform can do without keep it from nothing, and what they cost is said. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Logger } from "../../../../core/ports/system.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { type Folder, folderWith } from "../../../support/folders.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import { needs } from "../../../support/machine.ts";
+
+const acme = principalOf("acme");
+
+const listening = (): Logger & { readonly words: string[] } => {
+  const words: string[] = [];
+  const hear = (message: string) => void words.push(message);
+  return { words, debug: () => {}, info: () => {}, warn: hear, error: hear };
+};
+
+/** A folder with two deployments, `app` and `other`. */
+const usedFolder = async (): Promise<Folder> => {
+  const folder = folderWith();
+  await using platform = await startLocalIn(folder.path, { runner: "process" });
+  await platform.up(nodeSource(helloServer("app")));
+  await platform.up(nodeSource(helloServer("other")), { function_name: "other" });
+  return folder;
+};
+
+const listed = async ({ controlPlane }: TestPlatform) => {
+  const all = (await controlPlane.listDeployments(acme))._unsafeUnwrap();
+  return Object.fromEntries(all.map((deployment) => [deployment.name, deployment]));
+};
+
+test.each([
+  ["garbage", (path: string) => writeFileSync(path, "not a database ".repeat(1000))],
+  [
+    "a folder",
+    (path: string) => {
+      rmSync(path, { force: true });
+      mkdirSync(path);
+    },
+  ],
+])("billing.sqlite that is %s is set aside with a log line, and metering begins anew", async (_what, spoil) => {
+  using folder = await usedFolder();
+  for (const ending of ["-wal", "-shm"]) rmSync(join(folder.path, `billing.sqlite${ending}`), { force: true });
+  spoil(join(folder.path, "billing.sqlite"));
+  const logger = listening();
+  await using platform = await startLocalIn(folder.path, { runner: "process" }, {}, { logger });
+  expect(logger.words).toContain("set the damaged file of metered usage aside: 'billing' in SQL begins anew");
+  const [kept] = readdirSync(join(folder.path, "set-aside"));
+  expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
+  const { app } = await listed(platform);
+  expect(await (await fetch(app?.url as string)).text()).toBe("app");
+  expect(platform.local.billing.ofAccount(acme.account)).toEqual([]);
+});
+
+test.each(["logs", "sql", "cache", "run", "spool", "tools", "sandbox"])(
+  "a file in the place of the folder %s is set aside, and everything works",
+  async (name) => {
+    using folder = await usedFolder();
+    rmSync(join(folder.path, name), { recursive: true, force: true });
+    writeFileSync(join(folder.path, name), "a file");
+    await using platform = await startLocalIn(folder.path, { runner: "process" });
+    const { app } = await listed(platform);
+    expect(await (await fetch(app?.url as string)).text()).toBe("app");
+    const url = await platform.up(nodeSource(helloServer("new")));
+    expect(await (await fetch(url)).text()).toBe("new");
+    (await platform.controlPlane.readLogs(acme, { deployment_name: "app" }))._unsafeUnwrap();
+  },
+);
+
+/** The image whose server answers with the text. */
+const imageOf = (folder: string, text: string): string => {
+  const owners = readdirSync(join(folder, "images")).map((owner) => join(folder, "images", owner));
+  const images = owners.flatMap((owner) => readdirSync(owner).map((name) => join(owner, name)));
+  const server = (image: string) => readFileSync(join(image, "app", "server.js"), "utf8");
+  return images.find((image) => server(image).includes(`"${text}"`)) as string;
+};
+
+test.each([
+  ["the image", (path: string) => rmSync(path, { recursive: true })],
+  ["its manifest", (path: string) => rmSync(join(path, "image.json"))],
+  ["the manifest's content", (path: string) => writeFileSync(join(path, "image.json"), '{"kind":')],
+  ["its files", (path: string) => rmSync(join(path, "app"), { recursive: true })],
+])("a deployment that lost %s is FAILED, its calls say what to do, and others work", async (_what, lose) => {
+  using folder = await usedFolder();
+  lose(imageOf(folder.path, "app"));
+  await using platform = await startLocalIn(folder.path, { runner: "process" });
+  const { app, other } = await listed(platform);
+  expect(app).toMatchObject({ status: "FAILED", last_deploy: { status: "ERROR", reason: "image_not_found" } });
+  expect(other).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
+  for (let n = 0; n < 2; n++) {
+    const answer = await fetch(app?.url as string);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toEqual({
+      detail: "The image of this service is missing or damaged. Its owner must deploy it again.",
+    });
+  }
+  expect(await (await fetch(other?.url as string)).text()).toBe("other");
+  const { logs } = (await platform.controlPlane.readLogs(acme, { deployment_name: "app", limit: 100 }))._unsafeUnwrap();
+  expect(logs.some(({ message }) => message.includes("Deploy the source again."))).toBe(true);
+  expect(await platform.up(nodeSource(helloServer("app")))).toBe(app?.url);
+  expect(await (await fetch(app?.url as string)).text()).toBe("app");
+  expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
+});
+
+test("ready as long as state, volumes and logs can be written", async () => {
+  using folder = folderWith();
+  await using platform = await startLocalIn(folder.path, { runner: "process" });
+  expect((await platform.controlPlane.check()).isOk()).toBe(true);
+  rmSync(join(folder.path, "storage", "uploads"), { recursive: true });
+  expect((await platform.controlPlane.check())._unsafeUnwrapErr()).toMatchObject({
+    kind: "unavailable",
+    down: ["volumes cannot be written"],
+  });
+  mkdirSync(join(folder.path, "storage", "uploads"));
+  expect((await platform.controlPlane.check()).isOk()).toBe(true);
+});
+
+test("a full disk is not ready, and says so; with room again it is", async (context) => {
+  needs(context, "root");
+  using parent = folderWith();
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", parent.path]);
+  try {
+    await using platform = await startLocalIn(join(parent.path, "data"), { runner: "process" });
+    expect((await platform.controlPlane.check()).isOk()).toBe(true);
+    const { bavail, bsize } = statfsSync(parent.path);
+    writeFileSync(join(parent.path, "ballast"), Buffer.alloc(bavail * bsize));
+    const refused = (await platform.controlPlane.check())._unsafeUnwrapErr();
+    expect(refused).toMatchObject({ kind: "unavailable" });
+    expect(refused.message).toMatch(/volumes cannot be written \(the disk is full\)/);
+    rmSync(join(parent.path, "ballast"));
+    expect((await platform.controlPlane.check()).isOk()).toBe(true);
+  } finally {
+    execFileSync("umount", [parent.path]);
+  }
+});
