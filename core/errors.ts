@@ -41,6 +41,8 @@ export interface Unsupported extends Described<"unsupported"> {}
 export interface Unavailable extends Described<"unavailable"> {
   readonly retryAfterSeconds: number;
   readonly cause?: unknown;
+  /** What does not work, in words that anyone may read: `/ready` has no credential. */
+  readonly down?: readonly string[];
 }
 export interface Internal extends Described<"internal"> {
   readonly cause?: unknown;

@@ -11,10 +11,11 @@ import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import { timestampOf } from "../../core/domain/instant.ts";
 import { deployLimits } from "../../core/domain/limits.ts";
+import { unavailable } from "../../core/errors.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
-import { okAsync } from "../../core/result.ts";
+import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { noBilling } from "../billing/none.ts";
 import { createIdentity, type JwtIssuer } from "../identity/index.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
@@ -33,6 +34,7 @@ import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./co
 import { LocalScheduler } from "./cron/scheduler.ts";
 import { explainStartError } from "./data-folder/error.ts";
 import { makeLayout } from "./data-folder/layout.ts";
+import { findDown } from "./health.ts";
 import { keptSigningKey, silent } from "./identity.ts";
 import { type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
@@ -118,7 +120,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => lock.release());
   const db = openState(dataDir, { acceptState: config.acceptState, logger });
   stack.defer(() => db.close());
-  makeLayout(dataDir);
+  makeLayout(dataDir, logger);
   const copy = new StateCopy(db, dataDir, logger);
   stack.defer(() => copy.close());
   const settings = new SettingRows(db);
@@ -132,7 +134,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => logs.close());
   await endInterrupted(rows, notes, logs, clock);
 
-  const usage = openBillingFile(at("billing.sqlite"));
+  const usage = openBillingFile(dataDir, logger);
   stack.defer(() => usage.close());
   const meter = new Meter({ db: usage, prices: loadPrices(config.priceList), clock, logger });
   stack.defer(() => meter.close());
@@ -148,7 +150,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => leftovers.close());
   await leftovers.open();
   await Promise.all([leftovers.take(at(RUN_FOLDER)), leftovers.take(at("spool"))]);
-  makeLayout(dataDir);
+  makeLayout(dataDir, logger);
   const userOf = chooseUsers(chosen.runner.setsUser === true, new AccountUserRows(db), uidRange, scope);
   const toolchain = findToolchain(at("tools", "bin"), environment);
   const images = new ImageStore(at("images"), leftovers, async (id) => {
@@ -275,7 +277,12 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     logs,
     sql,
     spool: createDiskSpool(at("spool"), ids),
-    check: () => okAsync(undefined),
+    check: () => {
+      const found = findDown({ dataDir, db, losesLogs: () => logs.isLosing, logger });
+      return ResultAsync.fromSafePromise(found).andThen((down) =>
+        down.length === 0 ? okAsync(undefined) : errAsync({ ...unavailable(`Not ready: ${down.join("; ")}.`), down }),
+      );
+    },
   };
   const identity = createIdentity({
     records: keys,

@@ -25,6 +25,8 @@ import { startInstance } from "./runner/start-instance.ts";
 import type { DeployNotes } from "./state/deploys.ts";
 import type { ServiceRows, StoredService } from "./state/services.ts";
 
+const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
+
 export interface PlatformDeps {
   readonly config: LocalConfig;
   readonly rows: ServiceRows;
@@ -49,11 +51,12 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Opens the entrances of everything that is deployed; services start when they are first called. */
   async open(): Promise<void> {
-    const { rows, ingress } = this.#deps;
+    const { rows, ingress, images } = this.#deps;
     for (const stored of rows.all()) {
       await ingress.enter(stored.name);
       if (stored.serving === null) continue;
       const { id, template } = stored.serving;
+      if (!images.has(template.image)) this.#tellOwner(stored, id);
       ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
     }
   }
@@ -229,7 +232,7 @@ export class LocalPlatform implements ServicePlatform {
       giveBudget: () => this.#giveBudget(owner),
       start: async (signal) => {
         const image = images.find(template.image);
-        if (image === undefined) return { reason: "image_not_found", message: "The image of this revision is gone." };
+        if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE };
         const options = { listenMillis, signal, say: () => undefined };
         const outcome = await startInstance(instances, { template, revision, image }, options).catch(
           (cause): DeployFailure => {
@@ -280,7 +283,16 @@ export class LocalPlatform implements ServicePlatform {
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
+      ...(stored.serving === null || this.#deps.images.has(stored.serving.template.image)
+        ? {}
+        : { broken: "image_not_found" }),
     };
+  }
+
+  #tellOwner({ owner, name: service }: StoredService, revision: string): void {
+    this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
+    const json = { event: "image_missing", message: NO_IMAGE, reason: "image_not_found" };
+    this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
   }
 
   #takeBudget(owner: AccountId): boolean {

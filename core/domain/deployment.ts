@@ -71,6 +71,13 @@ export const deploymentOf = (service: Service): Deployment => {
     last_deploy:
       last === null
         ? null
-        : { deploy_id: last.deployId, status: last.status, reason: last.reason, finished_at: last.finishedAt },
+        : {
+            deploy_id: last.deployId,
+            // A deploy that failed by itself keeps its own reason.
+            ...(service.broken !== undefined && last.status === "DONE"
+              ? { status: "ERROR" as const, reason: service.broken }
+              : { status: last.status, reason: last.reason }),
+            finished_at: last.finishedAt,
+          },
   };
 };

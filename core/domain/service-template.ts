@@ -5,6 +5,7 @@
  */
 import type { AccountId } from "./account.ts";
 import type { DeployOutcome } from "./deploy-events.ts";
+import type { DeployReason } from "./deploy-reason.ts";
 import type { Environment } from "./environment.ts";
 import type { Timestamp } from "./instant.ts";
 import { type BoundMount, type Mount, renderMounts } from "./mounts.ts";
@@ -83,12 +84,18 @@ export interface Service {
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
+  /** Why no instance of what serves can start, if the platform knows; for example, its image is gone. */
+  readonly broken?: DeployReason;
 }
 
 export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";
 
 export const statusOf = (service: Service): ServiceStatus =>
-  service.rollingOut !== null ? "DEPLOYING" : service.serving.length > 0 ? "READY" : "FAILED";
+  service.rollingOut !== null
+    ? "DEPLOYING"
+    : service.serving.length > 0 && service.broken === undefined
+      ? "READY"
+      : "FAILED";
 
 /** The template that a client is shown: what serves, else the last attempt. */
 export const shownTemplate = (service: Service): ServiceTemplate => service.serving[0]?.template ?? service.attempted;

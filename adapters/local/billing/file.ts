@@ -2,8 +2,15 @@
  * What has been metered, in a SQLite file of its own: it is written every few seconds, and other processes read it.
  * A kill loses what was not written yet; a power cut may lose a few writes more, and leaves the file whole.
  */
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import type { Logger } from "../../../core/ports/system.ts";
+import { explainFileError, isDamage } from "../data-folder/error.ts";
 import { openDatabase } from "../data-folder/layout.ts";
+import { setAside } from "../data-folder/set-aside.ts";
+
+const FILE = "billing.sqlite";
 
 const schema = `
   CREATE TABLE IF NOT EXISTS usage (
@@ -24,9 +31,37 @@ const schema = `
   INSERT OR IGNORE INTO batches (only, last) VALUES (1, 0);
 `;
 
-export const openBillingFile = (path: string): DatabaseSync => {
+const open = (path: string): DatabaseSync => {
   const db = openDatabase(path, { timeout: 5000 });
-  db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
-  db.exec(schema);
-  return db;
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;");
+    db.exec(schema);
+    const { quick_check: verdict } = db.prepare("PRAGMA quick_check(1)").get() as { quick_check: string };
+    if (verdict !== "ok") throw new DamagedBilling(verdict);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+class DamagedBilling extends Error {}
+
+const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Opens `billing.sqlite` of a data folder. A damaged one is set aside: a bill must not keep services down. */
+export const openBillingFile = (dataDir: string, logger: Logger): DatabaseSync => {
+  const path = join(dataDir, FILE);
+  try {
+    return open(path);
+  } catch (cause) {
+    if (!isDamage(cause) && !(cause instanceof DamagedBilling) && !isFolder(path))
+      throw explainFileError(cause, path) ?? cause;
+    const kept = setAside(
+      dataDir,
+      ["", "-wal", "-shm", "-journal"].map((ending) => FILE + ending),
+    );
+    logger.error("set the damaged file of metered usage aside: 'billing' in SQL begins anew", { path, kept, cause });
+    return open(path);
+  }
 };

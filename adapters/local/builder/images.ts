@@ -3,7 +3,7 @@
  * whole; one without is a build that did not end, and goes.
  */
 import { createHash } from "node:crypto";
-import { lutimesSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lutimesSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -82,11 +82,21 @@ export class ImageStore {
   find(reference: string): Image | undefined {
     if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
     const manifest = this.#manifest(reference);
-    if (manifest === undefined) return undefined;
+    if (manifest === undefined || !this.#isWhole(reference, manifest)) return undefined;
     lutimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
     return manifest.kind === "container"
       ? { ...manifest, reference }
       : { ...manifest, reference, app: this.appFolder(reference) };
+  }
+
+  /** Whether the image can run, as far as its folders tell. */
+  has(reference: string): boolean {
+    const manifest = this.#manifest(reference);
+    return manifest !== undefined && this.#isWhole(reference, manifest);
+  }
+
+  #isWhole(reference: string, manifest: ImageManifest): boolean {
+    return manifest.kind === "container" || existsSync(this.appFolder(reference));
   }
 
   /** An empty folder to build in; whatever an earlier build left there is gone. */
@@ -135,7 +145,9 @@ export class ImageStore {
         ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= KEPT_UNUSED || now - usedAt > KEPT_MS),
       );
       // A kill may have come between making the manifest and writing it.
-      const half = atStart ? images.filter(({ reference }) => this.#manifest(reference) === undefined) : [];
+      const half = atStart
+        ? images.filter(({ reference }) => !used.has(reference) && this.#manifest(reference) === undefined)
+        : [];
       for (const { reference } of [...goes, ...half]) await this.discard(reference);
       for (const { reference } of images) {
         const manifest = this.#manifest(reference);

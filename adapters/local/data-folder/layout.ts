@@ -17,6 +17,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError } from "./error.ts";
+import { setAside } from "./set-aside.ts";
 
 const FOLDER = 0o700;
 const FILE = 0o600;
@@ -40,6 +41,9 @@ const ownTree: Rule = {
   },
 };
 
+/** Never set aside: a missing volume is worse than a server that does not start. */
+const STORAGE = "storage";
+
 const layout: Rule = {
   ...own,
   fixed: {
@@ -56,7 +60,7 @@ const layout: Rule = {
     tools: closed,
     // An account, an image; its app folder is what the service sees.
     images: { ...closed, others: { ...closed, others: own } },
-    storage: {
+    [STORAGE]: {
       ...closed,
       fixed: { uploads: ownTree, volumes: closed, records: own, quarantine: { ...closed, others: own } },
     },
@@ -87,21 +91,26 @@ const tighten = (path: string, rule: Rule): number => {
   return changed;
 };
 
+const isFile = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+
 const make = (path: string, { folder, fixed = {} }: Rule): void => {
   try {
     mkdirSync(path);
     // The umask has no say.
     chmodSync(path, folder);
   } catch (error) {
-    // A file in its place is reported by what needs the folder.
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    if (!lstatSync(path).isDirectory()) return;
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || isFile(path)) throw error;
   }
   for (const [name, inner] of Object.entries(fixed)) make(join(path, name), inner);
 };
 
-/** Makes the folders of the local engine that are missing. */
-export const makeLayout = (dataDir: string): void => make(dataDir, layout);
+/** Makes the folders of the local engine that are missing. Files in their places are set aside. */
+export const makeLayout = (dataDir: string, logger: Logger): void => {
+  const files = Object.keys(layout.fixed ?? {}).filter((name) => name !== STORAGE && isFile(join(dataDir, name)));
+  const kept = setAside(dataDir, files);
+  if (kept !== undefined) logger.error("set files aside that stood in the places of folders", { dataDir, files, kept });
+  make(dataDir, layout);
+};
 
 const refuseForeign = (dataDir: string, stats: Stats): void => {
   if (isOwn(stats)) return;

@@ -8,6 +8,12 @@ export interface OwnAnswer {
   readonly retryAfter?: number;
 }
 
+const NO_IMAGE: OwnAnswer = {
+  status: 503,
+  detail: "The image of this service is missing or damaged. Its owner must deploy it again.",
+  retryAfter: 30,
+};
+
 export const answerFor = (refusal: GateRefusal): OwnAnswer => {
   switch (refusal.kind) {
     case "full":
@@ -15,6 +21,7 @@ export const answerFor = (refusal: GateRefusal): OwnAnswer => {
     case "waited_too_long":
       return { status: 503, detail: "No instance of this service had room in time; try again.", retryAfter: 5 };
     case "did_not_start":
+      if (refusal.failure.reason === "image_not_found") return NO_IMAGE;
       // The reason is the owner's to read, in the log; a caller learns that it is down.
       return { status: 503, detail: `The service does not start (${refusal.failure.reason}).`, retryAfter: 5 };
     case "nothing_serves":

@@ -42,6 +42,7 @@ const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
   amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 const RETAIN_MS = 10 * 60_000;
+const LOSING_MS = 30_000;
 /** A file that cannot be opened is not tried again for every line. */
 const REOPEN_MS = 1000;
 
@@ -101,6 +102,7 @@ export class LocalLogs implements LogStore {
   readonly #repairs: LogRepairs;
   readonly #retention: NodeJS.Timeout;
   readonly #waiting = { entries: 0, letters: 0 };
+  #lostAt = Number.NEGATIVE_INFINITY;
   #closed = false;
   #retaining = false;
   #timer: NodeJS.Timeout | undefined;
@@ -157,6 +159,11 @@ export class LocalLogs implements LogStore {
   /** How many entries are in no file yet. */
   get waiting(): number {
     return this.#waiting.entries;
+  }
+
+  /** True if entries were lost within the last half minute. */
+  get isLosing(): boolean {
+    return performance.now() - this.#lostAt < LOSING_MS;
   }
 
   /** Where the account's file is, once it has logged. */
@@ -279,6 +286,7 @@ export class LocalLogs implements LogStore {
       this.#unopened.delete(owner);
       return made;
     } catch (cause) {
+      this.#lostAt = performance.now();
       this.#unopened.set(owner, { until: plusMillis(clock.now(), REOPEN_MS), cause });
       logger.error("log entries are being lost: an account's log cannot be opened", { folder, cause });
       throw cause;
@@ -358,6 +366,7 @@ export class LocalLogs implements LogStore {
 
   /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
   #lost(entries: number, cause: unknown): void {
+    this.#lostAt = performance.now();
     this.#telemetry.logLost(entries);
     this.#config.logger.error("log entries were lost: the log could not be written", { entries, cause });
   }
