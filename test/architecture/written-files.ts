@@ -87,6 +87,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     answer: "kernel",
     why: "Opens a namespace below /proc for reading.",
   },
+  "adapters/local/health.ts": outOfReach("Writes probes to the platform's own folders.", "rm", "writeFile"),
   "adapters/local/leftovers.ts": outOfReach(
     "The moved trees lie in image, cache, run and spool folders, whose parents no tenant code writes.",
     "mkdir",
