@@ -32,7 +32,7 @@ const cases: readonly Case[] = [
     kind: "damaged",
     at: "state.sqlite",
     spoil: (path) => writeFileSync(path, "not a database, but longer than one header of SQLite is".repeat(200)),
-    words: /state\.sqlite is damaged \(file is not a database\)\. .*portside restore/,
+    words: /state\.sqlite is damaged \(file is not a database\)\. .*portside doctor --repair/,
   },
   {
     what: "a state file that is a folder",
@@ -92,7 +92,7 @@ test.each([
   writeFileSync(join(folder.data, "state.sqlite"), "x".repeat(10_000));
   const { code, errors } = await portside(argsOf(folder.data));
   expect(code).toBe(1);
-  expect(errors).toMatch(/^error: .*state\.sqlite is damaged \(file is not a database\)\. .*portside restore/);
+  expect(errors).toMatch(/^error: .*state\.sqlite is damaged \(file is not a database\)\. .*portside doctor --repair/);
   expect(errors).not.toMatch(/bug in Portside|\n\s+at /);
 });
 
@@ -104,7 +104,7 @@ test("portside run ends with the words, too", async () => {
   });
   const { code, errors } = await portside(["run", folder.path]);
   expect(code).toBe(1);
-  expect(errors).toMatch(/error: .*\.portside\/state\.sqlite is damaged.*portside restore/);
+  expect(errors).toMatch(/error: .*\.portside\/state\.sqlite is damaged.*portside doctor --repair/);
   expect(errors).not.toMatch(/bug in Portside/);
 });
 
