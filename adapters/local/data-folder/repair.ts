@@ -129,7 +129,7 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
 const finish = async (dataDir: string, isNewest: boolean, logger: Logger, say: Say): Promise<void> => {
   const db = openState(dataDir, { acceptState: true, logger });
   try {
-    makeLayout(dataDir);
+    makeLayout(dataDir, logger);
     await mergeVolumes(dataDir, db, isNewest, say);
     const copy = new StateCopy(db, dataDir, logger);
     await copy.close();
@@ -159,7 +159,7 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
       throw new DataFolderError(
         "damaged",
         join(dataDir, STATE_FILE),
-        `No state and no copy in ${dataDir} can be read. Restore a backup with 'portside restore FILE', or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
+        `No state and no copy in ${dataDir} can be read. Put the folder back from a backup, or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
       );
     const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
     await install(dataDir, best, say);
