@@ -179,6 +179,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "lchownSync",
     "openSync",
   ),
+  "adapters/local/tenant-files/read-text.ts": openFolders("Opens for reading, and refuses links.", "openSync"),
   "adapters/local/tenant-files/remove-tree.ts": openFolders(
     "The module itself. Systems without handles have no sandbox either.",
     ".chmod",

@@ -3,12 +3,13 @@
  * whole; one without is a build that did not end, and goes.
  */
 import { createHash } from "node:crypto";
-import { existsSync, lutimesSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Leftovers } from "../leftovers.ts";
+import { readText } from "../tenant-files/read-text.ts";
 
 const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),
@@ -171,7 +172,7 @@ export class ImageStore {
 
   #manifest(reference: string): ImageManifest | undefined {
     try {
-      return manifestSchema.parse(JSON.parse(readFileSync(join(this.folder(reference), "image.json"), "utf8")));
+      return manifestSchema.parse(JSON.parse(readText(join(this.folder(reference), "image.json"))));
     } catch {
       // Not there, or not whole: the same to the caller.
       return undefined;

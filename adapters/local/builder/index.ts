@@ -1,6 +1,6 @@
 /** The local ImageBuilder: unpack, detect, install, build, each in the sandbox. */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
@@ -14,6 +14,7 @@ import { buildContainer, unreachable } from "../container/build/build.ts";
 import type { Containers } from "../container/containers.ts";
 import { Allowance } from "../runner/paced.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
+import { readText } from "../tenant-files/read-text.ts";
 import { NoUserLeft, type UserOf } from "../users/account-users.ts";
 import { detectSource, webCommand } from "./detect.ts";
 import { Extractor } from "./extract.ts";
@@ -51,7 +52,7 @@ const referenceFor = (config: BuilderConfig, request: BuildRequest): string => {
 };
 
 const procfileCommand = (app: string): string => {
-  const web = webCommand(readFileSync(join(app, "Procfile"), "utf8"));
+  const web = webCommand(readText(join(app, "Procfile")));
   if ("failure" in web) throw new BuildFailed(web.failure);
   return web.command;
 };

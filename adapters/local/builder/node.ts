@@ -1,10 +1,11 @@
 /** Node sources: dependencies by the lock file, `build` and `prestart` at build, `start` or `main` at run. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import semver from "semver";
 import { z } from "zod";
+import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, type Command, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
@@ -30,7 +31,7 @@ const fail = (message: string): never => {
 const readPackage = (app: string): Package => {
   let raw: unknown;
   try {
-    raw = JSON.parse(readFileSync(join(app, "package.json"), "utf8"));
+    raw = JSON.parse(readText(join(app, "package.json")));
   } catch (error) {
     return fail(`package.json is not valid JSON: ${(error as Error).message}`);
   }
@@ -90,14 +91,14 @@ const dependencyKey = (
   lock: string,
   args: readonly string[],
 ): string | undefined => {
-  const text = readFileSync(join(shop.app, lock), "utf8");
+  const text = readText(join(shop.app, lock));
   const settings = join(shop.app, ".npmrc");
   const local = manifest.workspaces !== undefined || text.includes('"link": true') || text.includes('"file:');
   if (local || installScripts.some((name) => manifest.scripts?.[name] !== undefined)) return undefined;
   const parts = [
     text,
     JSON.stringify([manifest.dependencies, manifest.devDependencies, manifest.optionalDependencies]),
-    existsSync(settings) ? readFileSync(settings, "utf8") : "",
+    existsSync(settings) ? readText(settings) : "",
     process.version,
     process.arch,
     shop.runner.kind,

@@ -1,8 +1,9 @@
 /** Python sources: dependencies into a virtual environment that is cached by what it depends on. */
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
@@ -69,7 +70,7 @@ export const namesFiles = (requirements: string): boolean =>
 const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string): Promise<string | undefined> => {
   const [requirements] = requirementFiles(shop.app);
   if (requirements === undefined) return undefined;
-  const text = readFileSync(join(shop.app, requirements), "utf8");
+  const text = readText(join(shop.app, requirements));
   // A project that installs itself, or names files, depends on the whole source.
   const whole = requirements === "pyproject.toml" || namesFiles(text) ? shop.app : "";
   const key = createHash("sha256")
