@@ -50,7 +50,10 @@ export const node = (code: string): Job["argv"] => [process.execPath, "-e", code
 export const marked = (prefix: string): { readonly pid: number; readonly instance: string }[] =>
   allProcesses().flatMap(({ pid }) => {
     const entry = environmentOf(pid).find((one) => one.startsWith(`${MARKER}=${prefix}`));
-    return entry === undefined ? [] : [{ pid, instance: entry.slice(MARKER.length + 1) }];
+    // The networks of sandboxes have processes too, one of them made ahead.
+    return entry === undefined || entry.includes(".network-")
+      ? []
+      : [{ pid, instance: entry.slice(MARKER.length + 1) }];
   });
 
 export const markedProcesses = (prefix: string): number[] => marked(prefix).map(({ pid }) => pid);

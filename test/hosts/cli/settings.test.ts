@@ -1,6 +1,9 @@
 /** Where a setting of `serve` comes from, and what is said of a bad one. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { readInput } from "../../../hosts/cli/command.ts";
+import { serve } from "../../../hosts/cli/commands/serve.ts";
+import { settingsFrom } from "../../../hosts/cli/settings.ts";
 import {
   flagOf,
   misspeltVariables,
@@ -9,6 +12,7 @@ import {
   variableOf,
 } from "../../../hosts/composition/settings.ts";
 import { folderWith } from "../../support/folders.ts";
+import { terminal } from "../../support/terminal.ts";
 
 describe("a setting", () => {
   test("is the first of flag, variable, file and default", () => {
@@ -29,6 +33,18 @@ describe("a setting", () => {
 
   test("may be empty in the environment, which is as good as absent", () => {
     expect(resolveSettings({}, { PORTSIDE_DATA_DIR: "/nonexistent", PORTSIDE_PORT: "" }).port).toBe(8787);
+  });
+
+  test("may be a list, by a flag that is given again and by a variable with commas", async () => {
+    using folder = folderWith();
+    const of = (argv: string[], env: NodeJS.ProcessEnv) => {
+      const input = readInput(serve, ["--data-dir", folder.path, ...argv]);
+      return settingsFrom(input, terminal({ env }).io).allowHostPort;
+    };
+    expect(of([], {})).toEqual([]);
+    expect(of(["--allow-host-port", "5432", "--allow-host-port", "6379"], {})).toEqual([5432, 6379]);
+    expect(of([], { PORTSIDE_ALLOW_HOST_PORT: "5432, 6379" })).toEqual([5432, 6379]);
+    expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
   test.each(Object.keys(serveShape))("%s is described", (key) => {
