@@ -197,11 +197,14 @@ const featuresOf = (capabilities: Capabilities): [string, string][] => {
 
 const capabilities = (): string => {
   const config = localConfigSchema.parse({ dataDir: "/" });
-  const runner = { kind: "bubblewrap", mapsPaths: true, mountsFolders: true } as never;
+  const runner = { kind: "bubblewrap", mapsPaths: true, mountsFolders: true, ownNetwork: true } as never;
   const containers = { engine: { name: "Docker", version: "or Podman" } } as never;
+  const networks = {} as never;
   const toolchain = { node: "node", npm: "npm", shims: "", python: "python3" };
   const local = new Map(
-    featuresOf(localCapabilities(config, { runner, limits: "cgroup", containers, reason: undefined }, toolchain)),
+    featuresOf(
+      localCapabilities(config, { runner, limits: "cgroup", containers, networks, reason: undefined }, toolchain),
+    ),
   );
   const gcp = new Map(
     featuresOf(

@@ -12,7 +12,13 @@ type Chosen = Omit<ChosenRunner, "close">;
 /** The longest run of a fire: what the clouds' schedulers allow, so that what works here works there. */
 export const LONGEST_FIRE_SECONDS = 1800;
 
-const runnerWords = ({ runner, limits, containers, reason }: Chosen): string => {
+/** What of the machine's network a sandbox reaches. */
+const sandboxNetwork = (networks: Chosen["networks"]): string =>
+  typeof networks === "object"
+    ? "with separate networks"
+    : `on the machine's network (${networks}): services can call each other's ports and every port of this machine, and listen on any free one`;
+
+const runnerWords = ({ runner, limits, containers, networks, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
   const dockerfiles = typeof containers === "string" ? "" : `; what has a Dockerfile runs in ${containers.engine.name}`;
   if (runner.kind === "container")
@@ -20,7 +26,7 @@ const runnerWords = ({ runner, limits, containers, reason }: Chosen): string => 
   const users =
     runner.setsUser === true ? "each account has a separate user" : `all services run as one user: ${runner.setsUser}`;
   return runner.kind === "bubblewrap"
-    ? `bubblewrap sandboxes on the machine's network: neighbours can call each other's ports; ${users}; ${held}${dockerfiles}`
+    ? `bubblewrap sandboxes ${sandboxNetwork(networks)}; ${users}; ${held}${dockerfiles}`
     : `plain processes, ${held}; neighbours are not isolated${reason === undefined ? "" : `: ${reason}`}${dockerfiles}`;
 };
 
@@ -41,7 +47,10 @@ const mounts = ({ runner }: Chosen): Feature => {
 };
 
 /** Between services that were built without a Dockerfile; those with one are kept apart by their engine in any case. */
-const isolation = { container: "full", bubblewrap: "filesystem", process: "none" } as const;
+const isolationOf = ({ runner: { kind, ownNetwork } }: Chosen): Capabilities["isolation"] => {
+  if (kind === "process") return "none";
+  return kind === "container" || ownNetwork ? "full" : "filesystem";
+};
 
 const dockerfiles = ({ containers }: Chosen): Feature =>
   typeof containers === "string"
@@ -59,7 +68,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   provider: "local",
   region: "local",
   runs: offered(),
-  isolation: isolation[chosen.runner.kind],
+  isolation: isolationOf(chosen),
   runner: runnerWords(chosen),
   resources: sizes(),
   instances: { preset: config.maxInstances, max: 1000 },

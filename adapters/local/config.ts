@@ -39,6 +39,12 @@ export const localConfigSchema = z.strictObject({
     })
     .default("2100000000-2100999999")
     .describe("Uids for accounts, FROM-TO. As root, Portside runs the services of each account as a separate user."),
+  allowHostPort: z
+    .array(z.int().min(1).max(65_535))
+    .default([])
+    .describe(
+      "A port of this machine's loopback that sandboxed services may call, such as 5432 for a database; may be given again.",
+    ),
   maxInstances: z.int().min(1).max(1000).default(10).describe("What max_instances 0 means."),
   instancesPerAccount: z.int().min(1).default(accountLimits.instances).describe("Instances of one account at once."),
   idleSeconds: seconds(300, "How long an instance is idle before it is stopped."),

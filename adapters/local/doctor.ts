@@ -78,6 +78,15 @@ const users = (separate: true | string, range: UidRange): Finding => {
   return fine("users", `each account has a separate user (uid) from ${range.from}-${range.to}`);
 };
 
+const network = (networks: Awaited<ReturnType<typeof chooseRunner>>["networks"]): Finding =>
+  typeof networks === "object"
+    ? fine("network", "each service has its own")
+    : worrying(
+        "network",
+        `${networks}; services can call and take every port of this machine that this user can`,
+        "apt-get install passt iproute2",
+      );
+
 async function* running(
   { runner: choice, uidRange: range }: Examined,
   folder: string,
@@ -86,13 +95,15 @@ async function* running(
   const uidRange = readUidRange(range) as UidRange;
   let chosen: Awaited<ReturnType<typeof chooseRunner>>;
   try {
-    chosen = await chooseRunner(choice, { scope: "doctor", folder, uidRange, environment, logger: silent });
+    chosen = await chooseRunner(choice, {
+      ...{ scope: "doctor", folder, uidRange, environment, logger: silent, allowedPorts: [] },
+    });
   } catch (error) {
     const what = choice === "container" ? "docker.io" : "bubblewrap";
     yield lacking("runner", (error as Error).message, `apt-get install ${what}`);
     return;
   }
-  const { runner, limits, containers, reason } = chosen;
+  const { runner, limits, containers, networks, reason } = chosen;
   yield typeof containers === "string"
     ? worrying("containers", `${containers}; sources with a Dockerfile cannot be built`, "apt-get install docker.io")
     : fine("containers", `${containers.engine.name} ${containers.engine.version}: builds and runs Dockerfiles`);
@@ -110,6 +121,7 @@ async function* running(
       ? fine("sandbox", "user namespaces are closed, and kernel calls are filtered")
       : worrying("sandbox", runner.gaps.join("; "));
   if (runner.kind === "bubblewrap") yield users(runner.setsUser, uidRange);
+  if (runner.kind === "bubblewrap") yield network(networks);
   yield limits === "cgroup"
     ? fine("limits", "control groups hold memory, CPU and processes")
     : worrying(

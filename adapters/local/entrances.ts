@@ -21,7 +21,7 @@ export interface Entrance {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** What the program gets besides the standard streams. */
-  readonly descriptors?: readonly Exclude<Descriptor, { gate: true }>[];
+  readonly descriptors?: readonly Extract<Descriptor, { readonly input: unknown } | { readonly open: number }>[];
 }
 
 /** By its path: the service's own search path is its own. */

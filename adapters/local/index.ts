@@ -99,6 +99,9 @@ export interface LocalProvider {
 const storageBase = (domain: Domain | undefined, port: number): string =>
   domain === undefined ? `http://127.0.0.1:${port}` : urlBelow(domain, "storage", port);
 
+/** Services that may appear while others run, and are still reached from their networks, whose ports are named at the start. */
+const SPARE_PORTS = 32;
+
 /** Where this machine reaches what listens on `host`. */
 const loopbackOf = (host: string): string =>
   ["0.0.0.0", "::", "::1", "localhost"].includes(host) ? "127.0.0.1" : host;
@@ -142,7 +145,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => sql.close());
 
   const uidRange = readUidRange(config.uidRange) as UidRange;
-  const chosen = await chooseRunner(config.runner, { scope, folder: at("sandbox"), uidRange, environment, logger });
+  const chosen = await chooseRunner(config.runner, {
+    scope,
+    folder: at("sandbox"),
+    uidRange,
+    environment,
+    logger,
+    allowedPorts: config.allowHostPort,
+  });
   const { containers } = chosen;
   stack.defer(() => chosen.close());
   if (typeof containers !== "string" && !keepsImages) stack.defer(() => containers.sweepImages(new Set()));
@@ -179,7 +189,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     logger,
     userOf,
     key: storageKey,
-    base: () => storageBase(domain, ingress.port),
+    base: () => storageBase(domain, ingress.storagePort),
   });
   stack.defer(() => volumes.close());
   await volumes.open();
@@ -217,11 +227,14 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     drainMillis: config.drainSeconds * 1000,
     platform: (req, res) => serveStorage({ objects, key: storageKey, clock, logger }, req, res),
     rememberedSharedPort: remembered("ingress_port"),
+    rememberedStoragePort: chosen.runner.ownNetwork && domain === undefined ? remembered("storage_port") : undefined,
+    sparePorts: chosen.runner.ownNetwork ? SPARE_PORTS : 0,
     rememberedPort: (service) => config.servicePorts[service] ?? settings.port(service),
     rememberPort: (service, port) => settings.setPort(service, port),
   });
   stack.defer(() => ingress.close());
   await ingress.open();
+  if (typeof chosen.networks === "object") chosen.networks.openTo(() => ingress.ports());
   const platform = new LocalPlatform({
     config,
     rows,

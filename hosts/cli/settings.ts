@@ -1,6 +1,7 @@
 /** Settings of a platform as a command's flags, shared by those that build one. */
 import {
   flagOf,
+  isList,
   misspeltVariables,
   resolveSettings,
   type ServeSettings,
@@ -15,14 +16,21 @@ const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
 
 const optionFor = (key: keyof typeof serveShape): Option => ({
   type: "string",
+  multiple: isList(key),
   value: key.endsWith("Dir") ? "DIR" : key.toLowerCase().endsWith("port") ? "PORT" : "VALUE",
   description: serveShape[key].description ?? "",
 });
 
+const textOf = (input: Input, key: keyof typeof serveShape): string | undefined => {
+  if (!isList(key)) return input.text(flagOf(key));
+  const given = input.texts(flagOf(key));
+  return given.length === 0 ? undefined : given.join(",");
+};
+
 /** The settings that a command's flags, variables and file make; throws in words where they do not go together. */
 export const settingsFrom = (input: Input, io: Io): ServeSettings => {
   for (const problem of misspeltVariables(io.env)) warn(io, problem);
-  const flags = Object.fromEntries(settingKeys.map((key) => [key, input.text(flagOf(key))]));
+  const flags = Object.fromEntries(settingKeys.map((key) => [key, textOf(input, key)]));
   try {
     return resolveSettings(flags, io.env, input.text("config"));
   } catch (error) {

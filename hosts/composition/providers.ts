@@ -44,6 +44,7 @@ const local = async (settings: ServeSettings, ambient: Ambient): Promise<Provide
       instancesPerAccount: instances,
       acceptState,
       uidRange: settings.uidRange,
+      allowHostPort: settings.allowHostPort,
     },
   };
   return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });

@@ -118,11 +118,17 @@ interface Given {
   readonly from: string;
 }
 
-const isNumeric = (schema: z.ZodType): boolean =>
-  ["integer", "number"].includes(String((z.toJSONSchema(schema) as { type?: unknown }).type));
+const typeOf = (schema: z.ZodType): string => String((z.toJSONSchema(schema) as { type?: unknown }).type);
 
-const fromText = (key: keyof typeof serveShape, text: string): unknown =>
-  isNumeric(serveShape[key]) && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+/** Whether a setting may be given more than once; in one text, commas separate its values. */
+export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveShape[key]) === "array";
+
+const toNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+
+const fromText = (key: keyof typeof serveShape, text: string): unknown => {
+  if (isList(key)) return text.split(",").map((one) => toNumber(one.trim()));
+  return ["integer", "number"].includes(typeOf(serveShape[key])) ? toNumber(text) : text;
+};
 
 const readFile = (path: string, mustExist: boolean): Record<string, unknown> => {
   let text: string;

@@ -129,6 +129,11 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "symlinkSync",
     "unlinkSync",
   ),
+  "adapters/local/runner/network/networks.ts": outOfReach(
+    "The resolver settings lie in the sandbox folder. Sandboxes see the file read-only.",
+    "chmodSync",
+    "writeFileSync",
+  ),
   "adapters/local/sql/child.ts": outOfReach("The folder of SQL queries belongs to the platform.", "mkdirSync"),
   "adapters/local/sql/log-reader.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
   "adapters/local/state/database.ts": outOfReach("Opens files of the state.", "DatabaseSync"),

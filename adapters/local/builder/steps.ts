@@ -62,6 +62,16 @@ export interface Command {
   readonly binds?: readonly Bind[];
 }
 
+const isLoopback = (host: string): boolean => host === "localhost" || host === "[::1]" || /^127\./.test(host);
+
+/** The ports of proxies and registries on this machine's loopback. */
+const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
+  Object.values(network).flatMap((value) => {
+    const url = URL.parse(value.includes("://") ? value : `http://${value}`);
+    if (url === null || !isLoopback(url.hostname)) return [];
+    return [Number(url.port || (url.protocol === "https:" ? 443 : 80))];
+  });
+
 const TAIL = 20;
 
 const howItEnded = (exit: Exit, tail: readonly string[]): string =>
@@ -102,6 +112,7 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
       env: { ...shop.network, PATH: path.join(":"), HOME: inside.cache, CI: "true", LANG: "C.UTF-8", ...command.env },
       binds,
       limits: shop.limits,
+      hostPorts: loopbackPortsIn(shop.network),
     },
     (_stream, line) => {
       tail.push(line);
@@ -115,6 +126,7 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
   shop.signal.removeEventListener("abort", stop);
   shop.signal.throwIfAborted();
   if (exit.code === 0 && !exit.outOfMemory) return;
+  if (exit.failure !== undefined) throw new BuildFailed(exit.failure);
   throw new BuildFailed({
     reason: "build_failed",
     message: `${command.what} ${howItEnded(exit, tail)}.`,

@@ -180,6 +180,7 @@ export const openContainers = async (
     mapsPaths: true,
     mountsFolders: true,
     setsUser: "containers have users of their own",
+    ownNetwork: false,
     mountsWithin,
     folder,
     engine,

@@ -24,6 +24,10 @@ export interface IngressConfig extends FrontDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The shared port that was taken before, for when any will do. */
   readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
+  /** Where signed URLs lead, if not to the shared port: a service in a separate network may listen on that number itself. */
+  readonly rememberedStoragePort: { get(): string | undefined; set(value: string): void } | undefined;
+  /** How many ports are held for services to come. */
+  readonly sparePorts: number;
   /** The port that a service had before, if it is remembered. */
   readonly rememberedPort: (service: string) => number | undefined;
   readonly rememberPort: (service: string, port: number) => void;
@@ -31,6 +35,12 @@ export interface IngressConfig extends FrontDeps {
 
 /** Paths under this belong to the platform, on every host name. */
 const PLATFORM_PATH = "/_portside/";
+
+/** A port with its service, once it has one. */
+interface Door {
+  gate: Gate | undefined;
+  readonly listener: Listener;
+}
 
 interface Entrance {
   readonly gate: Gate;
@@ -41,6 +51,8 @@ export class Ingress {
   readonly #config: IngressConfig;
   readonly #entrances = new Map<string, Entrance>();
   #shared: Listener | undefined;
+  #storage: Listener | undefined;
+  #spare: Door[] = [];
 
   constructor(config: IngressConfig) {
     this.#config = config;
@@ -49,6 +61,17 @@ export class Ingress {
   /** The shared port, once `open` has resolved. */
   get port(): number {
     return this.#shared?.port ?? 0;
+  }
+
+  /** The port of signed URLs. */
+  get storagePort(): number {
+    return this.#storage?.port ?? this.port;
+  }
+
+  /** Every port at which the platform and its services are called, also those of services to come. */
+  ports(): number[] {
+    const services = [...this.#entrances.values()].map(({ listener }) => listener.port);
+    return [this.port, this.storagePort, ...services, ...this.#spare.map(({ listener }) => listener.port)];
   }
 
   async open(): Promise<void> {
@@ -64,6 +87,8 @@ export class Ingress {
       },
     );
     rememberedSharedPort.set(String(this.#shared.port));
+    await this.#openStorage();
+    await this.#refill();
   }
 
   /** The service's own port; its listener is opened at the first call. */
@@ -72,14 +97,42 @@ export class Ingress {
     if (present !== undefined) return present.listener.port;
     const gate = new Gate(service);
     const remembered = this.#config.rememberedPort(service);
-    const listener = await listen(
-      this.#config.host,
-      remembered ?? 0,
-      this.#handlers(() => gate),
-    );
+    const door = await this.#doorFor(remembered);
+    door.gate = gate;
+    const { listener } = door;
     this.#entrances.set(service, { gate, listener });
     if (listener.port !== remembered) this.#config.rememberPort(service, listener.port);
     return listener.port;
+  }
+
+  async #openStorage(): Promise<void> {
+    const { host, rememberedStoragePort: remembered, platform } = this.#config;
+    if (remembered === undefined) return;
+    this.#storage = await listen(
+      host,
+      Number(remembered.get() ?? 0),
+      this.#handlers(() => undefined, platform),
+    );
+    remembered.set(String(this.#storage.port));
+  }
+
+  async #openDoor(wanted: number): Promise<Door> {
+    const handlers = this.#handlers(() => door.gate);
+    const door: Door = { gate: undefined, listener: await listen(this.#config.host, wanted, handlers) };
+    return door;
+  }
+
+  async #refill(): Promise<void> {
+    const { sparePorts } = this.#config;
+    this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openDoor(0)));
+  }
+
+  /** The port that the service had; else one that the networks of running services lead to already. */
+  async #doorFor(remembered: number | undefined): Promise<Door> {
+    const spare = remembered === undefined ? this.#spare.pop() : undefined;
+    if (spare === undefined) return this.#openDoor(remembered ?? 0);
+    if (this.#spare.length === 0) await this.#refill();
+    return spare;
   }
 
   /** Sends a service's new requests to a revision; undefined: nothing serves. */
@@ -123,6 +176,8 @@ export class Ingress {
     this.#shared?.stop();
     await Promise.all([...this.#entrances.keys()].map((service) => this.leave(service)));
     this.#shared?.close();
+    this.#storage?.close();
+    for (const { listener } of this.#spare) listener.close();
   }
 
   #gateOf(host: string | undefined): Gate | undefined {

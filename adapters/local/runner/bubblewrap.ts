@@ -1,6 +1,6 @@
 /**
  * Commands in a sandbox of their own by bubblewrap: own mount, pid, ipc and uts namespaces, an empty
- * read-only root with the host's /usr in it, no capabilities. The network is the host's.
+ * read-only root with the host's /usr in it, no capabilities, and where pasta works a separate network.
  * https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
@@ -10,8 +10,10 @@ import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
+import { isRoot } from "./network/enter.ts";
+import type { Networks } from "./network/networks.ts";
 import type { Bind, Job, Runner } from "./runner.ts";
-import { askServer, joinGroup, limitResources } from "./shell.ts";
+import { askServer, joinGroup, joinNetwork, limitResources } from "./shell.ts";
 import { callFilter, filtersCalls } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -61,10 +63,10 @@ const findFeatures = (): Features => {
   return { bindsDescriptors: offers("--bind-fd"), closesUserNamespaces: offers("--disable-userns") };
 };
 
-const namespaces = ({ closesUserNamespaces }: Features): string[] => [
+const namespaces = ({ closesUserNamespaces }: Features, ownNetwork: boolean): string[] => [
   "--unshare-user",
   ...(closesUserNamespaces ? ["--disable-userns"] : []),
-  ...(process.getuid?.() === 0 ? ["--uid", NOBODY, "--gid", NOBODY] : []),
+  ...(isRoot || ownNetwork ? ["--uid", NOBODY, "--gid", NOBODY] : []),
   "--unshare-pid",
   "--unshare-ipc",
   "--unshare-uts",
@@ -81,7 +83,8 @@ const namespaces = ({ closesUserNamespaces }: Features): string[] => [
 const ARGUMENTS = FIRST_DESCRIPTOR;
 const FILTER = ARGUMENTS + 1;
 const GATE = FILTER + 1;
-const FIRST_FOLDER = GATE + 1;
+const NETWORK = GATE + 1;
+const FIRST_FOLDER = NETWORK + 1;
 
 /** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
 export const sandboxArguments = (
@@ -109,8 +112,8 @@ export const sandboxArguments = (
  */
 const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
 
-const baseArguments = (features: Features): string[] => [
-  ...namespaces(features),
+const baseArguments = (features: Features, ownNetwork: boolean): string[] => [
+  ...namespaces(features, ownNetwork),
   "--ro-bind",
   "/usr",
   "/usr",
@@ -168,16 +171,19 @@ export const createBubblewrapRunner = (
   groups: ControlGroups | undefined,
   watchdog: Watchdog,
   trialUser: number,
+  networks?: Networks,
 ): Runner | string => {
   const features = findFeatures();
   const filter = callFilter(process.arch, groups !== undefined);
-  const base = baseArguments(features);
+  const base = baseArguments(features, networks !== undefined);
   const files = accountFiles(folder);
   const trial = { base, files, filter };
   const problem = tryOut(trial);
   if (problem !== undefined) return problem;
   const start: Runner["start"] = (given, onLine) => {
-    const job = { ...given, binds: [...files, ...given.binds] };
+    const resolver = networks === undefined ? [] : [networks.resolver(folder)];
+    const job = { ...given, binds: [...files, ...resolver, ...given.binds] };
+    const network = job.port === undefined ? networks?.forBuild(job.hostPorts ?? []) : networks?.forService(job.port);
     const staged = job.user === undefined ? undefined : stageFor(job.user, job, FIRST_FOLDER);
     const seen = staged === undefined ? job : { ...job, binds: staged.binds, folders: [] };
     const group = groups?.create(job.id, job.limits);
@@ -187,7 +193,7 @@ export const createBubblewrapRunner = (
       {
         job,
         // Outermost first: what joins the group needs the server's own rights, what follows needs fewer and fewer.
-        argv: joinGroup(group, sandboxed),
+        argv: joinGroup(group, network === undefined ? sandboxed : joinNetwork(NETWORK, sandboxed)),
         env: helperEnvironment,
         cwd: "/",
         descriptors: [
@@ -198,11 +204,13 @@ export const createBubblewrapRunner = (
           },
           { input: filter },
           { gate: true },
+          { network: network !== undefined },
           ...(job.folders ?? []).map(({ fd }) => ({ open: fd })),
         ],
         helpers: ["bwrap", "unshare"],
         memoryFolders: MEMORY_FOLDERS,
         group,
+        network,
         watchdog,
       },
       onLine,
@@ -213,5 +221,7 @@ export const createBubblewrapRunner = (
     ...(features.closesUserNamespaces ? [] : ["this bubblewrap has no --disable-userns; install 0.8 or newer"]),
     ...(filtersCalls(process.arch) ? [] : [`kernel calls are not filtered on ${process.arch}`]),
   ];
-  return { kind: "bubblewrap", mapsPaths: true, mountsFolders: features.bindsDescriptors, setsUser, gaps, start };
+  const mountsFolders = features.bindsDescriptors;
+  const ownNetwork = networks !== undefined;
+  return { kind: "bubblewrap", mapsPaths: true, mountsFolders, setsUser, ownNetwork, gaps, start };
 };

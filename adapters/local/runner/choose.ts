@@ -7,6 +7,7 @@ import type { UidRange } from "../users/uid-range.ts";
 import { createBubblewrapRunner } from "./bubblewrap.ts";
 import { type ControlGroups, findControlGroups } from "./cgroup.ts";
 import { killOrphans } from "./launch.ts";
+import { Networks, whyNoNetworks } from "./network/networks.ts";
 import { createProcessRunner } from "./process.ts";
 import type { Runner } from "./runner.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -19,6 +20,8 @@ export interface ChosenRunner {
   readonly limits: "cgroup" | "watchdog";
   /** Runs what was built from a Dockerfile; or in words why nothing does. */
   readonly containers: Containers | string;
+  /** The networks of sandboxes, or why they have that of the machine; undefined for the other runners. */
+  readonly networks: Networks | string | undefined;
   /** Why the better runner was not taken; undefined where it was, or the plain one was asked for. */
   readonly reason: string | undefined;
   /** Takes away what the machine was given for the runner's sake; its jobs have ended. */
@@ -35,6 +38,8 @@ export interface RunnerNeeds {
   /** In which the container engine is looked for. */
   readonly environment: NodeJS.ProcessEnv;
   readonly logger: Logger;
+  /** Ports of the machine's loopback that services may call from networks of their own. */
+  readonly allowedPorts: readonly number[];
 }
 
 /** Sources without a Dockerfile run with this machine's own programs, which a virtual machine's engine does not see. */
@@ -59,13 +64,15 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
   await groups?.sweep();
   const containers = await findContainers(needs);
   const watchdog = new Watchdog();
+  let networks: Networks | undefined;
   const close = async () => {
+    await networks?.close();
     await groups?.sweep();
     if (typeof containers !== "string") await containers.close();
   };
   const chosen = (runner: Runner, reason?: string): ChosenRunner => {
     const limits = runner.kind === "container" || groups !== undefined ? "cgroup" : "watchdog";
-    return { runner, limits, containers, reason, close };
+    return { runner, limits, containers, networks: undefined, reason, close };
   };
   if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
   if (choice === "container") {
@@ -74,8 +81,10 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
       throw new Error(`The runner 'container' was asked for, but ${why}.`);
     return chosen(containers);
   }
-  const sandbox = createBubblewrapRunner(folder, groups, watchdog, uidRange.from);
-  if (typeof sandbox !== "string") return chosen(sandbox);
+  const why = await whyNoNetworks(scope);
+  networks = why === undefined ? new Networks(scope, needs.allowedPorts, needs.logger) : undefined;
+  const sandbox = createBubblewrapRunner(folder, groups, watchdog, uidRange.from, networks);
+  if (typeof sandbox !== "string") return { ...chosen(sandbox), networks: networks ?? why };
   if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' was asked for, but ${sandbox}.`);
   // Slower to start, but neighbours are kept apart.
   if (typeof containers !== "string" && containers.engine.sharesKernel) return chosen(containers, sandbox);

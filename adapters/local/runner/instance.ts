@@ -9,7 +9,7 @@ import type { Toolchain } from "../builder/toolchain.ts";
 import type { Containers } from "../container/containers.ts";
 import type { UserOf } from "../users/account-users.ts";
 import type { VolumeFolders } from "./mounts.ts";
-import { type Address, loopback, type Sight } from "./ready.ts";
+import { type Address, accepts, loopback, type Sight } from "./ready.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
 
 export interface InstanceDeps {
@@ -81,6 +81,11 @@ export class Instance {
 
   processes(): number[] {
     return this.#running.processes();
+  }
+
+  /** Whether something accepts connections where it takes them. */
+  accepts(): Promise<boolean> {
+    return this.#running.accepts?.() ?? accepts(this.address);
   }
 
   /** @param open whether something accepts connections on its port */

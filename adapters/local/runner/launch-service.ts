@@ -121,14 +121,15 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-/** @param port the host's, at which the service should be reached */
+/** @param hostPort at which the service should be reached, unless it has a separate network */
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
-  port: number,
+  hostPort: number,
   mounts: InstanceMounts,
 ): Instance => {
   const { template, image, revision } = spec;
+  const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
   const id = deps.ids.id();
   const tail: string[] = [];
   const onLine: OnLine = (stream, line, at) => {

@@ -4,19 +4,26 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { ControlGroup } from "./cgroup.ts";
 import { exitOf } from "./exit-code.ts";
 import { readLines } from "./lines.ts";
+import { namespacesOf } from "./network/enter.ts";
+import type { Network } from "./network/pasta.ts";
 import { allProcesses, environmentOf, type ProcessInfo, programOf, signalProcess, treeOf } from "./proc.ts";
-import { lookAt, type Sight } from "./ready.ts";
+import { type Address, lookAt, lookInside, type Sight } from "./ready.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /**
- * What a command inherits besides its standard streams: data to read, an open descriptor of this process, or a gate at
- * which the command asks whether this process still lives.
+ * What a command inherits besides its standard streams: data to read, an open descriptor of this process, a gate at which
+ * the command asks whether this process still lives, or the name of its network once that is made.
  */
-export type Descriptor = { readonly input: string | Uint8Array } | { readonly open: number } | { readonly gate: true };
+export type Descriptor =
+  | { readonly input: string | Uint8Array }
+  | { readonly open: number }
+  | { readonly gate: true }
+  | { readonly network: boolean };
 
 export interface Launch {
   readonly job: Job;
@@ -31,6 +38,8 @@ export interface Launch {
   /** Folders of the command that are file systems in memory. */
   readonly memoryFolders?: readonly string[];
   readonly group: ControlGroup | undefined;
+  /** The command's own network, which ends with it. */
+  readonly network?: Promise<Network> | undefined;
   readonly watchdog: Watchdog;
 }
 
@@ -73,15 +82,28 @@ export const killOrphans = (scope: string): Promise<void> =>
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
+const NO_NETWORK: DeployFailure = {
+  reason: "provider_unavailable",
+  message: "The platform's machine could not make a network for a sandbox; try again.",
+};
+
 /** The first that is not a standard stream. */
 export const FIRST_DESCRIPTOR = 3;
 
-const serve = (descriptor: Exclude<Descriptor, { open: number }>, end: Duplex): void => {
+const serve = (descriptor: Descriptor, end: Duplex, network: Launch["network"]): void => {
   // The command may end before it has read all of its input.
   end.on("error", () => undefined);
   if ("input" in descriptor) end.end(descriptor.input);
-  else end.on("data", () => end.write("\n"));
+  else if ("gate" in descriptor) end.on("data", () => end.write("\n"));
+  else
+    network?.then(
+      ({ pid }) => end.end(`${namespacesOf(pid)}\n`),
+      () => end.end(),
+    );
 };
+
+const stdioFor = (descriptor: Descriptor): number | "pipe" | "ignore" =>
+  "open" in descriptor ? descriptor.open : "network" in descriptor && !descriptor.network ? "ignore" : "pipe";
 
 class Launched implements Running {
   readonly id: string;
@@ -90,6 +112,9 @@ class Launched implements Running {
   readonly exited: Promise<Exit>;
   readonly #launch: Launch;
   readonly #child: ChildProcess;
+  readonly accepts: (() => Promise<boolean>) | undefined;
+  #network: Network | undefined;
+  #networkFailed = false;
   #exceeded: "memory" | "processes" | undefined;
 
   constructor(launch: Launch, onLine: OnLine) {
@@ -100,11 +125,16 @@ class Launched implements Running {
     this.#child = spawn(file, args, {
       cwd: launch.cwd,
       env: { ...launch.env, [MARKER]: launch.job.id },
-      stdio: ["ignore", "pipe", "pipe", ...descriptors.map((one) => ("open" in one ? one.open : ("pipe" as const)))],
+      stdio: ["ignore", "pipe", "pipe", ...descriptors.map(stdioFor)],
       detached: true,
     });
     for (const [index, descriptor] of descriptors.entries())
-      if (!("open" in descriptor)) serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex);
+      if (stdioFor(descriptor) === "pipe")
+        serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex, launch.network);
+    if (launch.network !== undefined) {
+      this.accepts = async () => this.#network !== undefined && (await lookInside(this.#network)).kind === "right";
+      void this.#followNetwork(launch.network);
+    }
     this.exited = this.#follow(onLine);
   }
 
@@ -112,7 +142,13 @@ class Launched implements Running {
     return this.#ofCommand(allProcesses());
   }
 
-  look(port: number, open: boolean): Promise<Sight> {
+  get address(): Address | undefined {
+    return this.#network?.address;
+  }
+
+  async look(port: number, open: boolean): Promise<Sight> {
+    if (this.#network !== undefined) return lookInside(this.#network);
+    if (this.#launch.network !== undefined) return { kind: "nothing" };
     return lookAt(this.processes(), port, open);
   }
 
@@ -147,6 +183,17 @@ class Launched implements Running {
     return this.#members(table).filter((pid) => !helpers.includes(programOf(pid)));
   }
 
+  /** A network that fails takes the command with it: nobody can call it, and it can call nobody. */
+  async #followNetwork(opening: Promise<Network>): Promise<void> {
+    const network = await opening.catch(() => undefined);
+    this.#networkFailed = network === undefined;
+    this.#network = network;
+    await network?.ended;
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.#networkFailed = true;
+    this.kill();
+  }
+
   async #follow(onLine: OnLine): Promise<Exit> {
     const { group, watchdog, job } = this.#launch;
     const child = this.#child;
@@ -171,11 +218,16 @@ class Launched implements Running {
       child.once("exit", (code, signal) => resolve(exitOf(code, signal)));
     });
     unwatch?.();
+    const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
     await this.#leaveNothing();
+    await this.#launch.network?.then(
+      (network) => network.close(),
+      () => undefined,
+    );
     await Promise.race([output, sleep(2000, undefined, { ref: false })]);
     const outOfMemory = this.#exceeded === "memory" || group?.outOfMemory() === true;
     await group?.remove();
-    return { ...ended, outOfMemory, dataLimited: group === undefined };
+    return { ...ended, outOfMemory, dataLimited: group === undefined, ...failure };
   }
 
   async #leaveNothing(): Promise<void> {

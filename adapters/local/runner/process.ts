@@ -10,6 +10,7 @@ export const createProcessRunner = (groups: ControlGroups | undefined, watchdog:
   mapsPaths: false,
   mountsFolders: false,
   setsUser: "plain processes run as the platform's user",
+  ownNetwork: false,
   start: (job: Job, onLine) => {
     const group = groups?.create(job.id, job.limits);
     const argv = joinGroup(group, group === undefined ? limitResources(job) : job.argv);

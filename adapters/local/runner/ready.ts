@@ -3,7 +3,7 @@
  * listens elsewhere from one that is slow.
  */
 import { connect } from "node:net";
-import { type Listener, listenersOf } from "../../shared/listening.ts";
+import { type Listener, listenersIn, listenersOf } from "../../shared/listening.ts";
 
 /** Where connections are taken. */
 export interface Address {
@@ -69,6 +69,21 @@ export const judgeListeners = (listeners: readonly Listener[], port: number, own
     words: `it listens on ${listeners.map(said).join(", ")}, not on PORT (${port}); read the port from the environment variable PORT`,
   };
 };
+
+/** Where a command listens in a separate network, in which the opened ports are the platform's. */
+export const lookInside = async ({
+  pid,
+  inside = 0,
+  opened,
+}: {
+  readonly pid: number;
+  readonly inside: number | undefined;
+  readonly opened: readonly number[];
+}): Promise<Sight> =>
+  judgeListeners(
+    (await listenersIn(pid)).filter(({ port }) => !opened.includes(port)),
+    inside,
+  );
 
 /** Where the processes listen, on the machine's own network. */
 export const lookAt = async (pids: readonly number[], port: number, open: boolean): Promise<Sight> => {

@@ -48,8 +48,13 @@ export interface Job {
   readonly user?: number;
   /** Whose it is, where accounts are kept apart. */
   readonly owner?: AccountId;
-  /** The host's, at which the command should be reached; absent: nobody calls it. */
+  /**
+   * The port at which the command should be reached: the host's, or one of its own network where the runner makes one.
+   * Absent if the command is not called.
+   */
   readonly port?: number;
+  /** Ports of the host's loopback that the command needs, such as a registry's; only where it has a separate network. */
+  readonly hostPorts?: readonly number[];
   readonly limits: Limits;
 }
 
@@ -84,6 +89,8 @@ export interface Running {
   readonly exited: Promise<Exit>;
   /** Where this machine reaches it, if not at its job's port of the loopback. */
   readonly address?: Address | undefined;
+  /** Whether it takes connections there; absent: a connection tells. */
+  accepts?: (() => Promise<boolean>) | undefined;
   /** The ids of the command's processes on the host, sandbox helpers left out. */
   processes(): number[];
   /**
@@ -108,6 +115,8 @@ export interface Runner {
   readonly setsUser: true | string;
   /** What its sandbox lacks on this machine of what it has elsewhere. */
   readonly gaps?: readonly string[];
+  /** True where each command has a separate network, and with it every port. */
+  readonly ownNetwork: boolean;
   start(job: Job, onLine: OnLine): Running;
 }
 

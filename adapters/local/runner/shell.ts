@@ -1,5 +1,6 @@
 /** The few lines of shell that stand in front of a command. */
 import type { ControlGroup } from "./cgroup.ts";
+import { enterNetwork } from "./network/enter.ts";
 import { threadsOf } from "./proc.ts";
 import type { Job } from "./runner.ts";
 
@@ -21,6 +22,16 @@ export const joinGroup = (
   if (group === undefined) return argv;
   const joins = group.joinFiles.map((file) => `echo 0 > ${quote(file)}`).join(" && ");
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
+};
+
+/**
+ * Puts the command into a network namespace, once the server says which; ends without it where the server closes the
+ * descriptor instead.
+ */
+export const joinNetwork = (descriptor: number, argv: readonly string[]): string[] => {
+  const enter = enterNetwork('"$folder"').join(" ");
+  const script = `read -r folder <&${descriptor} && exec ${enter} "$@" ${descriptor}<&-`;
+  return ["sh", "-c", script, "sh", ...argv];
 };
 
 /** Backstops where there are no control groups: setrlimit(2) for data and processes. */

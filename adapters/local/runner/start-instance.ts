@@ -1,27 +1,15 @@
 /** Starts an instance of a service, and watches it until it listens or it is clear that it will not. */
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { giveFolder } from "../tenant-files/give-tree.ts";
 import { NoUserLeft } from "../users/account-users.ts";
 import { describeExit } from "./exit.ts";
+import { freePort } from "./free-port.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
 import { launchService } from "./launch-service.ts";
 import { mountVolumes } from "./mounts.ts";
-import { accepts } from "./ready.ts";
 import type { Exit } from "./runner.ts";
-
-/** A loopback port that nobody has now. Somebody may take it before the service does; that is looked for later. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 export interface StartOptions {
   readonly listenMillis: number;
@@ -96,7 +84,7 @@ const awaitReady = async (
   for (;;) {
     if (options.signal.aborted)
       return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
-    const open = await accepts(instance.address);
+    const open = await instance.accepts();
     if (ended !== undefined) {
       // Something answers where the service could not listen: the port was lost to it.
       if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };

@@ -1,0 +1,15 @@
+/** How a command gets into a network that has been made. https://man7.org/linux/man-pages/man1/nsenter.1.html */
+
+export const isRoot = process.getuid?.() === 0;
+
+/** Where the kernel shows the namespaces of a process. */
+export const namespacesOf = (pid: number): string => `/proc/${pid}/ns`;
+
+/**
+ * What stands in front of the command. A server that is not root has rights in the user namespace of its own networks only.
+ * @param folder of the namespaces
+ */
+export const enterNetwork = (folder: string): string[] =>
+  isRoot
+    ? ["nsenter", `--net=${folder}/net`]
+    : ["nsenter", `--user=${folder}/user`, `--net=${folder}/net`, "--preserve-credentials"];
