@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
 import type { Bind } from "../runner.ts";
-import { closedSubnets, resolverSettings } from "./closed.ts";
+import { closedSubnets, RESOLVER, resolverSettings } from "./closed.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
 const LOOK_MS = 5000;
@@ -15,7 +15,7 @@ let trial: Promise<string | undefined> | undefined;
 const tryOne = async (id: string): Promise<string | undefined> => {
   if (process.platform !== "linux") return "networks of services need Linux";
   try {
-    await (await openNetwork({ id, inside: undefined, opened: [] })).close();
+    await (await openNetwork({ id, inside: undefined, opened: [], forwardsNames: false })).close();
     return undefined;
   } catch (error) {
     const { message } = error as Error;
@@ -29,14 +29,18 @@ export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   return trial;
 };
 
-const readSettings = (): string => {
+/** The settings of the resolver as they are now, for a separate network. */
+const currentSettings = (): string => {
+  let text = "";
   try {
-    return readFileSync("/etc/resolv.conf", "utf8");
+    text = readFileSync("/etc/resolv.conf", "utf8");
   } catch {
-    // The resolver of pasta needs none.
-    return "";
+    // Without settings, names are asked through pasta.
   }
+  return resolverSettings(text, closedSubnets());
 };
+
+const forwardsNames = (): boolean => currentSettings().includes(RESOLVER);
 
 export class Networks {
   readonly #scope: string;
@@ -78,7 +82,7 @@ export class Networks {
   /** The settings of the resolver as they are now, for a sandbox. */
   resolver(folder: string): Bind {
     const host = join(folder, "resolv.conf");
-    writeFileSync(host, resolverSettings(readSettings(), closedSubnets()));
+    writeFileSync(host, currentSettings());
     // Readable for the users of services, whatever the mask of this process is.
     chmodSync(host, 0o644);
     return { host, inside: "/etc/resolv.conf", writable: false };
@@ -99,7 +103,7 @@ export class Networks {
   }
 
   #keyOf(inside: number): string {
-    return [inside, ...this.#portsFor(inside)].join();
+    return [inside, forwardsNames(), ...this.#portsFor(inside)].join();
   }
 
   #takeSpare(inside: number): Promise<Network | undefined> | undefined {
@@ -118,10 +122,12 @@ export class Networks {
 
   async #make(inside: number | undefined, opened: readonly number[]): Promise<Network> {
     const id = `${this.#scope}.network-${this.#count++}`;
-    const network = await openNetwork({ id, inside, opened }).catch((cause: unknown) => {
-      this.#logger.error("the network of a sandbox could not be made", { cause });
-      throw cause;
-    });
+    const network = await openNetwork({ id, inside, opened, forwardsNames: forwardsNames() }).catch(
+      (cause: unknown) => {
+        this.#logger.error("the network of a sandbox could not be made", { cause });
+        throw cause;
+      },
+    );
     this.#open.add(network);
     this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
     void network.ended.then(() => this.#open.delete(network));

@@ -19,6 +19,11 @@ export interface NetworkOptions {
   readonly inside: number | undefined;
   /** Ports of this machine's loopback that lead there from the network's own loopback. */
   readonly opened: readonly number[];
+  /**
+   * Whether names are asked through pasta. Then pasta changes the sender of the resolver's answers, so programs that ask the
+   * resolver directly do not accept them.
+   */
+  readonly forwardsNames: boolean;
 }
 
 export interface Network extends NetworkOptions {
@@ -59,7 +64,7 @@ echo ready; exec cat`;
 
 const prohibit = (subnet: string): string => `route replace prohibit ${subnet}`;
 
-const pastaArguments = ({ inside, opened }: NetworkOptions, port: number): string[] => [
+const pastaArguments = ({ inside, opened, forwardsNames }: NetworkOptions, port: number): string[] => [
   "pasta",
   "--foreground",
   "--quiet",
@@ -67,8 +72,7 @@ const pastaArguments = ({ inside, opened }: NetworkOptions, port: number): strin
   "--config-net",
   // Without it, the gateway's address leads to this machine's loopback.
   "--no-map-gw",
-  "--dns-forward",
-  RESOLVER,
+  ...(forwardsNames ? ["--dns-forward", RESOLVER] : []),
   "--tcp-ports",
   inside === undefined ? "none" : `127.0.0.1/${port}:${inside}`,
   "--udp-ports",

@@ -1,4 +1,5 @@
 /** A sandboxed service has a separate network: it reaches the world, and of this machine what the platform opens. */
+import { Resolver } from "node:dns/promises";
 import { createServer as createHttp } from "node:http";
 import { createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -13,6 +14,7 @@ import { has } from "../../../support/machine.ts";
 /** Tries a connection, a request or a datagram when it is asked to, and says what came of it. */
 const prober = nodeSource(`import { createServer } from "node:http";
 import { connect } from "node:net";
+import { Resolver } from "node:dns/promises";
 const tcp = ({ host, port }) => new Promise((resolve) => {
   const socket = connect({ host, port: Number(port) });
   socket.setTimeout(1500, () => { socket.destroy(); resolve("silent"); });
@@ -24,6 +26,7 @@ const http = async ({ url, method = "GET", body }) => {
   const answer = await fetch(url, { method, body });
   return answer.status + " " + await answer.text();
 };
+const name = ({ name }) => new Resolver({ timeout: 4000, tries: 2 }).resolve4(name).then(String, ({ code }) => code);
 const listens = ({ host, port }) => new Promise((resolve) => {
   const server = createServer((_, answer) => answer.end("attacker"));
   server.once("error", ({ code }) => resolve(code));
@@ -31,7 +34,7 @@ const listens = ({ host, port }) => new Promise((resolve) => {
 });
 createServer(async (request, response) => {
   const url = new URL(request.url, "http://x");
-  const what = { "/tcp": tcp, "/http": http, "/listen": listens }[url.pathname];
+  const what = { "/tcp": tcp, "/http": http, "/listen": listens, "/name": name }[url.pathname];
   const said = what === undefined ? "hi" : await what(Object.fromEntries(url.searchParams)).catch(String);
   response.end(said);
 }).listen(process.env.PORT);`);
@@ -93,6 +96,12 @@ test("a service reaches no cloud's own addresses, and is refused at once", async
   for (const host of ["169.254.169.254", "169.254.170.2", "168.63.129.16", "100.100.100.200"])
     expect(await ask("/tcp", { host, port: 80 })).toBe("EACCES");
   expect(await ask("/tcp", { host: "fd00:ec2::254", port: 80 })).toBe("ENETUNREACH");
+});
+
+test("a service gets the answers of this machine's resolver", async () => {
+  const asked = "portside.invalid";
+  const heard = await new Resolver({ timeout: 4000, tries: 2 }).resolve4(asked).then(String, ({ code }) => code);
+  expect(await ask("/name", { name: asked })).toBe(heard);
 });
 
 test("a port of this machine that the setting names is open to services", async () => {
