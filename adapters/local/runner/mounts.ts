@@ -55,7 +55,8 @@ const openMount = async (
   let mounted: Folder | undefined;
   try {
     await handOver(root, user, readOnly);
-    mounted = await descend(root, parts, true, user);
+    // Only root can give a folder to another user.
+    mounted = await descend(root, parts, true, process.getuid?.() === 0 ? user : undefined);
     return mounted;
   } finally {
     if (mounted !== root) await root.close();
