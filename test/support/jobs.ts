@@ -20,6 +20,9 @@ export interface JobSetup {
 const ways =
   findControlGroups("portside-probe") === undefined ? (["watchdog"] as const) : (["cgroup", "watchdog"] as const);
 
+/** Sandboxes with each way of holding limits. Tests of these need bubblewrap. */
+export const sandboxSetups: readonly JobSetup[] = ways.map((limits) => ({ kind: "bubblewrap", limits }));
+
 /** Every combination that works here. */
 export const jobSetups: readonly JobSetup[] = runners.flatMap((kind) => ways.map((limits) => ({ kind, limits })));
 

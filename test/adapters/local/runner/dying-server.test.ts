@@ -1,10 +1,11 @@
 /** A sandbox ends with its server, at whatever moment of its start the server is killed. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findControlGroups } from "../../../../adapters/local/runner/cgroup.ts";
 import { killOrphans } from "../../../../adapters/local/runner/launch.ts";
-import { createBench, jobSetups, markedProcesses } from "../../../support/jobs.ts";
+import { createBench, markedProcesses, sandboxSetups } from "../../../support/jobs.ts";
+import { needs } from "../../../support/machine.ts";
 
 const child = new URL("../../../support/dying-server.ts", import.meta.url).pathname;
 
@@ -22,9 +23,9 @@ afterEach(async () => {
 /** As root a server starts each account's sandboxes as a user of the account's own. */
 const users = process.getuid?.() === 0 ? [[], ["2100000001"]] : [[]];
 
-const setups = jobSetups.filter(({ kind }) => kind === "bubblewrap");
+beforeEach((context) => needs(context, "bubblewrap"));
 
-describe.each(setups.flatMap((setup) => users.map((user) => ({ ...setup, user }))))("$limits $user", (setup) => {
+describe.each(sandboxSetups.flatMap((setup) => users.map((user) => ({ ...setup, user }))))("$limits $user", (setup) => {
   // 0: before the command has run a single instruction; The rest, in milliseconds, spread over a start.
   test.each([0, 2, 6, 12, 25, 60, "running"])("ends with a server that is killed then: %s", async (millis) => {
     await using bench = await createBench(setup);

@@ -11,10 +11,10 @@ import {
   rightEscapes,
   socketEscape,
 } from "../../../support/escapes.ts";
-import { createBench, jobSetups, sh } from "../../../support/jobs.ts";
+import { createBench, sandboxSetups, sh } from "../../../support/jobs.ts";
 import { needs } from "../../../support/machine.ts";
 
-beforeEach((context) => needs(context, "python"));
+beforeEach((context) => needs(context, "bubblewrap", "python"));
 
 const readOr = (path: string): string => {
   try {
@@ -30,7 +30,7 @@ const LIMIT_FILES = ["memory.limit_in_bytes", "memory.max", "pids.max", "cpu.cfs
 const limitsOf = (pid: number): string[] =>
   groupFilesOf(pid).flatMap((file) => LIMIT_FILES.map((name) => `${name} ${readOr(join(dirname(file), name))}`));
 
-describe.each(jobSetups.filter(({ kind }) => kind === "bubblewrap"))("with $limits", (setup) => {
+describe.each(sandboxSetups)("with $limits", (setup) => {
   const kernelCounts = setup.limits === "cgroup";
   const memory = { ...memoryEscapes, ...(kernelCounts ? { "data in sockets": socketEscape } : {}) };
 

@@ -1,12 +1,12 @@
 /** Kernel calls in a sandbox: those that are refused, and programs of every day that must not notice. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { refusedGroups, uncountedMemory } from "../../../../adapters/local/runner/refused-calls.ts";
-import { createBench, jobSetups, node, sh } from "../../../support/jobs.ts";
+import { createBench, node, sandboxSetups, sh } from "../../../support/jobs.ts";
 import { needs } from "../../../support/machine.ts";
 
-const sandboxes = jobSetups.filter(({ kind }) => kind === "bubblewrap");
+beforeEach((context) => needs(context, "bubblewrap"));
 
 /** Prints, for each `name=number`, the name of the error that the kernel answers with. */
 const caller = `
@@ -26,7 +26,7 @@ const numbered = (group: (typeof refusedGroups)[number]): string[] =>
     return number === undefined ? [] : [`${name}=${number}`];
   });
 
-describe.each(sandboxes)("with $limits", (setup) => {
+describe.each(sandboxSetups)("with $limits", (setup) => {
   test("refuses each listed call, without arguments that the kernel itself would refuse", async (context) => {
     needs(context, "python");
     await using bench = await createBench(setup);
