@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { whyNoNetworks } from "../../../../adapters/local/runner/network/networks.ts";
 import { nodeSource } from "../../../support/archives.ts";
 import { folderWith } from "../../../support/folders.ts";
 import { hostileTests } from "../../../support/hostile-suite.ts";
@@ -12,12 +13,16 @@ import { puppet, tell } from "../../../support/puppet.ts";
 import { type Served, serve } from "../../../support/served.ts";
 
 const source = nodeSource(puppet);
+const whyNoNetwork = await whyNoNetworks("test");
 
 describe("a service in a bubblewrap sandbox", () => {
   hostileTests({ runner: "bubblewrap" }, source, "bubblewrap");
 });
 
-describe.each(runners)("the loopback of a service by %s", (runner) => {
+/** network.test.ts has the services with a separate network. */
+const sharing = runners.filter((runner) => runner === "process" || whyNoNetwork !== undefined);
+
+describe.each(sharing)("the loopback of a service by %s", (runner) => {
   let platform: TestPlatform;
   let url: string;
   let neighbour: string;
