@@ -7,6 +7,9 @@ const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test
 const pure = ["test/core/**/*.test.ts"];
 // Floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
 const slow = [
+  "test/adapters/local/builder/hostile.test.ts",
+  "test/adapters/local/builder/noisy.test.ts",
+  "test/adapters/local/data-folder/damage.test.ts",
   "test/adapters/local/data-folder/random-damage.test.ts",
   "test/adapters/local/runner/escapes.test.ts",
   "test/adapters/local/runner/dying-server.test.ts",
@@ -14,12 +17,14 @@ const slow = [
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
   "test/adapters/local/storage/large.test.ts",
+  "test/adapters/local/users/accounts.test.ts",
   "test/adapters/local/users/migration.test.ts",
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
   "test/docs/picture.test.ts",
   "test/docs/proxy.test.ts",
   "test/docs/site.test.ts",
+  "test/e2e/kill-moments.test.ts",
   "test/e2e/kill.test.ts",
   "test/examples/examples.test.ts",
   "test/examples/shell-snippets.test.ts",
