@@ -10,7 +10,7 @@ export interface OwnAnswer {
 
 const NO_IMAGE: OwnAnswer = {
   status: 503,
-  detail: "The image of this service is missing or damaged. Its owner must deploy it again.",
+  detail: "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
   retryAfter: 30,
 };
 

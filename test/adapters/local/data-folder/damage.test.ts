@@ -93,7 +93,7 @@ test.each([
     const answer = await fetch(app?.url as string);
     expect(answer.status).toBe(503);
     expect(await answer.json()).toEqual({
-      detail: "The image of this service is missing or damaged. Its owner must deploy it again.",
+      detail: "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
     });
   }
   expect(await (await fetch(other?.url as string)).text()).toBe("other");
