@@ -79,8 +79,8 @@ const FILTER = USERS + 1;
 const ARGUMENTS = FILTER + 1;
 
 /**
- * Root joins the control groups and namespaces of the process with an environment of its own, for a service's variables could
- * make it load the service's libraries. bubblewrap then takes every right away that the process lacks.
+ * Root joins the control groups and namespaces of the process with a separate environment: the service's variables could make
+ * root load the service's libraries. bubblewrap then drops every right that the process lacks.
  * https://man7.org/linux/man-pages/man1/nsenter.1.html
  */
 const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entrance => {

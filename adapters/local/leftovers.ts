@@ -1,6 +1,6 @@
 /**
- * Trees that nobody needs any more, such as half-built images. They are moved aside immediately, and a process of low
- * priority removes them, so that no start, no build and no request waits for a million files to go.
+ * Removes obsolete trees, such as half-built images. The server moves a tree aside immediately, and a process of low
+ * priority deletes it, so no start, build or request waits for a million deletions.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -69,7 +69,7 @@ export class Leftovers {
     this.#hasMore = true;
     if (this.#sweeper !== undefined || this.#isClosed) return;
     this.#hasMore = false;
-    // It ends with this process, whose end closes its standard input.
+    // When this process ends, the sweeper's standard input closes, and the sweeper ends too.
     const sweeper = spawn(process.execPath, [...OPTIONS, fileURLToPath(script), this.#folder], {
       stdio: ["pipe", "ignore", "pipe"],
       env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },

@@ -14,7 +14,7 @@ import { has } from "./machine.ts";
 import { Client, type Served, ServerEnded, serve } from "./served.ts";
 
 /** Numbers from 0 to 1 that follow from a seed (mulberry32). */
-const randomFrom = (seed: number) => {
+export const randomFrom = (seed: number) => {
   let state = seed >>> 0;
   return (): number => {
     state = (state + 0x6d2b79f5) >>> 0;

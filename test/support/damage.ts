@@ -6,23 +6,13 @@ import { rebuildDataFolder, repairDataFolder } from "../../adapters/local/data-f
 import { DataFolderError } from "../../adapters/local/index.ts";
 import type { VolumeName } from "../../core/domain/names.ts";
 import { helloServer, nodeSource } from "./archives.ts";
+import { randomFrom } from "./crash.ts";
 import { type Folder, folderWith } from "./folders.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "./local-platform.ts";
 import { silentLogger } from "./silent-logger.ts";
 
 const acme = principalOf("acme");
 const APP = "still here";
-
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
-const randomFrom = (seed: number) => {
-  let state = seed >>> 0;
-  return (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-};
 
 export interface Bases extends Disposable {
   /** After an orderly stop. */

@@ -18,7 +18,7 @@ export type DataFolderProblem =
 export class DataFolderError extends Error {
   override readonly name = "DataFolderError";
   readonly kind: DataFolderProblem;
-  /** The file or folder that stands in the way. */
+  /** The file or folder that caused the problem. */
   readonly path: string;
 
   constructor(kind: DataFolderProblem, path: string, message: string, cause?: unknown) {

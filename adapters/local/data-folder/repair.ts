@@ -53,7 +53,7 @@ const inspected = (path: string, alone: boolean): Inspected["state"] => {
   }
 };
 
-/** What can be used, the best first: whole ones, then those that changed most recently. */
+/** The usable states, best first: whole states come before altered ones, and recent changes before older ones. */
 const candidatesIn = (dataDir: string, say: Say): Candidate[] => {
   const found = sources.flatMap(({ name, file, alone }): Candidate[] => {
     const state = inspected(join(dataDir, file), alone);
@@ -96,7 +96,7 @@ const mergeVolumes = async (dataDir: string, db: StateDatabase, isNewest: boolea
   const quarantine = quarantineOf(dataDir);
   const known = new Map(rows.all().map((row) => [row.id, row]));
   const all = (await records.all()).filter(({ id }) => isFolder(at("volumes", id)));
-  // Volumes that were deleted give their names to those that live.
+  // If a deleted and a living volume have the same name, the living one keeps it.
   for (const record of all.sort((a, b) => Number(a.deletedAt === null) - Number(b.deletedAt === null))) {
     const row = known.get(record.id);
     if (row !== undefined && (isNewest || row.deletedAt === record.deletedAt)) continue;

@@ -1,6 +1,6 @@
 /**
- * Damaged log files: each is set aside, and what can be read of it goes into a new one. Writing goes on meanwhile; reads
- * of that log wait.
+ * Repairs damaged log files. Sets each one aside and copies its readable rows to a new file. Writes continue during the
+ * repair; reads of that log wait.
  */
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ export class LogRepairs {
     this.#logger = logger;
   }
 
-  /** Goes on with what an earlier server did not finish. */
+  /** Continues the repairs that an earlier server did not finish. */
   resume(folder: string): void {
     for (const name of existsSync(folder) ? readdirSync(folder) : []) {
       if (!name.endsWith(UNREAD)) continue;
@@ -85,7 +85,7 @@ export class LogRepairs {
 
   /**
    * Sets the damaged file aside. Returns the new file, which gets the old rows in the background.
-   * @param services those that are told, besides the ones that are found
+   * @param services get the notice in their log, besides the services found in the file
    */
   replace(path: string, cause: unknown, services: () => readonly string[]): LogFile {
     const kept = `${path}${DAMAGED}${timestampOf(this.#clock.now()).slice(0, 23).replaceAll(/[:.+]/g, "-")}`;

@@ -1,5 +1,5 @@
 /**
- * Starts a sandbox as another user. bubblewrap resolves the paths that it mounts with the rights of its own user, and that
+ * Starts a sandbox as another user. bubblewrap resolves the paths that it mounts with the rights of its user, and that
  * user cannot enter the data folder. So root first mounts everything in a separate namespace, below a folder that the user
  * can enter, and then becomes the user. The mounts do not show on the host, and they end with the sandbox.
  */

@@ -173,7 +173,7 @@ const offersAll = (folder: string): boolean => {
   return CONTROLLERS.every((name) => offered.includes(name)) && writable(join(folder, "cgroup.subtree_control"));
 };
 
-/** Where this process moves to: a group whose controllers are handed down must have no process of its own. */
+/** This process moves here: a group that delegates controllers must not contain processes. */
 const SUPERVISOR = "supervisor";
 
 /** The group of this process, if its owner has handed it down, as systemd does for `Delegate=yes`. */

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 
-/** A loopback port that nobody has now. Somebody may take it before the service does; that is looked for later. */
+/** Returns a free loopback port. Another program may take it before the service does; the caller must check. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();

@@ -183,7 +183,7 @@ class Launched implements Running {
     return this.#members(table).filter((pid) => !helpers.includes(programOf(pid)));
   }
 
-  /** A network that fails takes the command with it: nobody can call it, and it can call nobody. */
+  /** Ends the command if its network fails, because the command could neither call nor be called. */
   async #followNetwork(opening: Promise<Network>): Promise<void> {
     const network = await opening.catch(() => undefined);
     this.#networkFailed = network === undefined;

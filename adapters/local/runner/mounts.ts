@@ -175,7 +175,7 @@ const NOT_WITHIN =
 
 /**
  * Opens what the instance mounts; or says why it cannot be.
- * @param image undefined: a container image of its own, which takes mounts at every path
+ * @param image undefined for a container image, which accepts mounts at every path
  * @param user the user of the service; undefined: any user of a container
  */
 export const mountVolumes = async (

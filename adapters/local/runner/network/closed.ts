@@ -16,7 +16,7 @@ const defaultInterface = (): string | undefined => {
   }
 };
 
-/** Behind a bridge are the containers and virtual machines of this machine, but for the one that leads outwards. */
+/** Containers and virtual machines of this machine are behind its bridges, except the bridge with the default route. */
 const isInnerBridge = (name: string, outer: string | undefined): boolean =>
   name !== outer && existsSync(`/sys/class/net/${name}/bridge`);
 

@@ -6,7 +6,7 @@ export const isRoot = process.getuid?.() === 0;
 export const namespacesOf = (pid: number): string => `/proc/${pid}/ns`;
 
 /**
- * What stands in front of the command. A server that is not root has rights in the user namespace of its own networks only.
+ * Returns the wrapper of the command. A server that is not root has rights only in the user namespaces of its networks.
  * @param folder of the namespaces
  */
 export const enterNetwork = (folder: string): string[] =>
