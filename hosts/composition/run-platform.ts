@@ -1,29 +1,47 @@
 /** The local engine for one folder and one developer: quiet, on any free ports, gone quickly. */
+import { clearDataFolder } from "../../adapters/local/data-folder/clear.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
+import type { Principal } from "../../core/domain/account.ts";
+import type { Logger } from "../../core/ports/system.ts";
 import { createPino, loggerOf } from "./logger.ts";
 
 export interface RunPlatform {
   readonly controlPlane: ControlPlane;
+  /** Removes everything but the account's volumes from the data folder. */
   close(): Promise<void>;
 }
 
+/** Deployments of an earlier run that was killed are among them. */
+const deleteDeployments = async (controlPlane: ControlPlane, principal: Principal, logger: Logger): Promise<void> => {
+  const deployments = await controlPlane.listDeployments(principal);
+  if (deployments.isErr()) return logger.error("deployments were not removed", { cause: deployments.error });
+  for (const { name } of deployments.value) {
+    const deleted = await controlPlane.deleteDeployment(principal, { name });
+    if (deleted.isErr()) logger.error("a deployment was not removed", { name, cause: deleted.error });
+  }
+};
+
 export const buildRunPlatform = async (config: {
   readonly dataDir: string;
+  readonly principal: Principal;
   readonly env: NodeJS.ProcessEnv;
   readonly servicePorts: Readonly<Record<string, number>>;
 }): Promise<RunPlatform> => {
-  const { dataDir, env, servicePorts } = config;
+  const { dataDir, principal, env, servicePorts } = config;
+  const logger = loggerOf(createPino("error"));
   const local = await createLocalProvider(
     { dataDir, ingressPort: 0, servicePorts: { ...servicePorts }, drainSeconds: 1, graceSeconds: 3 },
-    { logger: loggerOf(createPino("error")), environment: env, keepsImages: false },
+    { logger, environment: env, keepsImages: false },
   );
   const controlPlane = createControlPlane(local.ports);
   return {
     controlPlane,
     close: async () => {
       await controlPlane.close();
+      await deleteDeployments(controlPlane, principal, logger);
       await local.close();
+      await clearDataFolder(dataDir);
     },
   };
 };

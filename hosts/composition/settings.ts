@@ -2,7 +2,7 @@
  * How `serve` is set up. One schema makes the help, the messages and the docs page; a setting is found by the
  * same word as a flag (`--data-dir`), a variable (`PORTSIDE_DATA_DIR`) and a key of the file (`dataDir`).
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
@@ -130,13 +130,28 @@ const fromText = (key: keyof typeof serveShape, text: string): unknown => {
   return ["integer", "number"].includes(typeOf(serveShape[key])) ? toNumber(text) : text;
 };
 
-const readFile = (path: string, mustExist: boolean): Record<string, unknown> => {
+const mayEnter = (folder: string): boolean => {
+  try {
+    // By the effective user, unlike access(2).
+    statSync(`${folder}/.`);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** @param dataDir the folder that has the file; undefined for a file that the user named */
+const readFile = (path: string, dataDir: string | undefined): Record<string, unknown> => {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (!mustExist && (code === "ENOENT" || code === "ENOTDIR")) return {};
+    if (dataDir !== undefined && (code === "ENOENT" || code === "ENOTDIR")) return {};
+    if (dataDir !== undefined && code === "EACCES" && !mayEnter(dataDir))
+      throw new SettingsError(
+        `The data folder ${dataDir} cannot be entered: permission denied. Run Portside as the user that owns it, change its owner with chown, or choose another folder with --data-dir.`,
+      );
     throw new SettingsError(
       `The configuration file ${path} cannot be read: ${(error as Error).message}. Make it readable for this user, or choose another with --config or --data-dir.`,
     );
@@ -206,7 +221,7 @@ export const resolveSettings = (
   const dataDir = flags["dataDir"] ?? env[variableOf("dataDir")] ?? undefined;
   const folder = dataDir ?? defaultDataDir(env);
   const path = configFile ?? join(folder, "portside.config.json");
-  const file = readFile(path, configFile !== undefined);
+  const file = readFile(path, configFile === undefined ? folder : undefined);
   const sections = sectionsOf(file, path);
   const given = new Map<string, Given>();
   for (const key of keys) {

@@ -1,6 +1,5 @@
 /** `portside run`: the local engine in this process, around one folder. */
 import { mkdirSync, watch, writeFileSync } from "node:fs";
-import { readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/loopback.ts";
@@ -92,12 +91,6 @@ const readPort = async (text: string | undefined): Promise<number | undefined> =
   return port;
 };
 
-/** Removes everything of the engine but the volumes. */
-const cleanUp = async (state: string): Promise<void> => {
-  for (const name of await readdir(state))
-    if (name !== "volumes" && name !== ".gitignore") await rm(join(state, name), { recursive: true, force: true });
-};
-
 const run = async (input: Input, io: Io): Promise<number> => {
   const folder = resolve(io.cwd, input.positionals[0] ?? ".");
   const envFile = input.text("env-file");
@@ -122,6 +115,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   const { buildRunPlatform } = await import("../../composition/run-platform.ts");
   const platform = await buildRunPlatform({
     dataDir: state,
+    principal,
     env: io.env,
     servicePorts: port === undefined ? {} : { [first.name]: port },
   }).catch(cannotStart);
@@ -152,7 +146,6 @@ const run = async (input: Input, io: Io): Promise<number> => {
   } finally {
     say(io, "Removing it again…");
     await platform.close();
-    await cleanUp(state);
   }
   return 0;
 };
@@ -172,6 +165,6 @@ export const runCommand: Command = {
   },
   positionals: { min: 0, max: 1 },
   examples: ["run hello --port 3000"],
-  notes: ["Needs no server and no key. Its data is in DIR/.portside; all but volumes is removed at the end."],
+  notes: ["Needs no server and no key. Its data is in DIR/.portside; the end removes everything but volumes."],
   run,
 };

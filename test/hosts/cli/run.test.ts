@@ -1,9 +1,10 @@
 /** `portside run`: no server, no key; deploys, shows its log, follows changes, leaves nothing but volumes. */
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { helloServer } from "../../support/archives.ts";
 import { folderWith } from "../../support/folders.ts";
+import { principalOf, startLocalIn } from "../../support/local-platform.ts";
 import { portside } from "../../support/terminal.ts";
 import { watched } from "../../support/watched.ts";
 
@@ -31,10 +32,10 @@ test("runs a folder, follows its changes, keeps what works, and cleans up", asyn
   await output.until(/^ERROR/m, seen);
   expect(await (await fetch(url)).text()).toBe("second");
 
-  mkdirSync(join(folder.path, ".portside", "volumes"), { recursive: true });
   stop.abort();
   expect(await ended).toMatchObject({ code: 0 });
-  expect(readdirSync(join(folder.path, ".portside")).sort()).toEqual([".gitignore", "volumes"]);
+  const rest = readdirSync(join(folder.path, ".portside")).filter((name) => !name.startsWith("state."));
+  expect(rest.sort()).toEqual([".gitignore", "lock.sqlite", "set-aside", "storage"]);
   await expect(fetch(url)).rejects.toThrow();
 });
 
@@ -49,5 +50,28 @@ test("answers at the port that was asked for, and says where it is taken", async
   expect(second.stderr).toContain("48123 is in use");
   stop.abort();
   await ended;
-  expect(existsSync(join(folder.path, ".portside", "state.sqlite"))).toBe(false);
+});
+
+test("keeps volumes for the next run, and no deployment", async () => {
+  using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
+  const dataDir = join(folder.path, ".portside");
+  const runOnce = async (name: string): Promise<void> => {
+    folder.write({ "portside.json": JSON.stringify({ name, volumes: { "/data": "notes" } }) });
+    const output = watched();
+    const stop = new AbortController();
+    const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
+    await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m);
+    stop.abort();
+    expect(await ended).toMatchObject({ code: 0 });
+  };
+  await runOnce("first");
+  const volumes = join(dataDir, "storage", "volumes");
+  writeFileSync(join(volumes, readdirSync(volumes)[0] as string, "note.txt"), "kept");
+  await runOnce("second");
+  const local = principalOf("local");
+  await using platform = await startLocalIn(dataDir, { runner: "process" });
+  const { controlPlane } = platform;
+  expect((await controlPlane.listDeployments(local))._unsafeUnwrap()).toEqual([]);
+  const { url } = (await controlPlane.grantDownload(local, { volume: "notes", path: "note.txt" }))._unsafeUnwrap();
+  expect(await (await fetch(url)).text()).toBe("kept");
 });

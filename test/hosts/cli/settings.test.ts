@@ -1,4 +1,5 @@
 /** Where a setting of `serve` comes from, and what is said of a bad one. */
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readInput } from "../../../hosts/cli/command.ts";
@@ -83,6 +84,20 @@ describe("what is wrong is said with where it stands", () => {
 
   test("a file that was named and is not there", () => {
     expect(() => resolveSettings({}, {}, "/nonexistent/file.json")).toThrow("cannot be read");
+  });
+
+  test("a data folder that this user may not enter", () => {
+    using folder = folderWith();
+    chmodSync(folder.path, 0);
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) process.seteuid?.(65_534);
+    try {
+      expect(() => resolveSettings({}, { PORTSIDE_DATA_DIR: folder.path })).toThrow(
+        `The data folder ${folder.path} cannot be entered`,
+      );
+    } finally {
+      if (isRoot) process.seteuid?.(0);
+    }
   });
 
   test("a variable that is nearly a setting", () => {
