@@ -4,8 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
+import { nodeSource } from "../support/archives.ts";
 import { greedy } from "../support/greedy.ts";
 import { has } from "../support/machine.ts";
+import { Client } from "../support/served.ts";
 import { type Bench, type Contender, notHere } from "./bench.ts";
 import { canPin, installed, pin, type Server, startServer, wrk } from "./processes.ts";
 
@@ -103,32 +105,98 @@ const keepAt = (url: string, deed: string) => {
   };
 };
 
-type Deed = "memory" | "forks" | "disk" | "logs";
+const DEEDS = ["memory", "forks", "disk", "logs"] as const;
 
-const neighbour = ({ runner, need }: (typeof machine)[number], deed: Deed): Bench => ({
-  name: `neighbour-${deed}-${runner}`,
-  question: `median of a service's answers (${runner}) while a neighbour with one CPU goes beyond its ${deed}`,
+/** Something loud that goes on beside the measured service. */
+interface Noise {
+  begin(): Promise<void>;
+  /** After this the next measurement is alone. */
+  end(): Promise<void>;
+  remove(): void;
+}
+
+/** Services with one CPU each that go beyond what they are given, one for each deed. */
+const greedyServices = async (server: Server, deeds: readonly (typeof DEEDS)[number][]): Promise<Noise> => {
+  const all = deeds.map((deed, index) => ({
+    deed,
+    name: `loud-${index}`,
+    source: sourceOf(`loud-${index}`, greedy, { memory: "256Mi", cpu: 1 }),
+    leave: async () => {},
+  }));
+  const deployAll = async () => {
+    for (const { source } of all) await server.cli("deploy", source.path);
+  };
+  await deployAll();
+  return {
+    begin: async () => {
+      for (const one of all) one.leave = keepAt(await urlOf(server, one.name), one.deed);
+      await sleep(500);
+    },
+    end: async () => {
+      await Promise.all(all.map(({ leave }) => leave()));
+      await deployAll();
+      await sleep(ENDED_MS);
+    },
+    remove: () => {
+      for (const { source } of all) source.remove();
+    },
+  };
+};
+
+const noisySource = nodeSource("", {
+  "package.json": JSON.stringify({ scripts: { build: "yes", start: "node server.js" } }),
+});
+
+/** A build that prints without end, until it is cancelled. */
+const noisyBuild = async (server: Server): Promise<Noise> => {
+  const client = new Client(server.url, server.apiKey);
+  let end = async () => {};
+  return {
+    begin: async () => {
+      const records = client.deploy("loud", noisySource);
+      let deploy_id: string;
+      // After this message no output is sent to the client, and the build still prints.
+      for (;;) {
+        const { value, done } = await records.next();
+        if (done) throw new Error("the build that prints without end has ended");
+        deploy_id = value.deploy_id;
+        if (value.message.startsWith("The build's output is long")) break;
+      }
+      end = async () => {
+        await client.post("/v1/deploy/cancel", { deploy_id });
+        while (!(await records.next()).done);
+      };
+    },
+    end: () => end(),
+    remove: () => {},
+  };
+};
+
+const neighbour = (
+  { runner, need }: (typeof machine)[number],
+  name: string,
+  does: string,
+  noiseOf: (server: Server) => Promise<Noise>,
+): Bench => ({
+  name: `neighbour-${name}-${runner}`,
+  question: `median of a service's answers (${runner}) while ${does}`,
   unit: "ms",
   goals: [{ peer: "alone", at: "most", bound: 2 }],
   prepare: async ({ small }) => {
     if (!has(need)) return notHere(`no ${runner} here`);
     const server = await startServer("--runner", runner, "--grace-seconds", "1", "--drain-seconds", "1");
-    const [quiet, loud] = [sourceOf("quiet", hello), sourceOf("loud", greedy, { memory: "256Mi", cpu: 1 })];
+    const quiet = sourceOf("quiet", hello);
     await server.cli("deploy", quiet.path);
-    await server.cli("deploy", loud.path);
-    const [url, greedyUrl] = [await urlOf(server, "quiet"), await urlOf(server, "loud")];
+    const url = await urlOf(server, "quiet");
+    const noise = await noiseOf(server);
     const agent = new Agent();
     const requests = small ? 200 : 500;
     const none = { median: Number.NaN, p95: Number.NaN };
     let [besideIt, alone]: [Latency, Latency] = [none, none];
     const beside = async () => {
-      const end = keepAt(greedyUrl, deed);
-      await sleep(500);
+      await noise.begin();
       besideIt = await latencyOf(url, agent, requests);
-      await end();
-      // What it still does is ended, so that the next measurement is alone.
-      await server.cli("deploy", loud.path);
-      await sleep(ENDED_MS);
+      await noise.end();
       return besideIt.median;
     };
     const measureAlone = async () => {
@@ -147,12 +215,23 @@ const neighbour = ({ runner, need }: (typeof machine)[number], deed: Deed): Benc
         await agent.close();
         await server[Symbol.asyncDispose]();
         quiet.remove();
-        loud.remove();
+        noise.remove();
       },
     };
   },
 });
 
-export const neighbours: readonly Bench[] = machine.flatMap((one) =>
-  (["memory", "forks", "disk", "logs"] as const).map((deed) => neighbour(one, deed)),
-);
+export const neighbours: readonly Bench[] = machine.flatMap((one) => [
+  ...DEEDS.map((deed) =>
+    neighbour(one, deed, `a neighbour with one CPU goes beyond its ${deed}`, (server) =>
+      greedyServices(server, [deed]),
+    ),
+  ),
+  neighbour(one, "crowd", "ten neighbours go beyond their memory, processes, disk and logs", (server) =>
+    greedyServices(
+      server,
+      Array.from({ length: 10 }, (_, index) => DEEDS[index % DEEDS.length] as (typeof DEEDS)[number]),
+    ),
+  ),
+  neighbour(one, "build", "a neighbour builds with output that does not end", noisyBuild),
+]);

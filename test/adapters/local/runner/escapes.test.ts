@@ -41,6 +41,21 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     expect(bench.survivors()).toEqual([]);
   });
 
+  // Whoever looks at limits from time to time may look late while all of them run.
+  if (kernelCounts)
+    test("all of them at once, beside a neighbour that goes on", async () => {
+      await using bench = await createBench(setup);
+      const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
+      await neighbour.said("up");
+      const scripts = Object.values({ ...memory, ...processEscapes });
+      const ran = await Promise.all(scripts.map((script) => bench.run(attack(script), { limits })));
+      expect(ran.map(({ stdout }) => stdout)).toEqual(scripts.map(() => []));
+      expect(neighbour.running.processes().length).toBeGreaterThan(0);
+      neighbour.running.kill();
+      await neighbour.running.exited;
+      expect(bench.survivors()).toEqual([]);
+    });
+
   test.each(Object.entries(rightEscapes))("%s", async (_name, script) => {
     await using bench = await createBench(setup);
     const neighbour = bench.start(sh("echo up; exec sleep 600"), { limits });
