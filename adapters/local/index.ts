@@ -22,7 +22,7 @@ import { createDiskSpool } from "../shared/disk-spool.ts";
 import { compileRe2 } from "../shared/re2.ts";
 import { serveStorage } from "../shared/storage/endpoint.ts";
 import { createSystemClock, randomIds } from "../shared/system.ts";
-import { openBillingFile } from "./billing/file.ts";
+import { BillingFile } from "./billing/file.ts";
 import { Meter } from "./billing/meter.ts";
 import { loadPrices } from "./billing/prices.ts";
 import { BillingRows } from "./billing/rows.ts";
@@ -137,9 +137,9 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(() => logs.close());
   await endInterrupted(rows, notes, logs, clock);
 
-  const usage = openBillingFile(dataDir, logger);
+  const usage = new BillingFile(dataDir, logger);
   stack.defer(() => usage.close());
-  const meter = new Meter({ db: usage, prices: loadPrices(config.priceList), clock, logger });
+  const meter = new Meter({ file: usage, prices: loadPrices(config.priceList), clock, logger });
   stack.defer(() => meter.close());
   const sql = createLocalSql({ folder: at("sql"), logs, billing: billingSourceOf(new BillingRows(usage)) });
   stack.defer(() => sql.close());

@@ -1,5 +1,5 @@
 /** A meter over a billing file of a test's own, and what it has written. */
-import { openBillingFile } from "../../adapters/local/billing/file.ts";
+import { BillingFile } from "../../adapters/local/billing/file.ts";
 import { Meter } from "../../adapters/local/billing/meter.ts";
 import { loadPrices, type Prices } from "../../adapters/local/billing/prices.ts";
 import { BillingRows } from "../../adapters/local/billing/rows.ts";
@@ -7,7 +7,6 @@ import { createManualClock, type ManualClock } from "../../adapters/memory/manua
 import type { AccountId } from "../../core/domain/account.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import { recorder } from "./memory-platform.ts";
-import { silentLogger } from "./silent-logger.ts";
 
 export const acme = "acme" as AccountId;
 export const GiB = 1024 ** 3;
@@ -30,9 +29,10 @@ export const openBilled = (
   clock: ManualClock = createManualClock(),
   prices: Prices = loadPrices(undefined),
 ) => {
-  const db = openBillingFile(folder, silentLogger);
+  const ofFile = recorder();
+  const file = new BillingFile(folder, ofFile.logger);
   const { logger, said } = recorder();
-  const meter = new Meter({ db, prices, clock, logger });
-  const rows = new BillingRows(db);
-  return { db, meter, rows, clock, said, told: () => told(rows) };
+  const meter = new Meter({ file, prices, clock, logger });
+  const rows = new BillingRows(file);
+  return { file, meter, rows, clock, said, fileSaid: ofFile.said, told: () => told(rows) };
 };

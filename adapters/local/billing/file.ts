@@ -49,19 +49,63 @@ class DamagedBilling extends Error {}
 
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** Opens `billing.sqlite` of a data folder. A damaged one is set aside: a bill must not keep services down. */
-export const openBillingFile = (dataDir: string, logger: Logger): DatabaseSync => {
-  const path = join(dataDir, FILE);
-  try {
-    return open(path);
-  } catch (cause) {
-    if (!isDamage(cause) && !(cause instanceof DamagedBilling) && !isFolder(path))
-      throw explainFileError(cause, path) ?? cause;
-    const kept = setAside(
-      dataDir,
-      ["", "-wal", "-shm", "-journal"].map((ending) => FILE + ending),
-    );
-    logger.error("set the damaged file of metered usage aside: 'billing' in SQL begins anew", { path, kept, cause });
-    return open(path);
+/** `billing.sqlite` of a data folder. A damaged one is set aside: a bill must not keep services down. */
+export class BillingFile {
+  readonly #dataDir: string;
+  readonly #logger: Logger;
+  /** Undefined after a damaged file could not be replaced, for example on a full disk. */
+  #db: DatabaseSync | undefined;
+  #isClosed = false;
+
+  constructor(dataDir: string, logger: Logger) {
+    this.#dataDir = dataDir;
+    this.#logger = logger;
+    this.#db = this.#open();
   }
-};
+
+  /** Calls `work` again with a new, empty file if the file turns out to be damaged. */
+  use<T>(work: (db: DatabaseSync) => T): T {
+    if (this.#isClosed) throw new Error(`${this.#path} is closed`);
+    this.#db ??= this.#open();
+    try {
+      return work(this.#db);
+    } catch (cause) {
+      if (!isDamage(cause)) throw cause;
+      this.#db.close();
+      this.#db = undefined;
+      this.#setAside(cause);
+      this.#db = this.#open();
+      return work(this.#db);
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#db?.close();
+  }
+
+  get #path(): string {
+    return join(this.#dataDir, FILE);
+  }
+
+  #open(): DatabaseSync {
+    try {
+      return open(this.#path);
+    } catch (cause) {
+      if (!isDamage(cause) && !(cause instanceof DamagedBilling) && !isFolder(this.#path))
+        throw explainFileError(cause, this.#path) ?? cause;
+      this.#setAside(cause);
+      return open(this.#path);
+    }
+  }
+
+  #setAside(cause: unknown): void {
+    const names = ["", "-wal", "-shm", "-journal"].map((ending) => FILE + ending);
+    const kept = setAside(this.#dataDir, names);
+    this.#logger.error("set the damaged file of metered usage aside: 'billing' in SQL begins anew", {
+      path: this.#path,
+      kept,
+      cause,
+    });
+  }
+}

@@ -1,7 +1,8 @@
 /** Increments until they are written, and their writing: each batch once, whatever happens while it is written. */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { decimalText, plus, times, zero } from "../../../core/domain/decimal.ts";
 import { transaction } from "../state/database.ts";
+import type { BillingFile } from "./file.ts";
 import type { Prices } from "./prices.ts";
 import { amountOf, type Sku, writtenDecimal } from "./skus.ts";
 
@@ -19,30 +20,26 @@ interface Increment extends Entry {
 
 const keyOf = ({ owner, deployment, day, sku }: Entry): string => [owner, deployment, day, sku].join("\n");
 
+const COST = "SELECT cost FROM usage WHERE owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?";
+const ADD = `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET grains = grains + excluded.grains, cost = excluded.cost`;
+
+const lastBatch = (db: DatabaseSync): bigint => {
+  const read = db.prepare("SELECT last FROM batches");
+  read.setReadBigInts(true);
+  return (read.get() as { last: bigint }).last;
+};
+
 export class Ledger {
-  readonly #db: DatabaseSync;
+  readonly #file: BillingFile;
   readonly #prices: Prices;
-  readonly #lastBatch: StatementSync;
-  readonly #setBatch: StatementSync;
-  readonly #costSoFar: StatementSync;
-  readonly #add: StatementSync;
   #pending = new Map<string, Increment>();
   /** Being written: its outcome may be unknown. */
   #batch: { readonly number: bigint; readonly increments: readonly Increment[] } | undefined;
 
-  constructor(db: DatabaseSync, prices: Prices) {
-    this.#db = db;
+  constructor(file: BillingFile, prices: Prices) {
+    this.#file = file;
     this.#prices = prices;
-    this.#lastBatch = db.prepare("SELECT last FROM batches");
-    this.#lastBatch.setReadBigInts(true);
-    this.#setBatch = db.prepare("UPDATE batches SET last = ?");
-    this.#costSoFar = db.prepare(
-      "SELECT cost FROM usage WHERE owner = ? AND day = ? AND deployment = ? AND sku = ? AND currency = ?",
-    );
-    this.#add = db.prepare(
-      `INSERT INTO usage (owner, day, deployment, sku, currency, grains, cost) VALUES (?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET grains = grains + excluded.grains, cost = excluded.cost`,
-    );
   }
 
   add(entry: Entry, grains: bigint): void {
@@ -55,7 +52,11 @@ export class Ledger {
 
   /** Throws where the file takes no writes now; nothing is lost by that, and the next call tries again. */
   write(): void {
-    const last = this.#last();
+    this.#file.use((db) => this.#write(db));
+  }
+
+  #write(db: DatabaseSync): void {
+    const last = lastBatch(db);
     // A commit that failed may have been carried out all the same: its number tells.
     if (this.#batch !== undefined && this.#batch.number <= last) this.#batch = undefined;
     if (this.#batch === undefined && this.#pending.size > 0) {
@@ -64,23 +65,22 @@ export class Ledger {
     }
     const batch = this.#batch;
     if (batch === undefined) return;
-    transaction(this.#db, () => {
-      for (const increment of batch.increments) this.#put(increment);
-      this.#setBatch.run(batch.number);
+    transaction(db, () => {
+      this.#add(db, batch.increments);
+      db.prepare("UPDATE batches SET last = ?").run(batch.number);
     });
     this.#batch = undefined;
   }
 
-  #last(): bigint {
-    return (this.#lastBatch.get() as { last: bigint }).last;
-  }
-
-  #put({ owner, deployment, day, sku, grains }: Increment): void {
+  #add(db: DatabaseSync, increments: readonly Increment[]): void {
+    const [costSoFar, add] = [db.prepare(COST), db.prepare(ADD)];
     const { currency, of } = this.#prices;
-    const key = [owner, day, deployment, sku, currency] as const;
-    const present = this.#costSoFar.get(...key) as { cost: string } | undefined;
-    const added = times(amountOf(sku, grains), of[sku]);
-    const cost = decimalText(plus(present === undefined ? zero : writtenDecimal(present.cost), added));
-    this.#add.run(...key, grains, cost);
+    for (const { owner, deployment, day, sku, grains } of increments) {
+      const key = [owner, day, deployment, sku, currency] as const;
+      const present = costSoFar.get(...key) as { cost: string } | undefined;
+      const added = times(amountOf(sku, grains), of[sku]);
+      const cost = decimalText(plus(present === undefined ? zero : writtenDecimal(present.cost), added));
+      add.run(...key, grains, cost);
+    }
   }
 }

@@ -3,20 +3,20 @@
  * one. Increments are written every few seconds, a batch in one transaction, so that a kill loses the last seconds and
  * nothing is counted twice.
  */
-import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { dayOf, periodOfDay } from "../../../core/domain/month.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
+import type { BillingFile } from "./file.ts";
 import { Ledger } from "./ledger.ts";
 import type { Prices } from "./prices.ts";
 
 const FLUSH_MS = 2000;
 
 export interface MeterDeps {
-  readonly db: DatabaseSync;
+  readonly file: BillingFile;
   readonly prices: Prices;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -38,7 +38,7 @@ export class Meter {
 
   constructor(deps: MeterDeps) {
     this.#deps = deps;
-    this.#ledger = new Ledger(deps.db, deps.prices);
+    this.#ledger = new Ledger(deps.file, deps.prices);
     this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
   }
 

@@ -1,9 +1,9 @@
 /** What was metered, as rows of the table `billing` (contract section 7): one per deployment, SKU and UTC day. */
-import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { decimalText } from "../../../core/domain/decimal.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";
 import { periodOfDay } from "../../../core/domain/month.ts";
+import type { BillingFile } from "./file.ts";
 import { amountOf, type Sku, skuFacts } from "./skus.ts";
 
 /** Amounts and costs are exact decimals, as text. */
@@ -44,11 +44,10 @@ const rowOf = ({ deployment, day, sku, currency, grains, cost }: Stored): Billin
 };
 
 export class BillingRows {
-  readonly #db: DatabaseSync;
+  readonly #file: BillingFile;
 
-  /** @param db the file of `openBillingFile`; it is only read */
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  constructor(file: BillingFile) {
+    this.#file = file;
   }
 
   /** Everything of the account, by day, deployment and SKU. */
@@ -58,11 +57,13 @@ export class BillingRows {
 
   /** The same from a UTC day on, `YYYY-MM-DD`; rows of the present day still grow. */
   since(account: AccountId, day: string): BillingRow[] {
-    const read = this.#db.prepare(
-      `SELECT deployment, day, sku, currency, grains, cost FROM usage
-       WHERE owner = ? AND day >= ? ORDER BY day, deployment, sku, currency`,
-    );
-    read.setReadBigInts(true);
-    return (read.all(account, day) as unknown as Stored[]).map(rowOf);
+    return this.#file.use((db) => {
+      const read = db.prepare(
+        `SELECT deployment, day, sku, currency, grains, cost FROM usage
+         WHERE owner = ? AND day >= ? ORDER BY day, deployment, sku, currency`,
+      );
+      read.setReadBigInts(true);
+      return (read.all(account, day) as unknown as Stored[]).map(rowOf);
+    });
   }
 }

@@ -42,18 +42,18 @@ test("an instance and its requests, and nothing while it is stopped or the serve
 
 /** Meters one instance of one vCPU, and says the milliseconds that are safe in the file after each write. */
 const child = `
-  import { openBillingFile } from "./adapters/local/billing/file.ts";
+  import { BillingFile } from "./adapters/local/billing/file.ts";
   import { Meter } from "./adapters/local/billing/meter.ts";
   import { loadPrices } from "./adapters/local/billing/prices.ts";
   import { BillingRows } from "./adapters/local/billing/rows.ts";
   import { createSystemClock } from "./adapters/shared/system.ts";
   const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
-  const db = openBillingFile(process.argv[1], logger);
-  const meter = new Meter({ db, prices: loadPrices(undefined), clock: createSystemClock(), logger });
+  const file = new BillingFile(process.argv[1], logger);
+  const meter = new Meter({ file, prices: loadPrices(undefined), clock: createSystemClock(), logger });
   meter.started({ owner: "acme", name: "app", cpu: 1, memory: 1024 ** 3 });
   for (;;) {
     meter.flush();
-    const row = new BillingRows(db).ofAccount("acme").find(({ usage }) => usage.unit === "vCPU-second");
+    const row = new BillingRows(file).ofAccount("acme").find(({ usage }) => usage.unit === "vCPU-second");
     console.log(row?.usage.amount ?? "0");
     await new Promise((resolve) => setImmediate(resolve));
   }`;
@@ -75,9 +75,9 @@ test("kills lose nothing that was written, and nothing is counted twice", async 
     if (metering.exitCode === null && metering.signalCode === null) await once(metering, "exit");
     ran += performance.now() - begun;
   }
-  const { db, told: rows } = openBilled(folder.path);
+  const { file, told: rows } = openBilled(folder.path);
   const counted = amountOf(rows(), "vCPU-second");
-  db.close();
+  file.close();
   expect(counted).toBeGreaterThanOrEqual(safe);
   expect(safe).toBeGreaterThan(0);
   expect(counted).toBeLessThanOrEqual(ran / 1000);

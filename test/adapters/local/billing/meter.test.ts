@@ -1,5 +1,5 @@
 /** What is counted, to which day, what it costs, and that nothing is counted twice. */
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadPrices } from "../../../../adapters/local/billing/prices.ts";
@@ -62,7 +62,7 @@ test("a restart goes on where the file is; what ran before it is not counted aga
   first.meter.started(sized(1, GiB));
   await clock.advance(10_000);
   first.meter.close();
-  first.db.close();
+  first.file.close();
   await clock.advance(50_000);
   const second = openBilled(folder.path, clock);
   const ended = second.meter.started(sized(1, GiB));
@@ -75,25 +75,49 @@ test("a restart goes on where the file is; what ran before it is not counted aga
 
 test("a write that fails is made up for, once", async () => {
   using folder = folderWith();
-  const { db, meter, clock, said, told } = openBilled(folder.path);
+  const { file, meter, clock, said, told } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
-  db.exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
+  const exec = (sql: string) => file.use((db) => db.exec(sql));
+  exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
   meter.flush();
   expect(told()).toEqual([]);
   expect(said).toEqual(["what services use could not be written; it is kept for the next try"]);
   await clock.advance(1000);
-  db.exec("DROP TRIGGER broken");
+  exec("DROP TRIGGER broken");
   for (let n = 0; n < 3; n++) meter.flush();
   expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
   meter.close();
 });
 
-test("a commit that was carried out, and said that it was not, is not repeated", async () => {
+test("a file that is damaged while it is open is set aside, and metering goes on in a new one", async () => {
   using folder = folderWith();
-  const { db, meter, clock, told } = openBilled(folder.path);
+  const { file, meter, clock, told, said, fileSaid } = openBilled(folder.path);
   meter.started(sized(1, GiB));
   await clock.advance(1000);
+  meter.flush();
+  file.use((db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  writeFileSync(join(folder.path, "billing.sqlite"), "not a database ".repeat(1000));
+  // SQLite would answer from its cache.
+  file.use((db) => db.exec("PRAGMA shrink_memory"));
+  await clock.advance(2000);
+  meter.flush();
+  expect(said).toEqual([]);
+  expect(fileSaid).toEqual(["set the damaged file of metered usage aside: 'billing' in SQL begins anew"]);
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
+  const [kept] = readdirSync(join(folder.path, "set-aside"));
+  expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
+  await clock.advance(1000);
+  meter.close();
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 3 0.000054");
+});
+
+test("a commit that was carried out, and said that it was not, is not repeated", async () => {
+  using folder = folderWith();
+  const { file, meter, clock, told } = openBilled(folder.path);
+  meter.started(sized(1, GiB));
+  await clock.advance(1000);
+  const db = file.use((opened) => opened);
   const exec = db.exec.bind(db);
   db.exec = (sql) => {
     exec(sql);
@@ -129,12 +153,12 @@ test("a new price is for what is used from then on; another currency has rows of
     const path = join(folder.path, "prices.json");
     writeFileSync(path, JSON.stringify({ ...list, ...change }));
     const clock = createManualClock();
-    const { db, meter, told } = openBilled(folder.path, clock, loadPrices(path));
+    const { file, meter, told } = openBilled(folder.path, clock, loadPrices(path));
     meter.started(sized(1, GiB));
     await clock.advance(1000);
     meter.close();
     const rows = told().filter((row) => row.includes("vCPU"));
-    db.close();
+    file.close();
     return rows;
   };
   expect(await priced({})).toEqual(["2026-01-01 app vCPU-second 1 1"]);
