@@ -21,6 +21,7 @@ import {
   sourceObjectBytes,
   sqlLimits,
   trashDays,
+  unpackDeadline,
 } from "../core/domain/limits.ts";
 import { DEPLOYMENT_NAME_MAX, reservedNames, VOLUME_NAME_MAX } from "../core/domain/names.ts";
 import { formatMemory } from "../core/domain/resources.ts";
@@ -85,6 +86,7 @@ const limits = (): string => {
     ["depth of folders", String(archiveLimits.depth)],
     ["bytes of a path", String(archiveLimits.pathBytes)],
     ["bytes of a file or folder name", String(archiveLimits.partBytes)],
+    ["unpacking it, on one machine", seconds(unpackDeadline)],
   ];
   const account = [
     ["deployments", String(accountLimits.deployments)],

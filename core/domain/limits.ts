@@ -33,6 +33,9 @@ export const archiveLimits = {
 /** Bytes of an archive that a deploy names with `source_object`: for sources too large to be sent. */
 export const sourceObjectBytes = 2 * GiB;
 
+/** Milliseconds that unpacking one archive may take: a slow disk writes the largest archive in a fifth of it. */
+export const unpackDeadline = 5 * 60_000;
+
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
 /** What one account may hold or do (contract section 3); a setting, these are the defaults. */

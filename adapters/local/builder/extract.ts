@@ -2,6 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
+import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import { unpackDeadline } from "../../../core/domain/limits.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
 import { Turns } from "../logs/turns.ts";
 import { BuildFailed } from "./steps.ts";
@@ -15,6 +17,11 @@ const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
 
 /** Built, this file is JavaScript, and so is the thread's. */
 const thread = new URL(`./unpack${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+const tooSlow = (deadline: number): DeployFailure => ({
+  reason: "build_timeout",
+  message: `Unpacking the archive took longer than ${deadline / 1000} s and was ended. Deploy fewer files, or look for a slow disk.`,
+});
 
 export interface Extraction {
   readonly source: Source;
@@ -50,14 +57,17 @@ const feed = async (worker: Worker, source: Source): Promise<string | undefined>
 export class Extractor {
   readonly #turns = new Turns(AT_ONCE);
   readonly #script: URL;
+  readonly #deadline: number;
 
-  constructor(script = thread) {
+  /** @param deadline milliseconds for one archive, without the wait for its turn */
+  constructor(script = thread, deadline: number = unpackDeadline) {
     this.#script = script;
+    this.#deadline = deadline;
   }
 
   /**
-   * Fails with `BuildFailed` where the archive is refused, though the spool let it pass: then it is not what was
-   * walked. Nothing writes any more once it has failed, also where the signal aborts.
+   * Fails with `BuildFailed` past the deadline, and where the archive is refused, though the spool let it pass: then it
+   * is not what was walked. Nothing writes any more once it has failed, also where the signal aborts.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
     return this.#turns.take(extraction.owner, signal, () => this.#extract(extraction, signal));
@@ -71,11 +81,13 @@ export class Extractor {
     const aborted = Promise.withResolvers<never>();
     const abort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(() => aborted.reject(new BuildFailed(tooSlow(this.#deadline))), this.#deadline);
     try {
       const problem = await Promise.race([feed(worker, source), aborted.promise]);
       if (problem !== undefined)
         throw new BuildFailed({ reason: "archive_invalid", message: `The archive ${problem}.` });
     } finally {
+      clearTimeout(timer);
       signal.removeEventListener("abort", abort);
       await worker.terminate();
     }

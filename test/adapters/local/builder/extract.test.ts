@@ -67,6 +67,18 @@ test("writes nothing any more once the build was cancelled", async () => {
   expect(readdirSync(around.path, { recursive: true })).toHaveLength(left);
 });
 
+test("gives an archive up past the deadline, and writes nothing any more", async () => {
+  async function* stalling() {
+    yield tarGz(files).subarray(0, 1000);
+    // The rest never comes.
+    await new Promise(() => undefined);
+  }
+  await expect(extract(sourceOf(stalling), undefined, new Extractor(undefined, 1))).rejects.toMatchObject({
+    failure: { reason: "build_timeout", message: expect.stringContaining("took longer than 0.001 s") },
+  });
+  expect(readdirSync(folder)).toEqual([]);
+});
+
 test("a source that cannot be read fails the build with its own error", async () => {
   async function* broken() {
     yield tarGz(files).subarray(0, 100);
