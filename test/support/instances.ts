@@ -90,7 +90,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
       const spec: InstanceSpec = {
         template: { ...template, ...changed },
         revision: "app-00001",
-        image: { reference: "local://test", app, kind: "node", command, path: [], needs: [] },
+        image: { reference: "local://test", app, kind: "node", command, path: [], needs: [], requires: [] },
       };
       return startInstance(deps, spec, { listenMillis, signal, say: (message) => void said.push(message) });
     },

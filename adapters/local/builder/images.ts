@@ -19,6 +19,8 @@ const unpackedSchema = z.object({
   path: z.array(z.string()),
   /** Host folders that the command needs to see, at their own paths. */
   needs: z.array(z.string()),
+  /** Files outside of the image without which the command cannot run. Earlier versions did not note them. */
+  requires: z.array(z.string()).default([]),
 });
 
 const containerSchema = z.object({
@@ -90,14 +92,16 @@ export class ImageStore {
       : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
-  /** Whether the image can run, as far as its folders tell. */
+  /** Whether the image can run, as far as the file system tells. */
   has(reference: string): boolean {
     const manifest = this.#manifest(reference);
     return manifest !== undefined && this.#isWhole(reference, manifest);
   }
 
   #isWhole(reference: string, manifest: ImageManifest): boolean {
-    return manifest.kind === "container" || existsSync(this.appFolder(reference));
+    if (manifest.kind === "container") return true;
+    const { path, needs, requires } = manifest;
+    return [this.appFolder(reference), ...path, ...needs, ...requires].every((needed) => existsSync(needed));
   }
 
   /** An empty folder to build in; whatever an earlier build left there is gone. */

@@ -74,7 +74,7 @@ const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest
     case "python":
       return buildPython(shop, venvs, command);
     case "procfile":
-      return { kind: "procfile", command: command as string, path: [], needs: [] };
+      return { kind: "procfile", command: command as string, path: [], needs: [], requires: [] };
   }
 };
 

@@ -201,5 +201,5 @@ export const buildNode = async (shop: Workshop, procfile: string | undefined): P
   }
   if (installs && scripts.length > 0 && Object.keys(devDependencies).length > 0)
     await runCommand(shop, npm(shop, "npm prune", ["prune", "--omit=dev", "--no-package-lock"]));
-  return { kind: "node", command, path: [], needs: [] };
+  return { kind: "node", command, path: [], needs: [], requires: [] };
 };

@@ -29,6 +29,12 @@ const LAYOUT = "2";
 /** A folder with the environment in it. The record lies outside the environment, where no build command can write. */
 const layoutOf = (folder: string) => ({ venv: join(folder, "env"), record: join(folder, "complete") });
 
+/** What a usable environment has. The interpreter is a link, which an upgrade of the machine's Python can break. */
+const requiredFiles = (folder: string): string[] => {
+  const { venv, record } = layoutOf(folder);
+  return [record, join(venv, "pyvenv.cfg"), join(venv, "bin", "python")];
+};
+
 /** Makes the virtual environment at its final place, because its scripts name their own path. */
 const makeVenv = async (
   shop: Workshop,
@@ -67,6 +73,7 @@ const aboutFiles = /^(-[a-z]|--(requirement|constraint|editable|find-links)|\.)|
 export const namesFiles = (requirements: string): boolean =>
   requirements.split("\n").some((line) => aboutFiles.test(line.replace(/(^|\s)#.*/, "").trim()));
 
+/** Returns the folder with the environment; undefined if the source has no dependencies. */
 const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string): Promise<string | undefined> => {
   const [requirements] = requirementFiles(shop.app);
   if (requirements === undefined) return undefined;
@@ -78,10 +85,10 @@ const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string)
     .digest("hex")
     .slice(0, 32);
   const folder = join(venvs, key);
-  const { venv, record } = layoutOf(folder);
   // Two sources that need the same environment make it once.
   await shop.turns.take(folder, shop.signal, async () => {
-    if (existsSync(record)) return shop.say(`Dependencies as in ${requirements}, installed before`);
+    if (requiredFiles(folder).every((path) => existsSync(path)))
+      return shop.say(`Dependencies as in ${requirements}, installed before`);
     try {
       await makeVenv(shop, python, folder, requirements);
     } catch (error) {
@@ -89,7 +96,7 @@ const venvFor = async (shop: Workshop, python: PythonInterpreter, venvs: string)
       throw error;
     }
   });
-  return venv;
+  return folder;
 };
 
 const startCommand = (app: string): string => {
@@ -107,7 +114,13 @@ export const buildPython = async (
 ): Promise<ImageManifest> => {
   const start = command ?? startCommand(shop.app);
   const python = await findInterpreter(shop);
-  const venv = await venvFor(shop, python, venvs);
-  const home = venv ?? python.prefix;
-  return { kind: "python", command: start, path: [join(home, "bin")], needs: [...new Set([python.prefix, home])] };
+  const folder = await venvFor(shop, python, venvs);
+  const home = folder === undefined ? python.prefix : layoutOf(folder).venv;
+  return {
+    kind: "python",
+    command: start,
+    path: [join(home, "bin")],
+    needs: [...new Set([python.prefix, home])],
+    requires: folder === undefined ? [] : requiredFiles(folder),
+  };
 };

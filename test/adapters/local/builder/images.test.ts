@@ -7,7 +7,7 @@ import { type ImageManifest, ImageStore } from "../../../../adapters/local/build
 import type { AccountId } from "../../../../core/domain/account.ts";
 
 const acme = "acme" as AccountId;
-const manifest: ImageManifest = { kind: "procfile", command: "exec true", path: [], needs: ["/opt/python"] };
+const manifest: ImageManifest = { kind: "procfile", command: "exec true", path: [], needs: ["/usr"], requires: [] };
 const HOUR = 3_600_000;
 
 /** Removes leftovers immediately. */
@@ -64,7 +64,7 @@ test("at the start what is not whole goes: without a manifest, with half of one,
   }
   await store.sweep(new Set(), false);
   expect(references.map(isThere), "a build may be under way").toEqual([true, true, true, true]);
-  expect([...(await store.sweep(new Set(), true))]).toEqual(["/opt/python"]);
+  expect([...(await store.sweep(new Set(), true))]).toEqual(["/usr"]);
   expect(references.map(isThere)).toEqual([false, false, false, false]);
   expect(isThere(whole)).toBe(true);
 });

@@ -1,10 +1,10 @@
 /** Damaged files that a platform can do without keep it from nothing, and what they cost is said. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Logger } from "../../../../core/ports/system.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
 import { type Folder, folderWith } from "../../../support/folders.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
@@ -102,6 +102,50 @@ test.each([
   expect(await platform.up(nodeSource(helloServer("app")))).toBe(app?.url);
   expect(await (await fetch(app?.url as string)).text()).toBe("app");
   expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
+});
+
+const pythonServer = `
+import os
+from http.server import BaseHTTPRequestHandler, HTTPServer
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"python")
+HTTPServer(("", int(os.environ["PORT"])), Handler).serve_forever()
+`;
+
+test("a deployment that lost its Python environment is FAILED, and the same source makes it anew", async (context) => {
+  needs(context, "python");
+  using folder = folderWith();
+  const start = () => startLocalIn(folder.path, { runner: "process" });
+  const source = sourceOf({ "requirements.txt": "# nothing\n", "main.py": pythonServer });
+  const platform = await start();
+  await using stack = new AsyncDisposableStack();
+  stack.use(platform);
+  const url = await platform.up(source);
+  const [account] = readdirSync(join(folder.path, "cache")).map((name) => join(folder.path, "cache", name, "venvs"));
+  const venv = join(account as string, readdirSync(account as string)[0] as string);
+  for (const lost of [".", "env", "complete", "env/pyvenv.cfg", "env/bin", "env/bin/python"].map((name) =>
+    join(venv, name),
+  )) {
+    renameSync(lost, join(folder.path, "away"));
+    expect((await listed(platform))["app"]).toMatchObject({
+      status: "FAILED",
+      last_deploy: { status: "ERROR", reason: "image_not_found" },
+    });
+    renameSync(join(folder.path, "away"), lost);
+    expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
+  }
+  for (const name of readdirSync(join(venv, "env"))) rmSync(join(venv, "env", name), { recursive: true });
+  // The instance that runs has loaded what it needs.
+  await stack.disposeAsync();
+  await using later = await start();
+  const refused = await fetch(url);
+  expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining("must deploy it again")]);
+  expect((await later.controlPlane.check()).isOk()).toBe(true);
+  expect(await later.up(source)).toBe(url);
+  expect(await (await fetch(url)).text()).toBe("python");
 });
 
 test("ready as long as state, volumes and logs can be written", async () => {
