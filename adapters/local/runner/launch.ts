@@ -10,7 +10,15 @@ import { exitOf } from "./exit-code.ts";
 import { readLines } from "./lines.ts";
 import { namespacesOf } from "./network/enter.ts";
 import type { Network } from "./network/pasta.ts";
-import { allProcesses, environmentOf, type ProcessInfo, programOf, signalProcess, treeOf } from "./proc.ts";
+import {
+  allProcesses,
+  environmentOf,
+  type ProcessInfo,
+  processInfo,
+  programOf,
+  signalProcess,
+  treeOf,
+} from "./proc.ts";
 import { type Address, lookAt, lookInside, type Sight } from "./ready.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -82,6 +90,12 @@ export const killOrphans = (scope: string): Promise<void> =>
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
+/** What came from the root, and what is in its session. */
+const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
+  const session = table.filter((one) => one.session === root).map((one) => one.pid);
+  return [...new Set([...treeOf(root, table), ...session])];
+};
+
 const NO_NETWORK: DeployFailure = {
   reason: "provider_unavailable",
   message: "The platform's machine could not make a network for a sandbox; try again.",
@@ -139,7 +153,7 @@ class Launched implements Running {
   }
 
   processes(): number[] {
-    return this.#ofCommand(allProcesses());
+    return this.#ofCommand(this.#members());
   }
 
   get address(): Address | undefined {
@@ -153,34 +167,34 @@ class Launched implements Running {
   }
 
   terminate(): void {
-    const table = allProcesses();
-    const waits = (pid: number) => isShell(pid) && table.some((one) => one.parent === pid);
-    for (const pid of this.#ofCommand(table)) if (!waits(pid)) signalProcess(pid, "SIGTERM");
+    const members = this.#members();
+    const parents = new Set(members.map((pid) => processInfo(pid)?.parent));
+    const waits = (pid: number) => parents.has(pid) && isShell(pid);
+    for (const pid of this.#ofCommand(members)) if (!waits(pid)) signalProcess(pid, "SIGTERM");
   }
 
   kill(): void {
-    for (const pid of this.#members(allProcesses())) signalProcess(pid, "SIGKILL");
+    for (const pid of this.#members()) signalProcess(pid, "SIGKILL");
     // Not yet in its group. Once it has ended, its number may be another's.
     const { pid, exitCode, signalCode } = this.#child;
     if (pid !== undefined && exitCode === null && signalCode === null) signalProcess(pid, "SIGKILL");
   }
 
-  /** Everything that was started, the sandbox's own processes among it. */
-  #members(table: readonly ProcessInfo[]): number[] {
+  /** Everything that was started, the sandbox's own processes among it. A control group knows it without a process table. */
+  #members(table?: readonly ProcessInfo[]): number[] {
     const { group } = this.#launch;
     const root = this.#child.pid;
     if (root === undefined) return [];
-    const session = table.filter((one) => one.session === root).map((one) => one.pid);
-    return group?.processes() ?? [...new Set([...treeOf(root, table), ...session])];
+    return group?.processes() ?? membersIn(table ?? allProcesses(), root);
   }
 
   /**
    * The members without the sandbox's own processes, told by their name. A command may take that name and so spare
    * itself SIGTERM, but neither its limits nor its end.
    */
-  #ofCommand(table: readonly ProcessInfo[]): number[] {
+  #ofCommand(members: readonly number[]): number[] {
     const { helpers = [] } = this.#launch;
-    return this.#members(table).filter((pid) => !helpers.includes(programOf(pid)));
+    return members.filter((pid) => !helpers.includes(programOf(pid)));
   }
 
   /** Ends the command if its network fails, because the command could neither call nor be called. */

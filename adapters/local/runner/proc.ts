@@ -45,10 +45,10 @@ export const allProcesses = (): ProcessInfo[] => {
 /** A process and all that came from it, the root first. */
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
   const children = Map.groupBy(table, (one) => one.parent);
-  const tree = table.some((one) => one.pid === root) ? [root] : [];
-  for (let at = 0; at < tree.length; at++)
-    for (const child of children.get(tree[at] as number) ?? []) if (!tree.includes(child.pid)) tree.push(child.pid);
-  return tree;
+  const tree = new Set(table.some((one) => one.pid === root) ? [root] : []);
+  // A set goes on to what is added meanwhile.
+  for (const pid of tree) for (const child of children.get(pid) ?? []) tree.add(child.pid);
+  return [...tree];
 };
 
 /** Bytes in memory that no file on a disk holds. */
