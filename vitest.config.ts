@@ -5,22 +5,29 @@ import { defineConfig } from "vitest/config";
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
 // Rules are pure: their files share one loading of what they import, which is half of their work.
 const pure = ["test/core/**/*.test.ts"];
-// Floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
+// Attacks, floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
 const slow = [
+  "test/adapters/local/builder/extract.test.ts",
   "test/adapters/local/builder/hostile.test.ts",
   "test/adapters/local/builder/noisy.test.ts",
-  "test/adapters/local/data-folder/damage.test.ts",
-  "test/adapters/local/data-folder/random-damage.test.ts",
-  "test/adapters/local/runner/escapes.test.ts",
-  "test/adapters/local/runner/dying-server.test.ts",
+  "test/adapters/local/data-folder/*.test.ts",
+  "test/adapters/local/data-folders.test.ts",
+  "test/adapters/local/logs/damage.test.ts",
   "test/adapters/local/redeploys.test.ts",
+  "test/adapters/local/runner/dying-server.test.ts",
+  "test/adapters/local/runner/escapes.test.ts",
+  "test/adapters/local/runner/refused-calls.test.ts",
   "test/adapters/local/sql/derived.test.ts",
   "test/adapters/local/sql/hostile.test.ts",
+  "test/adapters/local/state/damage.test.ts",
   "test/adapters/local/storage/large.test.ts",
+  "test/adapters/local/storage/meddling.test.ts",
+  "test/adapters/local/tenant-files/*.test.ts",
   "test/adapters/local/users/accounts.test.ts",
   "test/adapters/local/users/migration.test.ts",
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
+  "test/ci/rerun-failed.test.ts",
   "test/docs/picture.test.ts",
   "test/docs/proxy.test.ts",
   "test/docs/site.test.ts",
