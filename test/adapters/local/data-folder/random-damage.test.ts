@@ -1,10 +1,11 @@
 /**
- * Files of a data folder are flipped, cut, emptied, removed, replaced by older ones or made unreadable, one or two at
- * once, after a stop and after a kill. PORTSIDE_DAMAGES says how many cases; the seeds are fixed unless PORTSIDE_SEED
+ * Files and folders of a data folder are flipped, cut, emptied, removed, replaced by older ones or given another mode,
+ * one or two at once, after a stop, after a kill and while the server runs. PORTSIDE_DAMAGES says how many cases; the seeds are fixed unless PORTSIDE_SEED
  * names the first.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Bases, type DamageCase, damage, makeBases } from "../../../support/damage.ts";
+import { type DamageCase, damage } from "../../../support/damage.ts";
+import { type Bases, makeBases } from "../../../support/damaged-folder.ts";
 
 const count = Number(process.env["PORTSIDE_DAMAGES"] ?? 25);
 const first = process.env["PORTSIDE_DAMAGES"] === undefined ? 1 : Number(process.env["PORTSIDE_SEED"] ?? 1);
