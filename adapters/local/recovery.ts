@@ -1,6 +1,7 @@
 /** What a server that starts puts right, and clears away, of what one before it left. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { unsaidEnd } from "../../core/domain/deploy-end.ts";
 import { type DeployNews, isFinal } from "../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../core/domain/instant.ts";
 import { deployEntry } from "../../core/domain/log-entry.ts";
@@ -14,21 +15,14 @@ import type { ServiceRows } from "./state/services.ts";
 
 type End = Pick<NotedDeploy, "status" | "reason">;
 
-const INTERRUPTED = {
-  status: "ERROR",
-  reason: "interrupted",
-  message: "The server stopped while the deploy ran; deploy again.",
-} as const;
-
-/**
- * The end of a deploy by the state file alone. The transaction that moves traffic stores the serving template with its
- * deploy's id, so a deploy that serves was not interrupted.
- */
+/** The end of a deploy by the state file alone: the transaction that moves traffic stores the deploy's id. */
 const endOf = (rows: ServiceRows, { owner, name, deployId }: NotedDeploy): DeployNews => {
   const service = rows.get(name);
-  if (service?.owner !== owner || service.serving?.template.deployId !== deployId) return INTERRUPTED;
-  const message = `Revision ${service.serving.id} serves all traffic; the server stopped before it could say so`;
-  return { status: "DONE", message };
+  const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
+  const { status, reason } = unsaidEnd(deployId, serving);
+  if (reason !== null) return { status, reason, message: "The server stopped while the deploy ran; deploy again." };
+  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could say so`;
+  return { status, message };
 };
 
 /** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */

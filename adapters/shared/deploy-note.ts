@@ -1,8 +1,11 @@
 /** The note of how the last deploy of a service stands, as a provider keeps it beside the service. Pure. */
 import { z } from "zod";
+import { unsaidEnd } from "../../core/domain/deploy-end.ts";
 import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
 import { deployReasonSchema } from "../../core/domain/deploy-reason.ts";
 import { type Instant, parseInstant, plusMillis, timestampOf } from "../../core/domain/instant.ts";
+import { deployLimits } from "../../core/domain/limits.ts";
+import type { Revision } from "../../core/domain/service-template.ts";
 
 export const noteSchema = z.object({
   deployId: z.string(),
@@ -18,10 +21,30 @@ export type DeployNote = DeployOutcome & { readonly at: string };
 /** Longer than a deploy with every deadline of the contract; a note that says "running" for longer was left behind. */
 const NOTE_MS = 2 * 60 * 60_000;
 
+export interface NotedService {
+  readonly serving: readonly Revision[];
+  /** When the newest rollout is over, whatever comes of it; RFC 3339. */
+  readonly until: string;
+}
+
+/** Since when nobody has been at work on the deploy that the note calls running; undefined if somebody may be. */
+const silentSince = (
+  { at, deployId }: DeployNote,
+  { serving, until }: NotedService,
+  now: Instant,
+): Instant | undefined => {
+  const serves = unsaidEnd(deployId, serving).status === "DONE";
+  const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
+  // After the rollout a deploy only sets the schedule.
+  const scheduled = over && plusMillis(over, deployLimits.scheduleDeadline);
+  return [scheduled, noted && plusMillis(noted, NOTE_MS)].find((moment) => moment !== undefined && moment <= now);
+};
+
 /** The outcome that a note tells now. */
-export const outcomeOf = ({ at, ...outcome }: DeployNote, now: Instant): DeployOutcome => {
-  const noted = parseInstant(at);
-  if (outcome.finishedAt !== null || noted === undefined || plusMillis(noted, NOTE_MS) > now) return outcome;
-  const finishedAt = timestampOf(plusMillis(noted, NOTE_MS));
-  return { deployId: outcome.deployId, status: "ERROR", reason: "interrupted", finishedAt };
+export const outcomeOf = (note: DeployNote, service: NotedService, now: Instant): DeployOutcome => {
+  const { at: _, ...outcome } = note;
+  const silent = outcome.finishedAt === null ? silentSince(note, service, now) : undefined;
+  if (silent === undefined) return outcome;
+  const end = unsaidEnd(outcome.deployId, service.serving);
+  return { deployId: outcome.deployId, ...end, finishedAt: timestampOf(silent) };
 };

@@ -60,6 +60,6 @@ export const serviceOf = (
     region,
     createdAt: createdAt as Timestamp,
     updatedAt: state.at as Timestamp,
-    lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, now),
+    lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, { serving, until: state.until }, now),
   };
 };

@@ -60,6 +60,7 @@ export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | u
   if (record === undefined) return undefined;
   const { attempted, state, lastDeploy } = record;
   const traffic = trafficOf(run);
+  const serving = servingOf(record, traffic);
   const at = parseInstant(state.at);
   return {
     record,
@@ -69,14 +70,14 @@ export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | u
       name: attempted.name,
       owner: attempted.owner,
       etag: etagOf(run.uid ?? "", record),
-      serving: servingOf(record, traffic),
+      serving,
       rollingOut: isRolling(record, traffic, now) ? attempted : null,
       attempted,
       url: run.uri ?? "",
       region,
       createdAt: momentOf(run.createTime),
       updatedAt: at === undefined ? momentOf(run.updateTime) : timestampOf(at),
-      lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, now),
+      lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, { serving, until: state.until }, now),
     },
   };
 };

@@ -115,6 +115,20 @@ export const rolloutEndTests = <W extends PretendedPlatform>(
     });
   });
 
+  test("a note that says a deploy runs is DONE soon if its revision serves", async () => {
+    const run = now();
+    const template = run.template("app", "acme", { deployId: "d1" });
+    await run.rollOut(template, "absent");
+    const running: DeployOutcome = { deployId: "d1", status: "BUILDING", reason: null, finishedAt: null };
+    (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, running))._unsafeUnwrap();
+    expect((await run.serviceOf("app")).lastDeploy).toEqual(running);
+    await run.clock.sleep(20 * 60_000);
+    expect((await run.serviceOf("app")).lastDeploy).toMatchObject({ deployId: "d1", status: "DONE", reason: null });
+    const later: DeployOutcome = { ...running, deployId: "d2" };
+    (await run.platform.noteDeploy({ name: nameOf("app"), owner: accountOf("acme") }, later))._unsafeUnwrap();
+    expect((await run.serviceOf("app")).lastDeploy).toEqual(later);
+  });
+
   test("a revision that never comes to anything ends with the rollout's time, and nothing is left rolling", async () => {
     const run = now();
     await run.rollOut(run.template("app"), "absent");
