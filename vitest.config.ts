@@ -7,6 +7,7 @@ const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test
 const pure = ["test/core/**/*.test.ts"];
 // Attacks, floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
 const slow = [
+  "test/adapters/local/backup/*.test.ts",
   "test/adapters/local/builder/extract.test.ts",
   "test/adapters/local/builder/hostile.test.ts",
   "test/adapters/local/builder/noisy.test.ts",

@@ -332,6 +332,10 @@ export const createLocalProvider = async (input: LocalConfigInput, deps: LocalDe
   }
 };
 
+export { type BackupOptions, type BackupSummary, backupDataFolder } from "./backup/backup.ts";
+export { BackupError } from "./backup/error.ts";
+export type { LeftOut } from "./backup/left-out.ts";
+export { type RestoreOptions, type RestoreSummary, restoreDataFolder } from "./backup/restore.ts";
 export { type LocalConfig, localConfigSchema } from "./config.ts";
 export { DataFolderError, type DataFolderProblem } from "./data-folder/error.ts";
 export { createLocalIdentity, type FolderIdentity } from "./identity.ts";

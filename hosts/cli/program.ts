@@ -65,6 +65,14 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: "Check what a platform needs, and how to get it.",
     load: async () => (await import("./commands/doctor.ts")).doctor,
   },
+  backup: {
+    summary: "Write everything of a data folder to one file.",
+    load: async () => (await import("./commands/backup.ts")).backup,
+  },
+  restore: {
+    summary: "Make a data folder of a backup.",
+    load: async () => (await import("./commands/restore.ts")).restore,
+  },
   version: { summary: "Print the version.", load: async () => (await import("./commands/version.ts")).version },
 };
 

@@ -4,9 +4,9 @@ import { createPino, loggerOf } from "./logger.ts";
 import { awsConfigFrom, gcpConfigFrom } from "./provider-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
-const onlyLocal = ({ provider }: ServeSettings): void => {
+export const onlyLocal = ({ provider }: ServeSettings): void => {
   if (provider !== "local")
-    throw new SettingsError(`Only the provider local has a data folder to repair, not '${provider}'.`);
+    throw new SettingsError(`Only the provider local has a data folder to work on, not '${provider}'.`);
 };
 
 /** Repairs or rebuilds the data folder. Calls `say` for each thing it does or finds lost. */

@@ -16,6 +16,46 @@ const outOfReach = (why: string, ...functions: string[]): WrittenFiles => ({ fun
 const openFolders = (why: string, ...functions: string[]): WrittenFiles => ({ functions, answer: "open folders", why });
 
 export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
+  "adapters/local/backup/backup.ts": outOfReach(
+    "Reads a copy of the state, and moves the finished file out of the work folder.",
+    "DatabaseSync",
+    "rename",
+  ),
+  "adapters/local/backup/copy-database.ts": outOfReach(
+    "Reads databases of the platform, and writes to the work folder beside the backup file.",
+    "DatabaseSync",
+    "openSync",
+    "rm",
+  ),
+  "adapters/local/backup/copy-tree.ts": openFolders("Opens for reading, from open folders, and refuses links.", "open"),
+  "adapters/local/backup/restore.ts": outOfReach(
+    "Works in a new folder beside the data folder and renames it. The files at its top are the platform's.",
+    "chmod",
+    "chown",
+    "mkdir",
+    "rename",
+    "rm",
+  ),
+  "adapters/local/backup/unpack-tree.ts": openFolders(
+    "Every step starts from an open folder, refuses links and replaces nothing.",
+    ".chmod",
+    ".chown",
+    ".truncate",
+    ".utimes",
+    ".writeFile",
+    "lchown",
+    "mkdir",
+    "open",
+    "symlink",
+  ),
+  "adapters/local/backup/work-folder.ts": outOfReach(
+    "A folder of mode 0700 that belongs to this process's user.",
+    "chmod",
+    "mkdir",
+    "rm",
+    "rmdir",
+  ),
+  "adapters/local/backup/writer.ts": outOfReach("Writes to the work folder.", "createWriteStream"),
   "adapters/local/builder/extract.ts": {
     functions: ["mkdir", "rename"],
     answer: "before tenant code",

@@ -11,6 +11,8 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import type { Leftovers } from "../leftovers.ts";
 import { readText } from "../tenant-files/read-text.ts";
 
+export const MANIFEST = "image.json";
+
 const unpackedSchema = z.object({
   kind: z.enum(["node", "python", "procfile"]),
   /** A line for `sh -c`, run in the source's folder. */
@@ -40,6 +42,15 @@ export interface UnpackedImage extends UnpackedManifest {
   /** The folder with the built source. */
   readonly app: string;
 }
+
+/** The manifest of the image in the folder; undefined if it is missing or not whole. */
+export const readManifest = (folder: string): ImageManifest | undefined => {
+  try {
+    return manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST))));
+  } catch {
+    return undefined;
+  }
+};
 
 export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
 
@@ -86,7 +97,7 @@ export class ImageStore {
     if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
     const manifest = this.#manifest(reference);
     if (manifest === undefined || !this.#isWhole(reference, manifest)) return undefined;
-    lutimesSync(join(this.folder(reference), "image.json"), new Date(), new Date());
+    lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
     return manifest.kind === "container"
       ? { ...manifest, reference }
       : { ...manifest, reference, app: this.appFolder(reference) };
@@ -114,7 +125,7 @@ export class ImageStore {
 
   /** Makes the image whole. */
   async complete(reference: string, manifest: ImageManifest): Promise<void> {
-    const file = await open(join(this.folder(reference), "image.json"), "wx", 0o600);
+    const file = await open(join(this.folder(reference), MANIFEST), "wx", 0o600);
     try {
       await file.writeFile(JSON.stringify(manifest));
       await file.sync();
@@ -140,7 +151,7 @@ export class ImageStore {
     for (const owner of namesIn(this.#root)) {
       const images = namesIn(join(this.#root, owner)).map((key) => ({
         reference: `${SCHEME}${owner}/${key}`,
-        usedAt: modifiedAt(join(this.#root, owner, key, "image.json")),
+        usedAt: modifiedAt(join(this.#root, owner, key, MANIFEST)),
       }));
       const spare = images
         .filter(({ reference, usedAt }) => usedAt !== undefined && !used.has(reference))
@@ -175,12 +186,7 @@ export class ImageStore {
   }
 
   #manifest(reference: string): ImageManifest | undefined {
-    try {
-      return manifestSchema.parse(JSON.parse(readText(join(this.folder(reference), "image.json"))));
-    } catch {
-      // Not there, or not whole: the same to the caller.
-      return undefined;
-    }
+    return readManifest(this.folder(reference));
   }
 }
 

@@ -105,8 +105,8 @@ const steps: Readonly<Record<DataFolderProblem, string>> = {
   read_only: "Mount the file system for writing, or choose another folder with --data-dir.",
   full: "Free space on that disk and try again.",
   damaged:
-    "Run 'portside doctor --repair', or put the folder back from a backup; see 'Damaged files' in docs/operations.md.",
-  outdated: "Run 'portside doctor --repair', or put the folder back from a backup.",
+    "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'; see 'Damaged files' in docs/operations.md.",
+  outdated: "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'.",
   unreadable: "Check the path, the disk and the system's log, then try again.",
 };
 
@@ -137,7 +137,7 @@ export const explainFileError = (error: unknown, path: string): DataFolderError 
   const kind = refine(rough, at);
   const isFolder = kind === "unreadable" && statsOf(at)?.isDirectory() === true;
   const fact = isFolder ? "is a folder, not a file" : `${facts[kind]} (${(error as Error).message})`;
-  const step = isFolder ? "Move it away, or put the data folder back from a backup." : steps[kind];
+  const step = isFolder ? "Move it away, or put a backup back with 'portside restore --force FILE'." : steps[kind];
   return new DataFolderError(kind, at, `${at} ${fact}. ${step}`, error);
 };
 

@@ -67,6 +67,67 @@ const layout: Rule = {
   },
 };
 
+/** What a backup does with an entry of the data folder. */
+export type BackupRule =
+  /** SQLite files are copied as they are at one moment. */
+  | "state"
+  | "database"
+  | "databases"
+  /** Files of the platform. */
+  | "own"
+  /** Folders in which tenant code writes. */
+  | "volumes"
+  | "quarantine"
+  | "images"
+  | "environments"
+  | "left out";
+
+/** Every entry of a data folder, by its path. A test compares this table with the folder of a server that was used. */
+const backupRules: Readonly<Record<string, BackupRule>> = {
+  "state.sqlite": "state",
+  "billing.sqlite": "database",
+  logs: "databases",
+  "portside.config.json": "own",
+  "set-aside": "own",
+  "storage/records": "own",
+  "storage/volumes": "volumes",
+  "storage/quarantine": "quarantine",
+  images: "images",
+  // Only the Python environments that images need. The next build fetches the rest again.
+  cache: "environments",
+  // Belong to one moment of one folder. A restore makes the first anew, and the server the others.
+  "state.check": "left out",
+  "state.copy.sqlite": "left out",
+  "state.copy.sqlite.new": "left out",
+  "state.sqlite.new": "left out",
+  "lock.sqlite": "left out",
+  // Made anew from the logs and the bill.
+  sql: "left out",
+  // Belong to a running server.
+  run: "left out",
+  spool: "left out",
+  sandbox: "left out",
+  tools: "left out",
+  leftovers: "left out",
+  "storage/uploads": "left out",
+};
+
+/** SQLite's own files beside a database. A copy at one moment has their content. */
+const BESIDE_DATABASE = /^(state|state\.copy|lock|billing)\.sqlite(\.new)?-(wal|shm|journal)$/;
+
+/** What a backup does with the path below the data folder, or with what it lies in; undefined for a foreign path. */
+export const backupRuleOf = (path: string): BackupRule | undefined => {
+  if (BESIDE_DATABASE.test(path)) return "left out";
+  const [first = "", second = ""] = path.split("/");
+  return backupRules[first === STORAGE ? `${first}/${second}` : first];
+};
+
+const TENANTS =
+  /^(storage\/volumes\/[^/]+|storage\/quarantine\/[^/]+\/volume|images\/[^/]+\/[^/]+\/app|cache\/[^/]+\/venvs\/[^/]+)(\/|$)/s;
+
+/** Whether tenant code may write at the path below the data folder. */
+export const isTenantPath = (path: string): boolean => TENANTS.test(path);
+
 const isOwn = ({ uid }: Stats): boolean => process.geteuid === undefined || uid === process.geteuid();
 
 /** By path and not by handle: closing a handle of an open SQLite file drops the locks of this process on it. */

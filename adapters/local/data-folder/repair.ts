@@ -159,7 +159,7 @@ export const repairDataFolder = async (dataDir: string, logger: Logger, say: Say
       throw new DataFolderError(
         "damaged",
         join(dataDir, STATE_FILE),
-        `No state and no copy in ${dataDir} can be read. Put the folder back from a backup, or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
+        `No state and no copy in ${dataDir} can be read. Put a backup back with 'portside restore --force FILE --data-dir ${dataDir}', or run 'portside doctor --rebuild --data-dir ${dataDir}' to take volumes from their records.`,
       );
     const known = knownGeneration(inspectDataFolderOrNothing(dataDir));
     await install(dataDir, best, say);

@@ -184,7 +184,7 @@ const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: Verdict 
   const accept = isAcceptable
     ? ` Or start with 'portside serve --accept-state' to go on with the state as it is; unknown volumes go to quarantine.`
     : "";
-  const words = `${path} ${problem}. Nothing was changed. Run 'portside doctor --repair --data-dir ${dataDir}', or put the folder back from a backup.${accept}`;
+  const words = `${path} ${problem}. Nothing was changed. Run 'portside doctor --repair --data-dir ${dataDir}', or put a backup back with 'portside restore --force FILE --data-dir ${dataDir}'.${accept}`;
   return new DataFolderError(isDamaged ? "damaged" : "outdated", path, words);
 };
 

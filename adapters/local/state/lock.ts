@@ -27,13 +27,18 @@ const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSyn
 /** Garbage collection closes a connection that nothing refers to, and gives up its lock. */
 const held = new Set<DatabaseSync>();
 
+export interface Lock {
+  release(): void;
+}
+
+export const LOCK_FILE = "lock.sqlite";
+
 /**
- * Makes this process the only server of a data folder, until it ends, however it ends.
- * Throws a `DataFolderError` of kind `in_use` if another server has it.
+ * Locks the file in the folder until this process ends, however it ends.
+ * Throws a `DataFolderError` of kind `in_use` and with these words if another process has locked it.
  */
-export const lockDataDir = (dataDir: string, logger?: Logger): { release(): void } => {
-  openDataFolder(dataDir, logger);
-  const path = join(dataDir, "lock.sqlite");
+export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock => {
+  const path = join(folder, LOCK_FILE);
   const take = (): DatabaseSync => {
     try {
       return takeLock(path);
@@ -53,10 +58,16 @@ export const lockDataDir = (dataDir: string, logger?: Logger): { release(): void
     };
   } catch (error) {
     if (!isBusy(error)) throw explainFileError(error, path) ?? error;
-    throw new DataFolderError(
-      "in_use",
-      dataDir,
-      `Another Portside server uses the data folder ${dataDir}; stop it, or choose another with --data-dir.`,
-    );
+    throw new DataFolderError("in_use", folder, inUse);
   }
+};
+
+/**
+ * Makes this process the only server of a data folder.
+ * Throws a `DataFolderError` of kind `in_use` if another server has it.
+ */
+export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
+  openDataFolder(dataDir, logger);
+  const inUse = `Another Portside server uses the data folder ${dataDir}; stop it, or choose another with --data-dir.`;
+  return lockFolder(dataDir, inUse, logger);
 };

@@ -36,9 +36,15 @@ export class Folder implements AsyncDisposable {
     return join(this.here, name);
   }
 
+  /** Like `at`, for a name that may not be UTF-8. */
+  atBytes(name: Buffer): Buffer {
+    return Buffer.concat([Buffer.from(`${this.here}/`), name]);
+  }
+
   /** The folder under the name. Rejects where there is none. */
-  async enter(name: string): Promise<Folder> {
-    return new Folder(await open(this.at(name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name));
+  async enter(name: string | Buffer): Promise<Folder> {
+    const path = typeof name === "string" ? this.at(name) : this.atBytes(name);
+    return new Folder(await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), join(this.#path, name.toString()));
   }
 
   /** Makes the names in it last. */

@@ -1,0 +1,340 @@
+/**
+ * `portside backup`: one file with everything of a data folder that the server cannot make again.
+ *
+ * The server may run and change the folder meanwhile. What refers to other files is therefore copied last. The state
+ * names volumes and images, and a copy of it must not name a volume or an image that the backup lacks. So volumes and
+ * images come first. Then the state is copied, and again after each round that found something new to copy. The last
+ * copy of the state goes into the backup. The other way round, a volume without a row, is harmless: the next start moves
+ * it to quarantine.
+ */
+import { existsSync, lstatSync, realpathSync, type Stats } from "node:fs";
+import { readdir, rename, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { MANIFEST, readManifest } from "../builder/images.ts";
+import { DataFolderError, explainFileError, isDamage } from "../data-folder/error.ts";
+import { backupRuleOf } from "../data-folder/layout.ts";
+import { syncFolder } from "../state/check-file.ts";
+import { inspectState, STATE_FILE } from "../state/inspect.ts";
+import { codeOf, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
+import { copyDatabase } from "./copy-database.ts";
+import { TreeCopy } from "./copy-tree.ts";
+import { BackupError } from "./error.ts";
+import { type BackupEntry, FORMAT, modifiedOf } from "./format.ts";
+import { type LeftOut, LeftOutList } from "./left-out.ts";
+import { openWorkFolder } from "./work-folder.ts";
+import { BackupWriter } from "./writer.ts";
+
+export interface BackupOptions {
+  readonly dataDir: string;
+  /** The backup file. */
+  readonly file: string;
+  /** Replace the file if it exists. */
+  readonly replace?: boolean;
+  readonly signal?: AbortSignal;
+  /** Called with the number of bytes each time that some are done. The backup waits for the promise that it returns. */
+  readonly onProgress?: (bytes: number) => unknown;
+}
+
+export interface BackupSummary {
+  readonly file: string;
+  /** The size of the file. */
+  readonly bytes: number;
+  readonly deployments: number;
+  readonly volumes: number;
+  /** Files in volumes. */
+  readonly objects: number;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Each round copies what appeared while the one before ran, so the rounds get short. */
+const MAX_ROUNDS = 20;
+const COPY = "copy.sqlite";
+
+interface StateContent {
+  readonly deployments: number;
+  readonly volumes: readonly string[];
+  readonly livingVolumes: number;
+  /** Below the folder of images: `OWNER/KEY`. */
+  readonly images: readonly string[];
+}
+
+/** Reads a copy of the state, whichever release wrote it. */
+const contentOf = (path: string): StateContent => {
+  const url = pathToFileURL(path);
+  url.search = "immutable=1";
+  const db = new DatabaseSync(url, { readOnly: true });
+  try {
+    const has = (table: string) => db.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?").get(table) !== undefined;
+    const services = db.prepare("SELECT serving, rolling, attempted FROM services").all();
+    const templates = services.flatMap((row) => Object.values(row)).join("\n");
+    const volumes = has("volumes") ? db.prepare("SELECT id, deleted_at AS deleted FROM volumes ORDER BY id").all() : [];
+    return {
+      deployments: services.length,
+      volumes: volumes.map(({ id }) => String(id)),
+      livingVolumes: volumes.filter(({ deleted }) => deleted === null).length,
+      images: [...new Set(templates.matchAll(/local:\/\/([0-9a-f]{24}\/[0-9a-f]{32})/g).map(([, path = ""]) => path))],
+    };
+  } finally {
+    db.close();
+  }
+};
+
+interface BackupDeps {
+  /** Without links in its path. */
+  readonly dataDir: string;
+  /** As the operator names it, and the server. */
+  readonly named: string;
+  readonly work: string;
+  readonly writer: BackupWriter;
+  readonly signal: AbortSignal;
+}
+
+const orNothing = (error: unknown): undefined => {
+  if (!isNoWay(error)) throw error;
+};
+
+const folderEntry = (path: string, { uid, gid, mtimeMs }: Stats): BackupEntry => ({
+  ...{ path, type: "folder", size: 0, mode: 0o700, target: "" },
+  ...{ uid, gid, modified: modifiedOf(mtimeMs) },
+});
+
+class DataFolderBackup {
+  readonly #dataDir: string;
+  readonly #named: string;
+  readonly #work: string;
+  readonly #writer: BackupWriter;
+  readonly #leftOut = new LeftOutList();
+  readonly #trees: TreeCopy;
+  /** Paths whose entries are written. */
+  readonly #done = new Set<string>();
+  #objects = 0;
+
+  constructor({ dataDir, named, work, writer, signal }: BackupDeps) {
+    this.#dataDir = dataDir;
+    this.#named = named;
+    this.#work = work;
+    this.#writer = writer;
+    const onFile = (path: string) => {
+      if (path.startsWith("storage/volumes/")) this.#objects++;
+    };
+    this.#trees = new TreeCopy({ writer, leftOut: this.#leftOut, signal, onFile });
+  }
+
+  async run(): Promise<Omit<BackupSummary, "file" | "bytes">> {
+    const { uid } = await stat(this.#dataDir);
+    const created_at = new Date().toISOString();
+    await this.#writer.begin({ format: FORMAT, created_at, data_dir: this.#named, uid });
+    await this.#copyVolumes(await this.#copyState(), await this.#namesIn("storage/volumes"));
+    await this.#copyTheRest();
+    const { deployments, livingVolumes: volumes } = await this.#copyUntilComplete();
+    await this.#copyFrom(join(this.#work, COPY), STATE_FILE);
+    await this.#writer.end({ deployments, volumes, objects: this.#objects });
+    return { deployments, volumes, objects: this.#objects, leftOut: this.#leftOut.all() };
+  }
+
+  /** Copies the state to the work folder. */
+  async #copyState(): Promise<StateContent> {
+    const [path, copy] = [join(this.#dataDir, STATE_FILE), join(this.#work, COPY)];
+    const damaged = (problem: string, cause?: unknown) =>
+      new DataFolderError(
+        "damaged",
+        path,
+        `${path} is damaged (${problem}). Run 'portside doctor --repair --data-dir ${this.#dataDir}', then back up again.`,
+        cause,
+      );
+    try {
+      await copyDatabase(path, copy);
+    } catch (error) {
+      throw isDamage(error) ? damaged((error as Error).message, error) : (explainFileError(error, path) ?? error);
+    }
+    const { state } = inspectState(copy, true);
+    if (state.kind === "whole") return contentOf(copy);
+    throw damaged(state.kind === "unreadable" ? state.problem : `its content is ${state.kind}`);
+  }
+
+  /** @returns the paths that are missing */
+  async #copyVolumes({ volumes, images }: StateContent, alsoVolumes: readonly string[] = []): Promise<string[]> {
+    const missing: string[] = [];
+    for (const id of new Set([...volumes, ...alsoVolumes]))
+      if (!(await this.#copyTree(`storage/volumes/${id}`))) missing.push(`storage/volumes/${id}`);
+    for (const image of images) if (!(await this.#copyImage(`images/${image}`))) missing.push(`images/${image}`);
+    return missing;
+  }
+
+  async #copyUntilComplete(): Promise<StateContent> {
+    // What is still missing after another round was missing before, such as a volume that was deleted by hand.
+    let missing: string | undefined;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const before = this.#done.size;
+      const content = await this.#copyState();
+      const now = (await this.#copyVolumes(content)).join("\n");
+      if (this.#done.size === before && (now === "" || now === missing)) return content;
+      missing = now;
+    }
+    throw new BackupError(
+      this.#dataDir,
+      `${this.#dataDir} changed too often to be copied: new volumes or deployments appeared in each of ${MAX_ROUNDS} rounds. Run the backup again at a quieter time.`,
+    );
+  }
+
+  /** Copies everything that no other file refers to. */
+  async #copyTheRest(): Promise<void> {
+    for (const name of await this.#namesIn("")) {
+      const paths = name === "storage" ? (await this.#namesIn(name)).map((inner) => `${name}/${inner}`) : [name];
+      for (const path of paths)
+        switch (backupRuleOf(path)) {
+          case "own":
+          case "quarantine":
+            await this.#copyTree(path);
+            break;
+          case "database":
+            await this.#copyDatabase(path);
+            break;
+          case "databases":
+            await this.#copyDatabases(path);
+            break;
+          case undefined:
+            this.#leftOut.add("foreign", path);
+        }
+    }
+  }
+
+  async #copyDatabases(folder: string): Promise<void> {
+    // Other files are damaged logs that are kept for a while.
+    for (const name of await this.#namesIn(folder))
+      if (name.endsWith(".sqlite")) await this.#copyDatabase(`${folder}/${name}`);
+      else if (name.includes(".damaged-")) await this.#copyTree(`${folder}/${name}`);
+  }
+
+  async #copyDatabase(path: string): Promise<void> {
+    const copy = join(this.#work, COPY);
+    try {
+      await copyDatabase(join(this.#dataDir, path), copy);
+    } catch (error) {
+      // The server renames a damaged log meanwhile, for example.
+      if (isDamage(error) || lstatSync(join(this.#dataDir, path), { throwIfNoEntry: false }) === undefined)
+        return this.#leftOut.add("database", path);
+      throw explainFileError(error, join(this.#dataDir, path)) ?? error;
+    }
+    await this.#copyFrom(copy, path);
+  }
+
+  /** An image with its manifest is whole, so the manifest is copied last. */
+  async #copyImage(path: string): Promise<boolean> {
+    const folder = join(this.#dataDir, path);
+    const before = await stat(join(folder, MANIFEST), { bigint: true }).catch(() => undefined);
+    const manifest = readManifest(folder);
+    if (before === undefined || manifest === undefined) return false;
+    if (this.#done.has(`${path}/${MANIFEST}`)) return true;
+    if (this.#done.has(path))
+      throw new BackupError(folder, `The image ${folder} was replaced while it was copied. Run the backup again.`);
+    if (manifest.kind !== "container") {
+      for (const needed of manifest.needs) {
+        const [environment] = /cache\/[0-9a-f]{24}\/venvs\/[0-9a-f]{32}(?=\/|$)/.exec(needed) ?? [];
+        if (environment !== undefined) await this.#copyTree(environment);
+      }
+      await this.#copyTree(`${path}/app`);
+    }
+    const after = await stat(join(folder, MANIFEST), { bigint: true }).catch(() => undefined);
+    if (after?.ino !== before.ino) return false;
+    return this.#copyTree(`${path}/${MANIFEST}`);
+  }
+
+  /** @returns false if nothing has the path */
+  async #copyTree(path: string): Promise<boolean> {
+    if (this.#done.has(path)) return true;
+    const parent = await this.#parentOf(path);
+    if (parent === undefined) return false;
+    await using opened = parent;
+    const exists = await this.#trees.copy(opened, basename(path), path);
+    if (exists) this.#done.add(path);
+    return exists;
+  }
+
+  /** The file must not change meanwhile. */
+  async #copyFrom(from: string, path: string): Promise<void> {
+    await (await this.#parentOf(path))?.close();
+    await using folder = await openRoot(dirname(from));
+    await this.#trees.copy(folder, basename(from), path);
+  }
+
+  /** The open parent of the path. Writes the entries of the folders on the way. */
+  async #parentOf(path: string): Promise<Folder | undefined> {
+    let folder = await openRoot(this.#dataDir);
+    const names = path.split("/").slice(0, -1);
+    for (const [index, name] of names.entries()) {
+      const inner = await folder.enter(name).catch(orNothing);
+      await folder.close();
+      if (inner === undefined) return undefined;
+      folder = inner;
+      const at = names.slice(0, index + 1).join("/");
+      if (!this.#done.has(at)) await this.#writer.entry(folderEntry(at, await folder.handle.stat()));
+      this.#done.add(at);
+    }
+    return folder;
+  }
+
+  async #namesIn(path: string): Promise<string[]> {
+    return ((await readdir(join(this.#dataDir, path)).catch(orNothing)) ?? []).sort();
+  }
+}
+
+const noData = (dataDir: string) =>
+  new DataFolderError("unreadable", dataDir, `There is no data in ${dataDir}. Name the folder with --data-dir.`);
+
+/** The data folder without links in its path. */
+const findData = (dataDir: string): string => {
+  try {
+    const real = realpathSync(dataDir);
+    if (existsSync(join(real, STATE_FILE))) return real;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw explainFileError(error, dataDir) ?? error;
+  }
+  throw noData(dataDir);
+};
+
+const checkPlace = (file: string, dataDir: string, replaces: boolean): void => {
+  const folder = realpathSync(dirname(file));
+  if (`${folder}${sep}`.startsWith(`${dataDir}${sep}`))
+    throw new BackupError(file, `${file} lies in the data folder. Choose a file outside of it.`);
+  const stats = lstatSync(file, { throwIfNoEntry: false });
+  if (stats?.isDirectory() === true) throw new BackupError(file, `${file} is a folder. Name a file in it.`);
+  if (stats !== undefined && !replaces)
+    throw new BackupError(file, `${file} exists. Choose another name, or replace it with --force.`);
+};
+
+/**
+ * Writes everything of a data folder that the server cannot make again to one compressed tar file of mode 0600. The
+ * server may run meanwhile. The state in it is that of one moment, and each object is whole.
+ *
+ * The file has the environments of services and the content of volumes. Keep it as you keep secrets.
+ *
+ * Throws a `DataFolderError` if the data folder cannot be read, and a `BackupError` if the file exists or its place is
+ * wrong. The file appears once it is whole.
+ */
+export const backupDataFolder = async (options: BackupOptions): Promise<BackupSummary> => {
+  const { replace = false, signal = new AbortController().signal, onProgress = () => undefined } = options;
+  const [file, named] = [resolve(options.file), resolve(options.dataDir)];
+  const dataDir = findData(named);
+  try {
+    checkPlace(file, dataDir, replace);
+    await using work = await openWorkFolder(`${file}.part`);
+    const half = join(work.path, "backup.tar.gz");
+    const writer = new BackupWriter(half, onProgress);
+    let summary: Awaited<ReturnType<DataFolderBackup["run"]>>;
+    try {
+      summary = await new DataFolderBackup({ dataDir, named, work: work.path, writer, signal }).run();
+    } catch (error) {
+      await writer.abandon();
+      throw error;
+    }
+    checkPlace(file, dataDir, replace);
+    await rename(half, file);
+    syncFolder(dirname(file));
+    return { file, bytes: (await stat(file)).size, ...summary };
+  } catch (error) {
+    throw explainFileError(error, file) ?? error;
+  }
+};

@@ -1,0 +1,19 @@
+/** Copies a SQLite file as it is at one moment, also while a server writes to it. */
+import { closeSync, openSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { backup, DatabaseSync } from "node:sqlite";
+
+/** All pages in one step: after a step, a change by another process would begin the copy again. */
+const ALL_PAGES = 2 ** 31 - 1;
+
+/** Replaces the copy. Rejects with SQLite's error if the file is no database. */
+export const copyDatabase = async (from: string, to: string): Promise<void> => {
+  await rm(to, { force: true });
+  closeSync(openSync(to, "wx", 0o600));
+  const db = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
+  try {
+    await backup(db, to, { rate: ALL_PAGES });
+  } finally {
+    db.close();
+  }
+};

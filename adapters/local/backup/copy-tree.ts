@@ -1,0 +1,172 @@
+/**
+ * Copies trees into a backup. Services write in some of them meanwhile, so the walk uses open folders and follows no
+ * link. A link becomes an entry of its own.
+ */
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";
+import { isTenantPath } from "../data-folder/layout.ts";
+import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
+import { type BackupEntry, modifiedOf } from "./format.ts";
+import type { LeftOutList } from "./left-out.ts";
+import type { BackupWriter } from "./writer.ts";
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Files up to this size are read before their header is written, so the header says the true size. */
+const SMALL_BYTES = 1 << 20;
+const PIECE_BYTES = 256 * 1024;
+/** The walk holds one descriptor per level. */
+const MAX_DEPTH = 1000;
+/** How often a folder is listed anew if it changes meanwhile. */
+const MAX_LISTINGS = 5;
+
+/** A name as bytes. Paths in a backup are latin1, one character a byte. */
+export const bytesOf = (name: string): Buffer => Buffer.from(name, "latin1");
+
+const isUnreadable = (error: unknown): boolean => ["EACCES", "EPERM", "EIO"].includes(codeOf(error) ?? "");
+
+/**
+ * The names in the folder. A file that is replaced by a rename keeps its name, but some file systems may leave it out of
+ * a listing that is made at that moment. So a folder that changed is listed again, and all names count.
+ */
+const namesIn = async (folder: Folder): Promise<string[]> => {
+  const names = new Set<string>();
+  for (let listings = 0; listings < MAX_LISTINGS; listings++) {
+    const before = await folder.handle.stat({ bigint: true });
+    for (const name of await readdir(folder.here, { encoding: "buffer" })) names.add(name.toString("latin1"));
+    const after = await folder.handle.stat({ bigint: true });
+    if (before.mtimeNs === after.mtimeNs && before.ctimeNs === after.ctimeNs) break;
+  }
+  return [...names].sort();
+};
+
+const entryOf = (path: string, type: BackupEntry["type"], stats: Stats, more: Partial<BackupEntry>): BackupEntry => ({
+  ...{ path, type, size: 0, target: "" },
+  ...{ mode: stats.mode & 0o777, uid: stats.uid, gid: stats.gid, modified: modifiedOf(stats.mtimeMs) },
+  ...more,
+});
+
+/** Reads up to so many bytes from the position. Returns fewer only at the end of the file. */
+const read = async (file: FileHandle, bytes: number, position: number): Promise<Buffer> => {
+  const buffer = Buffer.allocUnsafe(bytes);
+  let done = 0;
+  while (done < bytes) {
+    const { bytesRead } = await file.read(buffer, done, bytes - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return buffer.subarray(0, done);
+};
+
+export interface CopyTreeDeps {
+  readonly writer: BackupWriter;
+  readonly leftOut: LeftOutList;
+  readonly signal: AbortSignal;
+  /** Called for each file that was copied. */
+  readonly onFile?: (path: string) => void;
+}
+
+export class TreeCopy {
+  readonly #deps: CopyTreeDeps;
+
+  constructor(deps: CopyTreeDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Copies what has the name in the folder.
+   * @returns false if it does not exist
+   */
+  async copy(parent: Folder, name: string, path: string, depth = 0): Promise<boolean> {
+    const { leftOut, signal } = this.#deps;
+    signal.throwIfAborted();
+    try {
+      const stats = await lstat(parent.atBytes(bytesOf(name)));
+      if (stats.isDirectory()) return await this.#copyFolder(parent, name, path, stats, depth);
+      if (stats.isFile()) return await this.#copyFile(parent, name, path);
+      // The platform makes no links, and a restore accepts none in its own folders.
+      if (stats.isSymbolicLink() && isTenantPath(path)) return await this.#copyLink(parent, name, path, stats);
+      leftOut.add("special", path);
+      return true;
+    } catch (error) {
+      // Gone, or become something else, since it was listed.
+      if (isNoWay(error) || codeOf(error) === "EINVAL") return false;
+      if (codeOf(error) === "ENXIO") leftOut.add("special", path);
+      else throw error;
+      return true;
+    }
+  }
+
+  async #copyFolder(parent: Folder, name: string, path: string, listed: Stats, depth: number): Promise<boolean> {
+    const { writer, leftOut } = this.#deps;
+    const folder = await this.#open(path, () => parent.enter(bytesOf(name)));
+    if (folder === undefined) {
+      await writer.entry(entryOf(path, "folder", listed, {}));
+      return true;
+    }
+    await using opened = folder;
+    await writer.entry(entryOf(path, "folder", await opened.handle.stat(), {}));
+    if (depth === MAX_DEPTH) {
+      leftOut.add("deep", path);
+      return true;
+    }
+    for (const inner of await namesIn(opened)) await this.copy(opened, inner, `${path}/${inner}`, depth + 1);
+    return true;
+  }
+
+  async #copyFile(parent: Folder, name: string, path: string): Promise<boolean> {
+    const { leftOut, onFile } = this.#deps;
+    // A pipe in the file's place would wait for a writer.
+    const flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    const file = await this.#open(path, () => open(parent.atBytes(bytesOf(name)), flags));
+    if (file === undefined) return true;
+    await using opened = file;
+    const stats = await opened.stat();
+    if (!stats.isFile()) leftOut.add("special", path);
+    else if (stats.size <= SMALL_BYTES) await this.#copySmall(opened, path, stats);
+    else await this.#copyLarge(opened, path, stats);
+    onFile?.(path);
+    return true;
+  }
+
+  async #copySmall(file: FileHandle, path: string, stats: Stats): Promise<void> {
+    const { writer } = this.#deps;
+    const bytes = await this.#open(path, () => read(file, stats.size, 0));
+    if (bytes === undefined) return;
+    await writer.entry(entryOf(path, "file", stats, { size: bytes.length }));
+    if (bytes.length > 0) await writer.content(bytes);
+  }
+
+  async #copyLarge(file: FileHandle, path: string, stats: Stats): Promise<void> {
+    const { writer, leftOut, signal } = this.#deps;
+    const { size } = stats;
+    await writer.entry(entryOf(path, "file", stats, { size }));
+    for (let at = 0, hasShrunk = false; at < size; ) {
+      signal.throwIfAborted();
+      const wanted = Math.min(PIECE_BYTES, size - at);
+      const bytes = hasShrunk ? Buffer.alloc(wanted) : await read(file, wanted, at);
+      at += bytes.length;
+      if (bytes.length > 0) await writer.content(bytes);
+      if (bytes.length === wanted || hasShrunk) continue;
+      hasShrunk = true;
+      leftOut.add("shrunk", path);
+    }
+  }
+
+  async #copyLink(parent: Folder, name: string, path: string, stats: Stats): Promise<boolean> {
+    const target = await readlink(parent.atBytes(bytesOf(name)), { encoding: "buffer" });
+    await this.#deps.writer.entry(entryOf(path, "link", stats, { target: target.toString("latin1") }));
+    return true;
+  }
+
+  /** Notes what cannot be read. */
+  async #open<T>(path: string, act: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await act();
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      this.#deps.leftOut.add("unreadable", path);
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** What a backup could not take, counted by reason. */
+
+export interface LeftOut {
+  readonly reason: string;
+  readonly count: number;
+  /** The path of the first one, below the data folder. */
+  readonly example: string;
+}
+
+export const reasons = {
+  special: "not a file, a folder or a link",
+  unreadable: "permission denied, or a damaged disk",
+  deep: "nested too deep",
+  shrunk: "shrank while it was copied; zeros fill the rest",
+  database: "damaged database",
+  foreign: "not a part of the platform",
+} as const;
+
+export class LeftOutList {
+  readonly #found = new Map<string, { count: number; readonly example: string }>();
+
+  /** @param path as in a backup's entries */
+  add(reason: keyof typeof reasons, path: string): void {
+    const known = this.#found.get(reasons[reason]);
+    if (known === undefined)
+      this.#found.set(reasons[reason], { count: 1, example: Buffer.from(path, "latin1").toString() });
+    else known.count++;
+  }
+
+  all(): LeftOut[] {
+    return [...this.#found].map(([reason, { count, example }]) => ({ reason, count, example }));
+  }
+}

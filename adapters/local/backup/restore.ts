@@ -1,0 +1,227 @@
+/**
+ * `portside restore`: makes a data folder of a backup. Everything is unpacked and checked in a folder beside the target,
+ * which then takes the target's place in one step.
+ */
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { createReadStream, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { chmod, chown, mkdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { pipeline } from "node:stream";
+import { promisify } from "node:util";
+import { createGunzip } from "node:zlib";
+import { DataFolderError, explainFileError } from "../data-folder/error.ts";
+import { syncFolder } from "../state/check-file.ts";
+import { openState } from "../state/database.ts";
+import { inspectState, STATE_FILE } from "../state/inspect.ts";
+import { LOCK_FILE, type Lock, lockFolder } from "../state/lock.ts";
+import { SettingRows } from "../state/settings.ts";
+import { codeOf, openRoot } from "../tenant-files/folder.ts";
+import { BackupError } from "./error.ts";
+import type { BackupEnd, BackupEntry, BackupHead } from "./format.ts";
+import { BadBackup, DAMAGED, readBackup } from "./reader.ts";
+import { TreeUnpacker } from "./unpack-tree.ts";
+import { openWorkFolder } from "./work-folder.ts";
+
+export interface RestoreOptions {
+  readonly file: string;
+  readonly dataDir: string;
+  /** If the data folder has content, rename it and take its place. */
+  readonly replace?: boolean;
+  readonly signal?: AbortSignal;
+  /** Called with the number of bytes of the file each time that some are read. */
+  readonly onProgress?: (bytes: number) => void;
+}
+
+export interface RestoreSummary {
+  readonly dataDir: string;
+  readonly deployments: number;
+  readonly volumes: number;
+  readonly objects: number;
+  /** When the backup was made, as an RFC 3339 timestamp. */
+  readonly createdAt: string;
+  /** Where the replaced folder is now; undefined if there was none. */
+  readonly kept: string | undefined;
+}
+
+const NEWER = /newer Portside/;
+
+/** The file's name, the reason and the next step. */
+const explain = (file: string, { message, cause }: BadBackup): BackupError => {
+  const step = NEWER.test(message) ? "Restore it with that version." : "Restore another file.";
+  return new BackupError(file, `${file} ${message}. Nothing was changed. ${step}`, cause);
+};
+
+const sizeOf = (path: string): number => readdirSync(path).length;
+const exists = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+class Restore {
+  readonly #file: string;
+  /** The data folder as the operator names it, and the server. */
+  readonly #named: string;
+  /** The same without links in its path. */
+  readonly #target: string;
+  readonly #options: RestoreOptions;
+  readonly #signal: AbortSignal;
+
+  constructor(options: RestoreOptions, target: string) {
+    this.#file = resolve(options.file);
+    this.#named = resolve(options.dataDir);
+    this.#target = target;
+    this.#options = options;
+    this.#signal = options.signal ?? new AbortController().signal;
+  }
+
+  async run(): Promise<RestoreSummary> {
+    const lock = this.#claimTarget();
+    let kept: string | undefined;
+    try {
+      await using work = await openWorkFolder(`${this.#target}.restore`);
+      const data = join(work.path, "data");
+      await mkdir(data);
+      await chmod(data, 0o700);
+      const { head, end } = await this.#unpack(data);
+      await this.#finishState(data, head);
+      // The renames must not become durable before the content.
+      await promisify(execFile)("sync", ["-f", data]).catch(() => undefined);
+      this.#signal.throwIfAborted();
+      kept = await this.#swap(data);
+      const { deployments, volumes, objects } = end;
+      return { dataDir: this.#named, deployments, volumes, objects, createdAt: head.created_at, kept };
+    } finally {
+      lock?.release();
+      // SQLite removes it by its old path.
+      if (kept !== undefined) await rm(join(kept, `${LOCK_FILE}-journal`), { force: true });
+    }
+  }
+
+  get #hasContent(): boolean {
+    return exists(this.#target) && sizeOf(this.#target) > 0;
+  }
+
+  /** Refuses a folder that a server uses, or that has content. Locks a folder that is about to be replaced. */
+  #claimTarget(): Lock | undefined {
+    const [target, named] = [this.#target, this.#named];
+    if (!exists(target)) return undefined;
+    if (!statSync(target).isDirectory())
+      throw new BackupError(named, `${named} is a file. Choose another folder with --data-dir.`);
+    const inUse = `A Portside server uses the data folder ${named}. Stop it, or choose another folder with --data-dir.`;
+    const lock = exists(join(target, LOCK_FILE)) ? lockFolder(target, inUse) : undefined;
+    try {
+      if (statSync(target).dev !== statSync(dirname(target)).dev)
+        throw new BackupError(
+          named,
+          `${named} is the root of a file system, so it cannot be replaced. Choose a folder in it, such as --data-dir ${join(named, "data")}.`,
+        );
+      if (this.#hasContent && this.#options.replace !== true)
+        throw new BackupError(
+          named,
+          `${named} is not empty. Choose another folder with --data-dir, or pass --force: it is renamed, and nothing in it is deleted.`,
+        );
+      return lock;
+    } catch (error) {
+      lock?.release();
+      throw error;
+    }
+  }
+
+  async #unpack(data: string): Promise<{ readonly head: BackupHead; readonly end: BackupEnd }> {
+    const file = createReadStream(this.#file, { highWaterMark: 256 * 1024 });
+    file.on("data", (piece) => this.#options.onProgress?.(piece.length));
+    const unzipped = pipeline(file, createGunzip({ chunkSize: 256 * 1024 }), () => undefined);
+    await using root = await openRoot(data);
+    let head: BackupHead | undefined;
+    let unpacker: TreeUnpacker | undefined;
+    try {
+      const end = await readBackup(unzipped, {
+        begin: (found) => {
+          head = found;
+          const moved = { from: found.data_dir, to: this.#named };
+          unpacker = new TreeUnpacker(root, { moved, ownerOf: this.#ownersIn(found) });
+        },
+        entry: async (entry, content) => {
+          this.#signal.throwIfAborted();
+          await unpacker?.entry(entry, content);
+        },
+      });
+      await unpacker?.end();
+      return { head: head as BackupHead, end };
+    } finally {
+      await unpacker?.close();
+      file.destroy();
+      unzipped.destroy();
+    }
+  }
+
+  /**
+   * Only root chooses owners. The platform's own files get the owner of the folder that they replace, so root can restore
+   * for a server that runs as another user. Under such a server, tenants have no users of their own.
+   */
+  #ownersIn({ uid }: BackupHead) {
+    const { uid: owner, gid } = exists(this.#target) ? statSync(this.#target) : { uid: 0, gid: 0 };
+    return (entry: BackupEntry, isTenants: boolean) => {
+      if (process.geteuid?.() !== 0) return undefined;
+      const isPlatforms = owner !== 0 || !isTenants || entry.uid === uid;
+      return isPlatforms ? { uid: owner, gid } : { uid: entry.uid, gid: entry.gid };
+    };
+  }
+
+  /** Checks the state and writes its check file, so that a server opens the folder. */
+  async #finishState(data: string, head: BackupHead): Promise<void> {
+    if (inspectState(join(data, STATE_FILE), true).state.kind !== "whole") throw new BadBackup(DAMAGED);
+    try {
+      const db = openState(data, { acceptState: true });
+      try {
+        // The servers of two folders on one machine must not take each other's processes for leftovers.
+        if (head.data_dir !== this.#named) new SettingRows(db).set("scope", randomUUID().replaceAll("-", ""));
+      } finally {
+        db.close();
+      }
+    } catch (error) {
+      if (!(error instanceof DataFolderError) || error.kind !== "newer_version") throw error;
+      throw new BadBackup("has a state that was written by a newer Portside", { cause: error });
+    }
+    const owner = this.#ownersIn(head)({ uid: head.uid } as BackupEntry, false);
+    if (owner === undefined) return;
+    for (const name of ["", ...readdirSync(data)]) await chown(join(data, name), owner.uid, owner.gid);
+  }
+
+  /** @returns where the replaced folder is now */
+  async #swap(data: string): Promise<string | undefined> {
+    const kept = this.#hasContent
+      ? `${this.#target}.before-${new Date().toISOString().replaceAll(":", "-")}`
+      : undefined;
+    if (kept !== undefined) await rename(this.#target, kept);
+    try {
+      // Also replaces an empty folder.
+      await rename(data, this.#target);
+    } catch (error) {
+      if (kept !== undefined) await rename(kept, this.#target);
+      if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error) ?? "")) throw error;
+      throw new BackupError(this.#named, `${this.#named} got content meanwhile. Nothing in it was changed. Try again.`);
+    }
+    syncFolder(dirname(this.#target));
+    return kept;
+  }
+}
+
+/**
+ * Makes a data folder of a file that `backupDataFolder` wrote. The file is checked before anything takes the folder's
+ * place, and a folder that is replaced is renamed and kept.
+ *
+ * Throws a `BackupError` if the file is not a whole backup, or if the folder has content and `replace` is not set. Throws a
+ * `DataFolderError` of kind `in_use` if a server uses the folder.
+ */
+export const restoreDataFolder = async (options: RestoreOptions): Promise<RestoreSummary> => {
+  const [file, named] = [resolve(options.file), resolve(options.dataDir)];
+  try {
+    if (!exists(file))
+      throw new BackupError(file, `${file} does not exist. Name the file that 'portside backup' wrote.`);
+    await mkdir(dirname(named), { recursive: true });
+    const target = exists(named) ? realpathSync(named) : join(realpathSync(dirname(named)), basename(named));
+    return await new Restore(options, target).run();
+  } catch (error) {
+    if (error instanceof BadBackup) throw explain(file, error);
+    throw explainFileError(error, named) ?? error;
+  }
+};

@@ -1,0 +1,175 @@
+/**
+ * Writes the entries of a backup below a new folder. The file may come from anywhere, so every step starts from an open
+ * folder, follows no link and replaces nothing. Links are allowed only where tenant code writes anyway.
+ */
+import { constants } from "node:fs";
+import { type FileHandle, lchown, mkdir, open, symlink } from "node:fs/promises";
+import { backupRuleOf, isTenantPath } from "../data-folder/layout.ts";
+import { codeOf, type Folder, isNoWay } from "../tenant-files/folder.ts";
+import { bytesOf } from "./copy-tree.ts";
+import type { BackupEntry } from "./format.ts";
+import { BadBackup } from "./reader.ts";
+
+const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+const NEW_FILE = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+
+/** Longer files name no path that must change. */
+const REWRITTEN_BYTES = 256 * 1024;
+const IMAGE = /^images\/[^/]+\/[^/]+\/image\.json$/;
+const SCRIPT = /^cache\/[^/]+\/venvs\/[^/]+\/(env\/)?bin\/[^/]+$/;
+
+/** A folder that is open because entries for it may follow. */
+interface Level {
+  readonly name: string;
+  readonly folder: Folder;
+  /** Undefined if the folder was made before and has its attributes. */
+  readonly entry: BackupEntry | undefined;
+}
+
+export interface UnpackOptions {
+  /** The owner of the restored entry; undefined if this process cannot choose one. */
+  readonly ownerOf: (
+    entry: BackupEntry,
+    isTenants: boolean,
+  ) => { readonly uid: number; readonly gid: number } | undefined;
+  /** The path of the data folder, before and now: manifests of images and Python scripts name it. */
+  readonly moved: { readonly from: string; readonly to: string };
+}
+
+const refuse = (path: string, what: string): never => {
+  throw new BadBackup(
+    `has an entry that no backup has: ${JSON.stringify(Buffer.from(path, "latin1").toString())} ${what}`,
+  );
+};
+
+const check = ({ path, type }: BackupEntry): void => {
+  // The folder is no entry of its own in the table.
+  const rule = path === "storage" ? "own" : backupRuleOf(path);
+  if (rule === undefined || rule === "left out") refuse(path, "is not a part of a data folder");
+  if (type === "link" && !(isTenantPath(path) && isTenantPath(path.slice(0, path.lastIndexOf("/")))))
+    refuse(path, "is a link");
+};
+
+const isZero = (bytes: Buffer): boolean => bytes[0] === 0 && bytes.subarray(1).equals(bytes.subarray(0, -1));
+
+const collect = async (content: AsyncIterable<Buffer>): Promise<Buffer> => {
+  const pieces: Buffer[] = [];
+  for await (const piece of content) pieces.push(piece);
+  return Buffer.concat(pieces);
+};
+
+export class TreeUnpacker {
+  readonly #root: Folder;
+  readonly #options: UnpackOptions;
+  #open: Level[] = [];
+
+  constructor(root: Folder, options: UnpackOptions) {
+    this.#root = root;
+    this.#options = options;
+  }
+
+  async entry(entry: BackupEntry, content: AsyncIterable<Buffer>): Promise<void> {
+    check(entry);
+    const names = entry.path.split("/");
+    const name = names.pop() as string;
+    try {
+      const parent = await this.#enter(names);
+      if (entry.type === "folder") await this.#makeFolder(parent, name, entry);
+      else if (entry.type === "link") await this.#makeLink(parent, name, entry);
+      else await this.#makeFile(parent, name, entry, content);
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") refuse(entry.path, "comes twice");
+      if (isNoWay(error)) refuse(entry.path, "has no folder before it");
+      throw error;
+    }
+  }
+
+  /** Gives the open folders their attributes. */
+  async end(): Promise<void> {
+    await this.#leave(0);
+  }
+
+  async close(): Promise<void> {
+    for (const { folder } of this.#open) await folder.close();
+    this.#open = [];
+  }
+
+  async #enter(names: readonly string[]): Promise<Folder> {
+    let same = 0;
+    while (same < names.length && this.#open[same]?.name === names[same]) same++;
+    await this.#leave(same);
+    for (const name of names.slice(same)) {
+      const folder = await this.#here().enter(bytesOf(name));
+      this.#open.push({ name, folder, entry: undefined });
+    }
+    return this.#here();
+  }
+
+  #here(): Folder {
+    return this.#open.at(-1)?.folder ?? this.#root;
+  }
+
+  async #leave(depth: number): Promise<void> {
+    while (this.#open.length > depth) {
+      const { folder, entry } = this.#open.pop() as Level;
+      await using closed = folder;
+      if (entry !== undefined) await this.#finish(closed.handle, entry, 0o700);
+    }
+  }
+
+  /** Sets owner, mode and time, in this order: a new owner drops bits of the mode. */
+  async #finish(handle: FileHandle, entry: BackupEntry, ownMode: number): Promise<void> {
+    const isTenants = isTenantPath(entry.path);
+    const owner = this.#options.ownerOf(entry, isTenants);
+    if (owner !== undefined) await handle.chown(owner.uid, owner.gid);
+    await handle.chmod(isTenants ? entry.mode : ownMode);
+    await handle.utimes(entry.modified / 1000, entry.modified / 1000);
+  }
+
+  async #makeFolder(parent: Folder, name: string, entry: BackupEntry): Promise<void> {
+    await mkdir(parent.atBytes(bytesOf(name)), { mode: 0o700 });
+    this.#open.push({ name, folder: await parent.enter(bytesOf(name)), entry });
+  }
+
+  async #makeLink(parent: Folder, name: string, entry: BackupEntry): Promise<void> {
+    const path = parent.atBytes(bytesOf(name));
+    await symlink(bytesOf(entry.target), path);
+    const owner = this.#options.ownerOf(entry, true);
+    if (owner !== undefined) await lchown(path, owner.uid, owner.gid);
+  }
+
+  async #makeFile(parent: Folder, name: string, entry: BackupEntry, content: AsyncIterable<Buffer>): Promise<void> {
+    await using file = await open(parent.atBytes(bytesOf(name)), NEW_FILE, 0o600);
+    if (this.#namesFolder(entry)) await file.writeFile(this.#rewritten(entry, await collect(content)));
+    else {
+      let at = 0;
+      for await (const piece of content) {
+        // Large empty parts take no room.
+        if (!isZero(piece))
+          for (let done = 0; done < piece.length; ) {
+            const { bytesWritten } = await file.write(piece, done, piece.length - done, at + done);
+            done += bytesWritten;
+          }
+        at += piece.length;
+      }
+      await file.truncate(at);
+    }
+    await this.#finish(file, entry, 0o600);
+  }
+
+  #namesFolder({ path, size }: BackupEntry): boolean {
+    const { from, to } = this.#options.moved;
+    return from !== to && size <= REWRITTEN_BYTES && (IMAGE.test(path) || SCRIPT.test(path));
+  }
+
+  #rewritten({ path }: BackupEntry, bytes: Buffer): Buffer {
+    const { from, to } = this.#options.moved;
+    const text = bytes.toString("latin1");
+    if (!IMAGE.test(path) && !text.startsWith("#!")) return bytes;
+    const inFile = (folder: string) => {
+      const written = IMAGE.test(path) ? JSON.stringify(folder).slice(1, -1) : folder;
+      return Buffer.from(`${written}/cache/`).toString("latin1");
+    };
+    return bytesOf(text.replaceAll(inFile(from), () => inFile(to)));
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * A folder for unfinished work, beside its result. A kill leaves it, and the next try removes it. A lock shows whether
+ * another process still works in it.
+ */
+import { chmod, lstat, mkdir, readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { LOCK_FILE, lockFolder } from "../state/lock.ts";
+import { codeOf } from "../tenant-files/folder.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
+import { BackupError } from "./error.ts";
+
+export interface WorkFolder extends AsyncDisposable {
+  readonly path: string;
+}
+
+/** The lock goes last: a folder without it that is not empty belongs to someone else. */
+const clear = async (path: string): Promise<void> => {
+  for (const name of await readdir(path)) if (!name.startsWith(LOCK_FILE)) await removeTree(join(path, name));
+};
+
+const make = async (path: string): Promise<void> => {
+  try {
+    await mkdir(path, { mode: 0o700 });
+    await chmod(path, 0o700);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    const stats = await lstat(path);
+    const isOwn = stats.isDirectory() && (process.geteuid === undefined || stats.uid === process.geteuid());
+    const names = isOwn ? await readdir(path) : [];
+    if (!isOwn || (names.length > 0 && !names.includes(LOCK_FILE)))
+      throw new BackupError(path, `${path} exists and is not from an earlier try. Move it away and try again.`, error);
+    await chmod(path, 0o700);
+  }
+};
+
+/** Throws a `DataFolderError` of kind `in_use` if another process works in the folder. */
+export const openWorkFolder = async (path: string): Promise<WorkFolder> => {
+  await make(path);
+  const lock = lockFolder(path, `Another process works in ${path}. Wait until it ends and try again.`);
+  await clear(path);
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await clear(path);
+      lock.release();
+      for (const name of await readdir(path)) await rm(join(path, name));
+      await rmdir(path);
+    },
+  };
+};

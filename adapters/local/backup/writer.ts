@@ -1,0 +1,100 @@
+/** Writes the entries of a backup to a compressed file, and computes the digest of everything written. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createWriteStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { createGzip, type Gzip } from "node:zlib";
+import {
+  type BackupEnd,
+  type BackupEntry,
+  type BackupHead,
+  BLOCK,
+  DATA,
+  END,
+  encodeEntry,
+  HEAD,
+  paddingOf,
+} from "./format.ts";
+
+/** Most content is compressed already, so the fastest level is nearly as small. */
+const LEVEL = 1;
+
+const document = (path: string, size: number): BackupEntry => ({
+  ...{ path, size, type: "file", mode: 0o600, uid: 0, gid: 0, target: "" },
+  modified: 0,
+});
+
+export class BackupWriter {
+  readonly #gzip: Gzip = createGzip({ level: LEVEL });
+  readonly #written: Promise<void>;
+  readonly #hash = createHash("sha256");
+  readonly #onProgress: (bytes: number) => unknown;
+  #failure: unknown;
+  #entries = 0;
+  /** Content that the last entry still lacks. */
+  #left = 0;
+  #padding = 0;
+
+  /** @param path must not exist */
+  constructor(path: string, onProgress: (bytes: number) => unknown) {
+    this.#onProgress = onProgress;
+    this.#written = pipeline(this.#gzip, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true }));
+    // Reported where the next bytes are written.
+    this.#written.catch((error: unknown) => {
+      this.#failure = error;
+    });
+  }
+
+  async begin(head: BackupHead): Promise<void> {
+    await this.#document(HEAD, head);
+  }
+
+  /** Begins an entry of the data folder. The caller must give its content next. */
+  async entry(entry: BackupEntry): Promise<void> {
+    this.#entries++;
+    await this.#header({ ...entry, path: `${DATA}/${entry.path}` });
+  }
+
+  /** The next bytes of the last entry. The caller must not change the buffer afterwards. */
+  async content(bytes: Buffer): Promise<void> {
+    this.#left -= bytes.length;
+    await this.#write(bytes);
+    if (this.#left === 0 && this.#padding > 0) await this.#write(Buffer.alloc(this.#padding));
+  }
+
+  /** Resolves when the whole file is on disk. */
+  async end(counts: Omit<BackupEnd, "sha256" | "entries">): Promise<void> {
+    await this.#document(END, { sha256: this.#hash.copy().digest("hex"), entries: this.#entries, ...counts });
+    await this.#write(Buffer.alloc(2 * BLOCK));
+    this.#gzip.end();
+    await this.#written;
+  }
+
+  /** Resolves when nothing writes to the file any more. */
+  async abandon(): Promise<void> {
+    this.#gzip.destroy();
+    await this.#written.catch(() => undefined);
+  }
+
+  async #document(path: string, content: object): Promise<void> {
+    const bytes = Buffer.from(JSON.stringify(content));
+    await this.#header(document(path, bytes.length));
+    await this.content(bytes);
+  }
+
+  async #header(entry: BackupEntry): Promise<void> {
+    if (this.#left !== 0) throw new Error("The entry before has other content than its header says.");
+    this.#left = entry.size;
+    this.#padding = paddingOf(entry.size);
+    await this.#write(encodeEntry(entry));
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    this.#hash.update(bytes);
+    await this.#onProgress(bytes.length);
+    if (this.#gzip.write(bytes)) return;
+    await Promise.race([once(this.#gzip, "drain"), this.#written]);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+}

@@ -1,0 +1,29 @@
+/** Backups of the local provider's data folder. */
+import type { BackupSummary, RestoreSummary } from "../../adapters/local/index.ts";
+import { onlyLocal } from "./doctor.ts";
+import type { ServeSettings } from "./settings.ts";
+
+interface Transfer {
+  readonly file: string;
+  readonly replace: boolean;
+  readonly signal: AbortSignal;
+  readonly onProgress: (bytes: number) => void;
+}
+
+export const backUp = async (settings: ServeSettings, transfer: Transfer): Promise<BackupSummary> => {
+  onlyLocal(settings);
+  const { backupDataFolder } = await import("../../adapters/local/index.ts");
+  return backupDataFolder({ dataDir: settings.dataDir, ...transfer });
+};
+
+export const restore = async (settings: ServeSettings, transfer: Transfer): Promise<RestoreSummary> => {
+  onlyLocal(settings);
+  const { restoreDataFolder } = await import("../../adapters/local/index.ts");
+  return restoreDataFolder({ dataDir: settings.dataDir, ...transfer });
+};
+
+/** Whether the error says in words what the operator can do. */
+export const isExplained = async (error: unknown): Promise<boolean> => {
+  const { BackupError, DataFolderError } = await import("../../adapters/local/index.ts");
+  return error instanceof BackupError || error instanceof DataFolderError;
+};

@@ -1,0 +1,224 @@
+/** A backup of a data folder, made while the server runs, becomes a folder from which a server serves everything. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  BackupError,
+  backupDataFolder,
+  createLocalIdentity,
+  DataFolderError,
+  restoreDataFolder,
+} from "../../../../adapters/local/index.ts";
+import { inOnePiece } from "../../../models/upload-url.ts";
+import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { folderWith } from "../../../support/folders.ts";
+import { fingerprint } from "../../../support/hostile-builds.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import { silentLogger } from "../../../support/silent-logger.ts";
+
+const acme = principalOf("acme");
+
+const start = (dataDir: string) =>
+  startLocalIn(dataDir, { runner: "process", drainSeconds: 0.1, graceSeconds: 0.1 }, {}, { logger: silentLogger });
+
+const put = async ({ controlPlane }: TestPlatform, volume: string, object: string, body: string): Promise<void> => {
+  const grant = (await controlPlane.grantUpload(acme, { volume, object }))._unsafeUnwrap();
+  expect((await fetch(inOnePiece(grant).url, { method: "PUT", body })).ok).toBe(true);
+};
+
+const get = async ({ controlPlane }: TestPlatform, volume: string, path: string): Promise<string> => {
+  const { url } = (await controlPlane.grantDownload(acme, { volume, path }))._unsafeUnwrap();
+  return (await fetch(url)).text();
+};
+
+const deepest = "a/".repeat(100);
+
+/** Deployments, volumes, objects, the trash, logs. */
+const fill = async (platform: TestPlatform): Promise<void> => {
+  const { controlPlane } = platform;
+  const url = await platform.up(nodeSource(helloServer("kept")), {
+    volumes: { "/tmp/backup": "data" },
+    env: { SECRET: "of a service" },
+  });
+  expect(await (await fetch(url)).text()).toBe("kept");
+  (await controlPlane.createVolume(acme, { name: "gone" }))._unsafeUnwrap();
+  (await controlPlane.createVolume(acme, { name: "empty" }))._unsafeUnwrap();
+  await put(platform, "data", "hello.txt", "hello");
+  await put(platform, "data", "größe/Ω.txt", "unicode");
+  await put(platform, "data", `${deepest}deep.txt`, "deep");
+  await put(platform, "data", "empty.bin", "");
+  await put(platform, "data", "large.bin", "0123456789".repeat(300_000));
+  await put(platform, "gone", "in the trash.txt", "trash");
+  (await controlPlane.deleteVolume(acme, { name: "gone" }))._unsafeUnwrap();
+};
+
+const check = async (platform: TestPlatform): Promise<void> => {
+  const { controlPlane } = platform;
+  const [app] = (await controlPlane.listDeployments(acme))._unsafeUnwrap();
+  expect(app).toMatchObject({ name: "app" });
+  expect(await (await fetch(app?.url as string)).text()).toBe("kept");
+  expect(await get(platform, "data", "hello.txt")).toBe("hello");
+  expect(await get(platform, "data", "größe/Ω.txt")).toBe("unicode");
+  expect(await get(platform, "data", `${deepest}deep.txt`)).toBe("deep");
+  expect(await get(platform, "data", "empty.bin")).toBe("");
+  expect(await get(platform, "data", "large.bin")).toBe("0123456789".repeat(300_000));
+  (await controlPlane.restoreVolume(acme, { name: "gone" }))._unsafeUnwrap();
+  expect(await get(platform, "gone", "in the trash.txt")).toBe("trash");
+  expect((await controlPlane.listVolumes(acme))._unsafeUnwrap().map(({ name }) => name)).toContain("empty");
+  const { logs } = (await controlPlane.readLogs(acme, { deployment_name: "app" }))._unsafeUnwrap();
+  expect(logs.length).toBeGreaterThan(0);
+};
+
+const modesBelow = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" }).map(
+    (path) => `${path} ${(statSync(join(folder, path)).mode & 0o777).toString(8)}`,
+  );
+
+test("a backup of a running server is restored and served", async () => {
+  using folder = folderWith();
+  const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  let key: string;
+  {
+    await using platform = await start(data);
+    await fill(platform);
+    key = (await platform.local.identity.keys.create(acme.account, "kept"))._unsafeUnwrap().key;
+    let progress = 0;
+    const summary = await backupDataFolder({ dataDir: data, file, onProgress: (bytes) => (progress += bytes) });
+    expect(summary).toEqual({ file, bytes: statSync(file).size, deployments: 1, volumes: 2, objects: 6, leftOut: [] });
+    expect(progress).toBeGreaterThan(3_000_000);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  const summary = await restoreDataFolder({ file, dataDir: restored });
+  expect(summary).toMatchObject({ dataDir: restored, deployments: 1, volumes: 2, objects: 6, kept: undefined });
+  expect(readdirSync(folder.path).sort()).toEqual(["backup.tar.gz", "data", "restored"]);
+  expect(statSync(restored).mode & 0o777).toBe(0o700);
+  expect(
+    modesBelow(restored).filter(
+      (one) => / [0-7][1-7][0-7]$| [0-7]{2}[1-7]$/.test(one) && !/^(storage\/volumes\/.|images\/.*\/app)/.test(one),
+    ),
+  ).toEqual([]);
+  await using platform = await start(restored);
+  await check(platform);
+  const principal = (await platform.controlPlane.authenticate({ apiKey: key }))._unsafeUnwrap();
+  expect(principal.account).toBe("acme");
+});
+
+test("two backups of a stopped server have the same content", async () => {
+  using folder = folderWith();
+  const [data, file, again] = ["data", "backup.tar.gz", "again.tar.gz"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  {
+    await using platform = await start(data);
+    await fill(platform);
+  }
+  await backupDataFolder({ dataDir: data, file });
+  const before = fingerprint(data);
+  await restoreDataFolder({ file, dataDir: data, replace: true });
+  const kept = readdirSync(folder.path).find((name) => name.startsWith("data.before-")) as string;
+  expect(fingerprint(join(folder.path, kept))).toBe(before);
+  await backupDataFolder({ dataDir: data, file: again });
+  // A backup has the milliseconds of a time, not its nanoseconds.
+  const entries = (path: string) => fingerprint(join(path, "storage", "volumes")).replaceAll(/(\d{13})\.\d+/g, "$1");
+  expect(entries(data)).toBe(entries(join(folder.path, kept)));
+  await using platform = await start(data);
+  await check(platform);
+});
+
+const rejection = async (work: Promise<unknown>): Promise<Error> => {
+  const outcome = await work.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+  expect(outcome, "it was refused").toBeDefined();
+  return outcome as Error;
+};
+
+/** A data folder without a server, made quickly. */
+const smallData = (path: string): void => {
+  createLocalIdentity(path).close();
+};
+
+test("a backup does not replace a file, and lies outside of the data folder", async () => {
+  using folder = folderWith({ "taken.tar.gz": "other" });
+  const [data, taken] = [join(folder.path, "data"), join(folder.path, "taken.tar.gz")];
+  smallData(data);
+  const refused = await rejection(backupDataFolder({ dataDir: data, file: taken }));
+  expect(refused).toBeInstanceOf(BackupError);
+  expect(refused.message).toBe(`${taken} exists. Choose another name, or replace it with --force.`);
+  expect(readFileSync(taken, "utf8")).toBe("other");
+  await backupDataFolder({ dataDir: data, file: taken, replace: true });
+  await restoreDataFolder({ file: taken, dataDir: join(folder.path, "restored") });
+  for (const inside of ["backup.tar.gz", "storage/backup.tar.gz"]) {
+    mkdirSync(join(data, "storage"), { recursive: true });
+    const file = join(data, inside);
+    expect((await rejection(backupDataFolder({ dataDir: data, file }))).message).toBe(
+      `${file} lies in the data folder. Choose a file outside of it.`,
+    );
+  }
+  const nothing = join(folder.path, "nothing");
+  const missing = await rejection(backupDataFolder({ dataDir: nothing, file: join(folder.path, "x.tar.gz") }));
+  expect(missing).toBeInstanceOf(DataFolderError);
+  expect(missing.message).toBe(`There is no data in ${nothing}. Name the folder with --data-dir.`);
+  expect((await rejection(backupDataFolder({ dataDir: data, file: folder.path, replace: true }))).message).toContain(
+    "is a folder",
+  );
+});
+
+test("a restore does not replace a folder with content, or one that a server uses", async () => {
+  using folder = folderWith();
+  const [data, file, target] = ["data", "backup.tar.gz", "target"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  smallData(data);
+  await backupDataFolder({ dataDir: data, file });
+  mkdirSync(target);
+  writeFileSync(join(target, "note.txt"), "mine");
+  const refused = await rejection(restoreDataFolder({ file, dataDir: target }));
+  expect(refused).toBeInstanceOf(BackupError);
+  expect(refused.message).toContain(`${target} is not empty.`);
+  const { kept } = await restoreDataFolder({ file, dataDir: target, replace: true });
+  expect(readFileSync(join(kept as string, "note.txt"), "utf8")).toBe("mine");
+  await using _platform = await start(target);
+  const before = readdirSync(folder.path);
+  const used = await rejection(restoreDataFolder({ file, dataDir: target, replace: true }));
+  expect(used).toMatchObject({ kind: "in_use" });
+  expect(used.message).toContain(`A Portside server uses the data folder ${target}. Stop it`);
+  expect(readdirSync(folder.path)).toEqual(before);
+});
+
+test("a volume or an image that appears during the backup is in it", async () => {
+  using folder = folderWith();
+  const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  {
+    await using platform = await start(data);
+    await fill(platform);
+    let calls = 0;
+    const onProgress = async () => {
+      // By then the state was copied once and the first volumes were listed.
+      if (++calls !== 5) return;
+      (await platform.controlPlane.createVolume(acme, { name: "late" }))._unsafeUnwrap();
+      await put(platform, "late", "late.txt", "late");
+      await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
+    };
+    const summary = await backupDataFolder({ dataDir: data, file, onProgress });
+    expect(summary).toMatchObject({ deployments: 2, volumes: 3 });
+  }
+  await restoreDataFolder({ file, dataDir: restored });
+  await using platform = await start(restored);
+  expect(await get(platform, "late", "late.txt")).toBe("late");
+  const late = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap().find(({ name }) => name === "late");
+  expect(await (await fetch(late?.url as string)).text()).toBe("late");
+});
