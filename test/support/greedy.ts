@@ -8,6 +8,7 @@ const { spawn } = require("node:child_process");
 const { appendFileSync } = require("node:fs");
 const kept = [];
 const deeds = {
+  "/cpu": () => { for (;;); },
   "/memory": () => { for (;;) kept.push(Buffer.alloc(16 * 1024 * 1024, 1)); },
   // A shell that cannot fork ends, and the bomb with its last one: what it leaves keeps its places.
   "/forks": () => spawn("sh", ["-c", "f() { sleep 1000 & f | f & }; f; sleep 1000"], { stdio: "ignore" }),
