@@ -1,5 +1,5 @@
 /** Which addresses a set of processes listens on, from /proc/net/tcp and the processes' open files (proc(5)). */
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 
@@ -68,6 +68,24 @@ const RESOLVER = "127.0.0.11";
 /** What listens in the network of a process that has one of its own. */
 export const listenersIn = async (pid: number): Promise<Listener[]> =>
   [...(await readTables(`/proc/${pid}/net`)).values()].filter(({ address }) => address !== RESOLVER);
+
+/** The line of each family that counts its TCP sockets. https://man7.org/linux/man-pages/man5/proc_pid_net.5.html */
+const COUNTS = [
+  { file: "sockstat", line: /^TCP: inuse \d+/m },
+  { file: "sockstat6", line: /^TCP6: inuse \d+/m },
+];
+
+/**
+ * How many TCP sockets there are in the network of a process, which is much cheaper to read than their tables; undefined
+ * where the kernel does not tell.
+ */
+export const countSocketsIn = (pid: number): string | undefined => {
+  try {
+    return COUNTS.map(({ file, line }) => line.exec(readFileSync(`/proc/${pid}/net/${file}`, "utf8"))?.[0]).join();
+  } catch {
+    return undefined;
+  }
+};
 
 /** Every listening TCP socket that one of the processes holds. */
 export const listenersOf = async (pids: readonly number[]): Promise<Listener[]> => {

@@ -19,7 +19,7 @@ import {
   signalProcess,
   treeOf,
 } from "./proc.ts";
-import { type Address, lookAt, lookInside, type Sight } from "./ready.ts";
+import { type Address, lookAt, type Sight, watchNetwork } from "./ready.ts";
 import type { Exit, Job, OnLine, Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -48,6 +48,8 @@ export interface Launch {
   readonly group: ControlGroup | undefined;
   /** The command's own network, which ends with it. */
   readonly network?: Promise<Network> | undefined;
+  /** Called when the command is first seen to listen in its own network. */
+  readonly onListening?: (() => void) | undefined;
   readonly watchdog: Watchdog;
 }
 
@@ -128,6 +130,8 @@ class Launched implements Running {
   readonly #child: ChildProcess;
   readonly accepts: (() => Promise<boolean>) | undefined;
   #network: Network | undefined;
+  #lookInside: () => Promise<Sight> = async () => ({ kind: "nothing" });
+  #onListening: (() => void) | undefined;
   #networkFailed = false;
   #exceeded: "memory" | "processes" | undefined;
 
@@ -146,7 +150,8 @@ class Launched implements Running {
       if (stdioFor(descriptor) === "pipe")
         serve(descriptor, this.#child.stdio[FIRST_DESCRIPTOR + index] as unknown as Duplex, launch.network);
     if (launch.network !== undefined) {
-      this.accepts = async () => this.#network !== undefined && (await lookInside(this.#network)).kind === "right";
+      this.#onListening = launch.onListening;
+      this.accepts = () => this.#listens();
       void this.#followNetwork(launch.network);
     }
     this.exited = this.#follow(onLine);
@@ -161,8 +166,7 @@ class Launched implements Running {
   }
 
   async look(port: number, open: boolean): Promise<Sight> {
-    if (this.#network !== undefined) return lookInside(this.#network);
-    if (this.#launch.network !== undefined) return { kind: "nothing" };
+    if (this.#launch.network !== undefined) return this.#lookInside();
     return lookAt(this.processes(), port, open);
   }
 
@@ -197,10 +201,18 @@ class Launched implements Running {
     return members.filter((pid) => !helpers.includes(programOf(pid)));
   }
 
+  async #listens(): Promise<boolean> {
+    if ((await this.#lookInside()).kind !== "right") return false;
+    this.#onListening?.();
+    this.#onListening = undefined;
+    return true;
+  }
+
   /** Ends the command if its network fails, because the command could neither call nor be called. */
   async #followNetwork(opening: Promise<Network>): Promise<void> {
     const network = await opening.catch(() => undefined);
     this.#networkFailed = network === undefined;
+    if (network !== undefined) this.#lookInside = watchNetwork(network);
     this.#network = network;
     await network?.ended;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;

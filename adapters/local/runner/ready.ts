@@ -3,7 +3,7 @@
  * listens elsewhere from one that is slow.
  */
 import { connect } from "node:net";
-import { type Listener, listenersIn, listenersOf } from "../../shared/listening.ts";
+import { countSocketsIn, type Listener, listenersIn, listenersOf } from "../../shared/listening.ts";
 
 /** Where connections are taken. */
 export interface Address {
@@ -70,20 +70,34 @@ export const judgeListeners = (listeners: readonly Listener[], port: number, own
   };
 };
 
-/** Where a command listens in a separate network, in which the opened ports are the platform's. */
-export const lookInside = async ({
-  pid,
-  inside = 0,
-  opened,
-}: {
+/** The network of one command. */
+export interface CommandNetwork {
+  /** A process in it. */
   readonly pid: number;
   readonly inside: number | undefined;
+  /** Ports at which the platform listens in it. */
   readonly opened: readonly number[];
-}): Promise<Sight> =>
-  judgeListeners(
-    (await listenersIn(pid)).filter(({ port }) => !opened.includes(port)),
-    inside,
-  );
+}
+
+/** A socket that closes while another opens leaves their number as it was. */
+const TABLES_MS = 250;
+
+/**
+ * Returns a function that tells where the command listens. Reading the kernel's tables takes milliseconds of a CPU that
+ * the starting command needs itself, so they are read only after the number of sockets has changed, or seldom.
+ */
+export const watchNetwork = ({ pid, inside = 0, opened }: CommandNetwork): (() => Promise<Sight>) => {
+  let seen: { readonly count: string | undefined; readonly at: number; readonly sight: Sight } | undefined;
+  return async () => {
+    const count = countSocketsIn(pid);
+    const at = performance.now();
+    if (seen !== undefined && count !== undefined && count === seen.count && at - seen.at < TABLES_MS)
+      return seen.sight;
+    const listeners = (await listenersIn(pid)).filter(({ port }) => !opened.includes(port));
+    seen = { count, at, sight: judgeListeners(listeners, inside) };
+    return seen.sight;
+  };
+};
 
 /** Where the processes listen, on the machine's own network. */
 export const lookAt = async (pids: readonly number[], port: number, open: boolean): Promise<Sight> => {

@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { accepts, judgeListeners, lookAt, loopback } from "../../../../adapters/local/runner/ready.ts";
+import { accepts, judgeListeners, lookAt, loopback, watchNetwork } from "../../../../adapters/local/runner/ready.ts";
 import { listenersOf, parseTcpTable } from "../../../../adapters/shared/listening.ts";
 
 const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
@@ -79,6 +79,18 @@ describe("sockets of this process", () => {
     expect(await listenersOf([])).toEqual([]);
     expect(await listenersOf([2 ** 22 + 1])).toEqual([]);
     expect((await lookAt([process.pid], ports[1] as number, true)).kind).toBe("right");
+  });
+
+  test("are seen in their network as soon as they listen, and no longer when they have closed", async () => {
+    const free = await listen("0.0.0.0");
+    servers.pop()?.close();
+    const look = watchNetwork({ pid: process.pid, inside: free, opened: [] });
+    expect((await look()).kind).not.toBe("right");
+    const server = createServer().listen(free, "0.0.0.0");
+    servers.push(server);
+    await expect.poll(async () => (await look()).kind).toBe("right");
+    server.close();
+    await expect.poll(async () => (await look()).kind).not.toBe("right");
   });
 
   test("accept connections or do not", async () => {
