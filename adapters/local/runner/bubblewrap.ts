@@ -10,6 +10,7 @@ import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
+import { readHostNetwork } from "./network/closed.ts";
 import { isRoot } from "./network/enter.ts";
 import type { Networks } from "./network/networks.ts";
 import type { Bind, Job, Runner } from "./runner.ts";
@@ -162,6 +163,14 @@ const tryAs = (user: number, trial: Trial): true | string => {
   return tryOut(trial, argv, binds) ?? true;
 };
 
+/** The separate network of a job, from one look at this machine's. */
+const networkFor = (networks: Networks, { port, hostPorts = [] }: Job, folder: string) => {
+  const host = readHostNetwork();
+  const resolver = networks.resolver(folder, host);
+  if (port === undefined) return { resolver, network: networks.forBuild(hostPorts, host), onListening: undefined };
+  return { resolver, network: networks.forService(port, host), onListening: () => networks.prepare(port) };
+};
+
 /**
  * The runner, or in words why this machine cannot have it.
  * @param folder where the sandbox's own few files are written
@@ -181,9 +190,9 @@ export const createBubblewrapRunner = (
   const problem = tryOut(trial);
   if (problem !== undefined) return problem;
   const start: Runner["start"] = (given, onLine) => {
-    const resolver = networks === undefined ? [] : [networks.resolver(folder)];
-    const job = { ...given, binds: [...files, ...resolver, ...given.binds] };
-    const network = job.port === undefined ? networks?.forBuild(job.hostPorts ?? []) : networks?.forService(job.port);
+    const own = networks === undefined ? undefined : networkFor(networks, given, folder);
+    const job = { ...given, binds: [...files, ...(own === undefined ? [] : [own.resolver]), ...given.binds] };
+    const network = own?.network;
     const staged = job.user === undefined ? undefined : stageFor(job.user, job, FIRST_FOLDER);
     const seen = staged === undefined ? job : { ...job, binds: staged.binds, folders: [] };
     const group = groups?.create(job.id, job.limits);
@@ -211,6 +220,7 @@ export const createBubblewrapRunner = (
         memoryFolders: MEMORY_FOLDERS,
         group,
         network,
+        onListening: own?.onListening,
         watchdog,
       },
       onLine,

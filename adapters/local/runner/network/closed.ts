@@ -42,6 +42,21 @@ const networkOf = (cidr: string): string => {
   return [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join(".");
 };
 
+/** What a network for a sandbox takes over from this machine. */
+export interface HostNetwork {
+  /** IPv4 subnets that the sandbox must not reach. */
+  readonly closed: readonly string[];
+  readonly resolver: {
+    /** The text of resolv.conf. */
+    readonly settings: string;
+    /**
+     * Whether names are asked through pasta. Then pasta changes the sender of the resolver's answers, so programs that ask
+     * the resolver directly do not accept them.
+     */
+    readonly isForwarded: boolean;
+  };
+}
+
 /** An address of documentation (RFC 5737) at which pasta answers with this machine's resolver. */
 export const RESOLVER = "198.51.100.53";
 
@@ -60,4 +75,20 @@ export const resolverSettings = (text: string, closed: readonly string[]): strin
   const servers = lines.filter(isServer).map((line) => line.trim().split(/\s+/)[1] ?? "");
   if (servers.length > 0 && servers.every((server) => isIPv4(server) && !list.check(server))) return text;
   return [...lines.filter((line) => !isServer(line)), `nameserver ${RESOLVER}`, ""].join("\n");
+};
+
+const readSettings = (): string => {
+  try {
+    return readFileSync("/etc/resolv.conf", "utf8");
+  } catch {
+    // Without settings, names are asked through pasta.
+    return "";
+  }
+};
+
+/** Reads the current state of this machine's network. */
+export const readHostNetwork = (): HostNetwork => {
+  const closed = closedSubnets();
+  const settings = resolverSettings(readSettings(), closed);
+  return { closed, resolver: { settings, isForwarded: settings.includes(RESOLVER) } };
 };

@@ -1,13 +1,17 @@
 /** The networks of a server's sandboxes. One is made ahead, because making it takes longer than starting a sandbox. */
 
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
+import { processInfo } from "../proc.ts";
 import type { Bind } from "../runner.ts";
-import { closedSubnets, RESOLVER, resolverSettings } from "./closed.ts";
+import { closedSubnets, type HostNetwork, readHostNetwork } from "./closed.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-const LOOK_MS = 5000;
+/** How long an address that the machine gets may stay open to sandboxes that run. */
+const LOOK_MS = 500;
+/** The next network takes a CPU for a while, which the first requests to a service that has just started need as well. */
+const PREPARE_MS = 100;
 
 /** What the last trial said; the machine does not change under a running server. */
 let trial: Promise<string | undefined> | undefined;
@@ -15,7 +19,7 @@ let trial: Promise<string | undefined> | undefined;
 const tryOne = async (id: string): Promise<string | undefined> => {
   if (process.platform !== "linux") return "networks of services need Linux";
   try {
-    await (await openNetwork({ id, inside: undefined, opened: [], forwardsNames: false })).close();
+    await (await openNetwork({ id, inside: undefined, opened: [], host: readHostNetwork() })).close();
     return undefined;
   } catch (error) {
     const { message } = error as Error;
@@ -29,18 +33,10 @@ export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   return trial;
 };
 
-/** The settings of the resolver as they are now, for a separate network. */
-const currentSettings = (): string => {
-  let text = "";
-  try {
-    text = readFileSync("/etc/resolv.conf", "utf8");
-  } catch {
-    // Without settings, names are asked through pasta.
-  }
-  return resolverSettings(text, closedSubnets());
-};
-
-const forwardsNames = (): boolean => currentSettings().includes(RESOLVER);
+interface Spare {
+  readonly key: string;
+  readonly network: Promise<Network | undefined>;
+}
 
 export class Networks {
   readonly #scope: string;
@@ -49,9 +45,9 @@ export class Networks {
   readonly #open = new Set<Network>();
   #platformPorts: () => readonly number[] = () => [];
   #count = 0;
-  #spare: { readonly key: string; readonly network: Promise<Network | undefined> } | undefined;
-  #forbidden = new Set(closedSubnets());
-  #timer: NodeJS.Timeout | undefined;
+  #spare: Spare | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #preparing: NodeJS.Timeout | undefined;
   #closed = false;
 
   /** @param allowed ports of this machine's loopback that every service may call */
@@ -67,22 +63,33 @@ export class Networks {
   }
 
   /** A network in which a service listens on `inside`. */
-  async forService(inside: number): Promise<Network> {
-    const ready = this.#takeSpare(inside);
-    const network = (await ready) ?? (await this.#make(inside, this.#portsFor(inside)));
-    if (this.#spare === undefined) this.#prepare(inside);
-    return network;
+  async forService(inside: number, host: HostNetwork): Promise<Network> {
+    const spare = await this.#takeSpare(inside, host);
+    if (spare === undefined) return this.#make(inside, host);
+    await this.#forbid(spare, host.closed);
+    return spare;
   }
 
   /** @param ports of this machine's loopback, such as a registry's */
-  forBuild(ports: readonly number[]): Promise<Network> {
-    return this.#make(undefined, [...new Set(ports)]);
+  forBuild(ports: readonly number[], host: HostNetwork): Promise<Network> {
+    return this.#make(undefined, host, [...new Set(ports)]);
   }
 
-  /** The settings of the resolver as they are now, for a sandbox. */
-  resolver(folder: string): Bind {
+  /** Makes the network of the next service that listens on `inside`, a moment later. */
+  prepare(inside: number): void {
+    if (this.#closed || this.#spare !== undefined) return;
+    this.#preparing ??= setTimeout(() => {
+      this.#preparing = undefined;
+      const host = readHostNetwork();
+      const network = this.#make(inside, host).catch(() => undefined);
+      this.#spare = { key: this.#keyOf(inside, host), network };
+    }, PREPARE_MS).unref();
+  }
+
+  /** The settings of the resolver for a sandbox. */
+  resolver(folder: string, { resolver }: HostNetwork): Bind {
     const host = join(folder, "resolv.conf");
-    writeFileSync(host, currentSettings());
+    writeFileSync(host, resolver.settings);
     // Readable for the users of services, whatever the mask of this process is.
     chmodSync(host, 0o644);
     return { host, inside: "/etc/resolv.conf", writable: false };
@@ -90,55 +97,70 @@ export class Networks {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
+    clearInterval(this.#looking);
+    clearTimeout(this.#preparing);
     await this.#spare?.network;
     await Promise.all([...this.#open].map((network) => network.close()));
   }
 
   /** A port that the service listens on is the service's own. */
-  #portsFor(inside: number): number[] {
+  #portsFor(inside: number | undefined): number[] {
     const ports = new Set([...this.#platformPorts(), ...this.#allowed]);
-    ports.delete(inside);
+    if (inside !== undefined) ports.delete(inside);
     return [...ports].sort((a, b) => a - b);
   }
 
-  #keyOf(inside: number): string {
-    return [inside, forwardsNames(), ...this.#portsFor(inside)].join();
+  #keyOf(inside: number, { resolver }: HostNetwork): string {
+    return [inside, resolver.isForwarded, ...this.#portsFor(inside)].join();
   }
 
-  #takeSpare(inside: number): Promise<Network | undefined> | undefined {
+  /** The network that was made ahead, if it fits and still lives. */
+  async #takeSpare(inside: number, host: HostNetwork): Promise<Network | undefined> {
     const spare = this.#spare;
     this.#spare = undefined;
-    if (spare?.key === this.#keyOf(inside)) return spare.network;
-    void spare?.network.then((network) => network?.close());
-    return undefined;
+    if (spare === undefined) return undefined;
+    if (spare.key !== this.#keyOf(inside, host)) {
+      void spare.network.then((network) => network?.close());
+      return undefined;
+    }
+    const network = await spare.network;
+    const lives = network !== undefined && this.#open.has(network) && processInfo(network.pid) !== undefined;
+    return lives ? network : undefined;
   }
 
-  #prepare(inside: number): void {
-    if (this.#closed) return;
-    const network = this.#make(inside, this.#portsFor(inside)).catch(() => undefined);
-    this.#spare = { key: this.#keyOf(inside), network };
-  }
-
-  async #make(inside: number | undefined, opened: readonly number[]): Promise<Network> {
+  async #make(inside: number | undefined, host: HostNetwork, opened = this.#portsFor(inside)): Promise<Network> {
     const id = `${this.#scope}.network-${this.#count++}`;
-    const network = await openNetwork({ id, inside, opened, forwardsNames: forwardsNames() }).catch(
-      (cause: unknown) => {
-        this.#logger.error("the network of a sandbox could not be made", { cause });
-        throw cause;
-      },
-    );
+    const network = await openNetwork({ id, inside, opened, host }).catch((cause: unknown) => {
+      this.#logger.error("the network of a sandbox could not be made", { cause });
+      throw cause;
+    });
     this.#open.add(network);
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
-    void network.ended.then(() => this.#open.delete(network));
+    this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    void network.ended.then(() => this.#forget(network));
+    // This machine may have got an address while the network was made.
+    await this.#forbid(network, closedSubnets());
     return network;
+  }
+
+  #forget(network: Network): void {
+    this.#open.delete(network);
+    if (this.#open.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
   }
 
   /** This machine may get further addresses while services run. */
   #look(): void {
-    const fresh = closedSubnets().filter((subnet) => !this.#forbidden.has(subnet));
-    if (fresh.length === 0) return;
-    for (const subnet of fresh) this.#forbidden.add(subnet);
-    for (const network of this.#open) network.forbid(fresh);
+    const closed = closedSubnets();
+    for (const network of this.#open) void this.#forbid(network, closed);
+  }
+
+  /** A network that cannot be closed to an address is ended, and its service with it. */
+  async #forbid(network: Network, subnets: readonly string[]): Promise<void> {
+    if ((await network.forbid(subnets)) || !this.#open.has(network)) return;
+    this.#logger.error("a sandbox ends, because its network could not be closed to a new address of this machine", {
+      subnets,
+    });
+    await network.close();
   }
 }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../free-port.ts";
 import { MARKER } from "../launch.ts";
 import { type Address, loopback } from "../ready.ts";
-import { closedSubnets, RESOLVER } from "./closed.ts";
+import { type HostNetwork, RESOLVER } from "./closed.ts";
 import { enterNetwork, isRoot, namespacesOf } from "./enter.ts";
 
 export interface NetworkOptions {
@@ -19,22 +19,20 @@ export interface NetworkOptions {
   readonly inside: number | undefined;
   /** Ports of this machine's loopback that lead there from the network's own loopback. */
   readonly opened: readonly number[];
-  /**
-   * Whether names are asked through pasta. Then pasta changes the sender of the resolver's answers, so programs that ask the
-   * resolver directly do not accept them.
-   */
-  readonly forwardsNames: boolean;
+  readonly host: HostNetwork;
 }
 
-export interface Network extends NetworkOptions {
+export interface Network {
+  readonly inside: number | undefined;
+  readonly opened: readonly number[];
   /** Its first process, which does nothing. */
   readonly pid: number;
   /** Where this machine reaches `inside`. Something accepts connections there whether or not the service listens. */
   readonly address: Address | undefined;
   /** Resolves when it is gone, for whatever reason. */
   readonly ended: Promise<void>;
-  /** Closes further addresses to what runs in it. */
-  forbid(subnets: readonly string[]): void;
+  /** Closes those of the subnets that are not closed yet; resolves with false where that fails. */
+  forbid(subnets: readonly string[]): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -64,7 +62,7 @@ echo ready; exec cat`;
 
 const prohibit = (subnet: string): string => `route replace prohibit ${subnet}`;
 
-const pastaArguments = ({ inside, opened, forwardsNames }: NetworkOptions, port: number): string[] => [
+const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number): string[] => [
   "pasta",
   "--foreground",
   "--quiet",
@@ -72,7 +70,7 @@ const pastaArguments = ({ inside, opened, forwardsNames }: NetworkOptions, port:
   "--config-net",
   // Without it, the gateway's address leads to this machine's loopback.
   "--no-map-gw",
-  ...(forwardsNames ? ["--dns-forward", RESOLVER] : []),
+  ...(host.resolver.isForwarded ? ["--dns-forward", RESOLVER] : []),
   "--tcp-ports",
   inside === undefined ? "none" : `127.0.0.1/${port}:${inside}`,
   "--udp-ports",
@@ -95,18 +93,21 @@ const killGroup = ({ pid }: ChildProcess): void => {
   }
 };
 
-const forbidIn = (pid: number, subnets: readonly string[]): void => {
+const forbidIn = (pid: number, subnets: readonly string[]): Promise<boolean> => {
   const [file = "", ...args] = [...enterNetwork(namespacesOf(pid)), "--", "ip", "-batch", "-"];
   const child = spawn(file, args, { env: PROGRAMS, stdio: ["pipe", "ignore", "ignore"] });
-  child.on("error", () => undefined);
   child.stdin.on("error", () => undefined);
   child.stdin.end(subnets.map((subnet) => `${prohibit(subnet)}\n`).join(""));
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(false));
+    child.once("close", (code) => resolve(code === 0));
+  });
 };
 
 const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   const port = options.inside === undefined ? 0 : await freePort();
-  const closed = closedSubnets().map(prohibit);
-  const argv = asNobody([...pastaArguments(options, port), "sh", "-c", HOLD, "sh", ...closed]);
+  const closed = new Set(options.host.closed);
+  const argv = asNobody([...pastaArguments(options, port), "sh", "-c", HOLD, "sh", ...[...closed].map(prohibit)]);
   const [file = "", ...args] = argv;
   const env = { ...PROGRAMS, [MARKER]: options.id };
   const child = spawn(file, args, { env, cwd: "/", stdio: ["pipe", "pipe", "pipe"], detached: true });
@@ -141,7 +142,15 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   }
   const pid = firstChildOf(child.pid as number);
   const address = options.inside === undefined ? undefined : loopback(port);
-  return { ...options, pid, address, ended, forbid: (subnets) => forbidIn(pid, subnets), close };
+  const forbid = async (subnets: readonly string[]) => {
+    const open = subnets.filter((subnet) => !closed.has(subnet));
+    if (open.length === 0) return true;
+    if (!(await forbidIn(pid, open))) return false;
+    for (const subnet of open) closed.add(subnet);
+    return true;
+  };
+  const { inside, opened } = options;
+  return { inside, opened, pid, address, ended, forbid, close };
 };
 
 /** pasta also tells on standard error that there is no syslog. */
