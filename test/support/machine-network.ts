@@ -3,6 +3,7 @@
  * what the networks of sandboxes reach.
  */
 import { execFile, spawnSync } from "node:child_process";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -34,19 +35,35 @@ ip("addr add 192.0.2.2/24 dev outer");
 for (const name of ["outer", "wire"]) ip(`link set ${name} up`);
 ip("route add default via 192.0.2.1");
 addBridge("inner0", "172.31.9.1/24");
+ip("addr add 172.31.9.7/32 dev inner0");
+ip("addr add 169.254.169.254/32 dev outer");
 
 const secret = createServer((socket) => socket.end("secret")).listen(0, "0.0.0.0");
 await once(secret, "listening");
 const { port } = secret.address() as { port: number };
+const datagrams = createSocket("udp4", (_, sender) => datagrams.send("secret", sender.port, sender.address));
+datagrams.bind(port, "0.0.0.0");
+await once(datagrams, "listening");
 
-const CLIENT = `const socket = require("node:net").connect({ host: process.argv[1], port: ${port} });
-socket.setTimeout(5000, () => { console.log("silent"); process.exit(); });
-socket.once("data", (data) => { console.log(String(data)); process.exit(); });
-socket.once("error", ({ code }) => { console.log(code); process.exit(); });`;
+/** Says what it hears by TCP and by UDP: from a plain socket, and from one that is bound to each interface. */
+const CLIENT = `import errno, socket, sys
+heard = set()
+for device in [None, b"lo", b"eth0"]:
+  for kind in [socket.SOCK_STREAM, socket.SOCK_DGRAM]:
+    client = socket.socket(type=kind)
+    client.settimeout(0.5)
+    try:
+      if device: client.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device)
+      client.connect((sys.argv[1], ${port}))
+      client.send(b"x")
+      heard.add(client.recv(100).decode())
+    except OSError as error:
+      heard.add("silent" if error.errno is None else errno.errorcode[error.errno])
+print(",".join(sorted(heard)))`;
 
 /** What a program in the network hears at an address. */
 const reach = async ({ pid }: Network, host: string): Promise<string> => {
-  const argv = [...enterNetwork(namespacesOf(pid)), process.execPath, "-e", CLIENT, host];
+  const argv = [...enterNetwork(namespacesOf(pid)), "python3", "-c", CLIENT, host];
   return (await run(argv[0] as string, argv.slice(1))).stdout.trim();
 };
 
@@ -54,7 +71,7 @@ const reach = async ({ pid }: Network, host: string): Promise<string> => {
 const reachOnceClosed = async (network: Network, host: string): Promise<string> => {
   for (;;) {
     const said = await reach(network, host);
-    if (said !== "secret") return said;
+    if (!said.includes("secret")) return said;
     await sleep(50);
   }
 };
@@ -67,6 +84,7 @@ const first = await networks.forService(PORT, readHostNetwork());
 heard["own address"] = await reach(first, "192.0.2.2");
 heard["bridge"] = await reach(first, "172.31.9.1");
 heard["container behind the bridge"] = await reach(first, "172.31.9.7");
+heard["metadata service"] = await reach(first, "169.254.169.254");
 
 ip("addr add 198.18.7.1/32 dev lo");
 heard["address that came while it ran"] = await reachOnceClosed(first, "198.18.7.1");

@@ -52,15 +52,25 @@ const asNobody = (argv: readonly string[]): readonly string[] => {
   return isRoot ? ["unshare", "--mount", "sh", "-c", `${device} && ${user}`, "sh", ...argv] : argv;
 };
 
+/** The namespace's interface besides the loopback. */
+const TAP = "eth0";
+
 /**
- * Refuses the subnets, lets services listen on low ports as containers do, and holds the namespace until the server closes
- * its end of the pipe or dies.
+ * Closes the subnets, lets services listen on low ports as containers do, and holds the namespace until the server closes
+ * its end of the pipe or dies. Senders choose their interface for multicast, past every route; the policy stops it on
+ * kernels that have policies.
  */
 const HOLD = `printf '%s\\n' "$@" | ip -batch - || exit 1
+ip xfrm policy add src 0.0.0.0/0 dst 224.0.0.0/4 dir out action block 2>/dev/null
 echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
 echo ready; exec cat`;
 
-const prohibit = (subnet: string): string => `route replace prohibit ${subnet}`;
+/**
+ * Makes the subnet's addresses the namespace's own, so that nothing listens there but the service itself. A route of the kind
+ * `prohibit` does not close it: for a socket that is bound to an interface (SO_BINDTODEVICE, IP_PKTINFO) the kernel takes
+ * the address of a route that fails for one on the link. A local route of that interface does not fail.
+ */
+const closeSubnet = (subnet: string): string => `route replace local ${subnet} dev ${TAP}`;
 
 const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number): string[] => [
   "pasta",
@@ -68,6 +78,8 @@ const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number):
   "--quiet",
   "--ipv4-only",
   "--config-net",
+  "--ns-ifname",
+  TAP,
   // Without it, the gateway's address leads to this machine's loopback.
   "--no-map-gw",
   ...(host.resolver.isForwarded ? ["--dns-forward", RESOLVER] : []),
@@ -97,7 +109,7 @@ const forbidIn = (pid: number, subnets: readonly string[]): Promise<boolean> => 
   const [file = "", ...args] = [...enterNetwork(namespacesOf(pid)), "--", "ip", "-batch", "-"];
   const child = spawn(file, args, { env: PROGRAMS, stdio: ["pipe", "ignore", "ignore"] });
   child.stdin.on("error", () => undefined);
-  child.stdin.end(subnets.map((subnet) => `${prohibit(subnet)}\n`).join(""));
+  child.stdin.end(subnets.map((subnet) => `${closeSubnet(subnet)}\n`).join(""));
   return new Promise((resolve) => {
     child.once("error", () => resolve(false));
     child.once("close", (code) => resolve(code === 0));
@@ -107,7 +119,7 @@ const forbidIn = (pid: number, subnets: readonly string[]): Promise<boolean> => 
 const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   const port = options.inside === undefined ? 0 : await freePort();
   const closed = new Set(options.host.closed);
-  const argv = asNobody([...pastaArguments(options, port), "sh", "-c", HOLD, "sh", ...[...closed].map(prohibit)]);
+  const argv = asNobody([...pastaArguments(options, port), "sh", "-c", HOLD, "sh", ...[...closed].map(closeSubnet)]);
   const [file = "", ...args] = argv;
   const env = { ...PROGRAMS, [MARKER]: options.id };
   const child = spawn(file, args, { env, cwd: "/", stdio: ["pipe", "pipe", "pipe"], detached: true });
