@@ -44,8 +44,11 @@ interface Door {
 
 interface Entrance {
   readonly gate: Gate;
-  readonly listener: Listener;
+  readonly door: Door;
 }
+
+/** Ports of deleted services that wait before new services get them, the oldest first. */
+const MAX_KEPT = 128;
 
 export class Ingress {
   readonly #config: IngressConfig;
@@ -53,6 +56,12 @@ export class Ingress {
   #shared: Listener | undefined;
   #storage: Listener | undefined;
   #spare: Door[] = [];
+  /**
+   * Ports of deleted services, the oldest first. The networks of running services still lead to them, so no other program
+   * of this machine may get them.
+   */
+  readonly #kept = new Map<number, Door>();
+  #closing = false;
 
   constructor(config: IngressConfig) {
     this.#config = config;
@@ -70,8 +79,9 @@ export class Ingress {
 
   /** Every port at which the platform and its services are called, also those of services to come. */
   ports(): number[] {
-    const services = [...this.#entrances.values()].map(({ listener }) => listener.port);
-    return [this.port, this.storagePort, ...services, ...this.#spare.map(({ listener }) => listener.port)];
+    const services = [...this.#entrances.values()].map(({ door }) => door);
+    const doors = [...services, ...this.#kept.values(), ...this.#spare];
+    return [this.port, this.storagePort, ...doors.map(({ listener }) => listener.port)];
   }
 
   async open(): Promise<void> {
@@ -94,15 +104,15 @@ export class Ingress {
   /** The service's own port; its listener is opened at the first call. */
   async enter(service: string): Promise<number> {
     const present = this.#entrances.get(service);
-    if (present !== undefined) return present.listener.port;
+    if (present !== undefined) return present.door.listener.port;
     const gate = new Gate(service);
     const remembered = this.#config.rememberedPort(service);
     const door = await this.#doorFor(remembered);
     door.gate = gate;
-    const { listener } = door;
-    this.#entrances.set(service, { gate, listener });
-    if (listener.port !== remembered) this.#config.rememberPort(service, listener.port);
-    return listener.port;
+    this.#entrances.set(service, { gate, door });
+    const { port } = door.listener;
+    if (port !== remembered) this.#config.rememberPort(service, port);
+    return port;
   }
 
   async #openStorage(): Promise<void> {
@@ -129,6 +139,11 @@ export class Ingress {
 
   /** The port that the service had; else one that the networks of running services lead to already. */
   async #doorFor(remembered: number | undefined): Promise<Door> {
+    const kept = remembered === undefined ? undefined : this.#kept.get(remembered);
+    if (kept !== undefined) {
+      this.#kept.delete(kept.listener.port);
+      return kept;
+    }
     const spare = remembered === undefined ? this.#spare.pop() : undefined;
     if (spare === undefined) return this.#openDoor(remembered ?? 0);
     if (this.#spare.length === 0) await this.#refill();
@@ -142,7 +157,7 @@ export class Ingress {
 
   /** The service's own port, where its entrance is open. */
   portOf(service: string): number | undefined {
-    return this.#entrances.get(service)?.listener.port;
+    return this.#entrances.get(service)?.door.listener.port;
   }
 
   /** The service's address as it is told. */
@@ -161,23 +176,38 @@ export class Ingress {
     return this.#entrances.get(service)?.gate;
   }
 
+  /** Keeps the port of a deleted service, where networks of services lead to it. */
+  #keep(door: Door): void {
+    door.gate = undefined;
+    this.#kept.set(door.listener.port, door);
+    const [oldest] = this.#kept.values();
+    if (oldest === undefined || this.#kept.size <= MAX_KEPT) return;
+    this.#kept.delete(oldest.listener.port);
+    this.#spare.unshift(oldest);
+  }
+
   /** Closes a service's entrance; requests under way have the drain time to end. */
   async leave(service: string): Promise<void> {
     const entrance = this.#entrances.get(service);
     if (entrance === undefined) return;
     this.#entrances.delete(service);
-    entrance.listener.stop();
-    entrance.gate.switchTo(undefined, this.#config.drainMillis);
-    await entrance.gate.close(this.#config.drainMillis);
-    entrance.listener.close();
+    const { gate, door } = entrance;
+    const keeps = this.#config.sparePorts > 0 && !this.#closing;
+    const closeOthers = keeps ? door.listener.release() : () => door.listener.close();
+    if (keeps) this.#keep(door);
+    else door.listener.stop();
+    gate.switchTo(undefined, this.#config.drainMillis);
+    await gate.close(this.#config.drainMillis);
+    closeOthers();
   }
 
   async close(): Promise<void> {
+    this.#closing = true;
     this.#shared?.stop();
     await Promise.all([...this.#entrances.keys()].map((service) => this.leave(service)));
     this.#shared?.close();
     this.#storage?.close();
-    for (const { listener } of this.#spare) listener.close();
+    for (const { listener } of [...this.#spare, ...this.#kept.values()]) listener.close();
   }
 
   #gateOf(host: string | undefined): Gate | undefined {

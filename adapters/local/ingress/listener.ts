@@ -23,6 +23,8 @@ export interface Listener {
   readonly port: number;
   /** Stops taking connections, and closes those that are idle; the others end with their requests. */
   stop(): void;
+  /** Goes on listening, and closes connections that are idle. Returns a function that closes the others of now. */
+  release(): () => void;
   /** Closes every connection. */
   close(): void;
 }
@@ -98,6 +100,13 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
       server.close();
       void listening.close();
       http1.closeIdleConnections();
+    },
+    release: () => {
+      http1.closeIdleConnections();
+      const present = [...sockets];
+      return () => {
+        for (const socket of present) socket.destroy();
+      };
     },
     close: () => {
       server.close();

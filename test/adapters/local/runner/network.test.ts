@@ -1,5 +1,6 @@
 /** A sandboxed service has a separate network: it reaches the world, and of this machine what the platform opens. */
 import { Resolver } from "node:dns/promises";
+import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
 import { createServer, type Server } from "node:net";
 import { networkInterfaces } from "node:os";
@@ -145,6 +146,20 @@ test("services reach the shared port and signed addresses, also where they liste
     expect(await ask("/http", { url: get.url }, at)).toBe("200 written");
   }
   expect(await ask("/http", { url: `http://127.0.0.1:${local.ingressPort}/` })).toMatch(/^404 /);
+});
+
+test("no other program gets the port of a deleted service, to which older services still lead", async () => {
+  const gone = await platform.up(nodeSource(helloServer("gone")), { function_name: "gone" });
+  expect(await ask("/http", { url: gone })).toBe("200 gone");
+  (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "gone" }))._unsafeUnwrap();
+  for (const host of ["127.0.0.1", "::1", "0.0.0.0"]) {
+    const other = createServer().listen(portOf(gone), host);
+    servers.push(other);
+    await expect(once(other, "listening")).rejects.toThrow("EADDRINUSE");
+  }
+  await expect.poll(() => ask("/http", { url: gone })).toMatch(/^404 /);
+  const back = await platform.up(nodeSource(helloServer("back")), { function_name: "gone" });
+  expect(await ask("/http", { url: back })).toBe("200 back");
 });
 
 test("a service may listen on a low port, and on 127.0.0.1 alone with a warning", async () => {
