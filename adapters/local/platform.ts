@@ -171,7 +171,8 @@ export class LocalPlatform implements ServicePlatform {
         });
       const begun = Date.now();
       const spec = { template, revision: rolling.id, image };
-      const instance = await startInstance(instances, spec, { listenMillis: listenDeadline, signal, say });
+      const options = { listenMillis: listenDeadline, signal, say, verifies: true };
+      const instance = await startInstance(instances, spec, options);
       if ("reason" in instance) {
         this.#giveBudget(owner);
         return giveUp(instance);

@@ -9,7 +9,7 @@ import type { Toolchain } from "../builder/toolchain.ts";
 import type { Containers } from "../container/containers.ts";
 import type { UserOf } from "../users/account-users.ts";
 import type { VolumeFolders } from "./mounts.ts";
-import { type Address, accepts, loopback, type Sight } from "./ready.ts";
+import { type Address, accepts, loopback, type Sight, staysOpen } from "./ready.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
 
 export interface InstanceDeps {
@@ -86,6 +86,11 @@ export class Instance {
   /** Whether something accepts connections where it takes them. */
   accepts(): Promise<boolean> {
     return this.#running.accepts?.() ?? accepts(this.address);
+  }
+
+  /** Whether connections reach it: in a separate network, the kernel does not show which families a socket accepts. */
+  async connects(): Promise<boolean> {
+    return this.#running.accepts === undefined || staysOpen(this.address);
   }
 
   /** @param open whether something accepts connections on its port */

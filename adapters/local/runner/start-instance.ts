@@ -9,9 +9,12 @@ import { freePort } from "./free-port.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
 import { launchService } from "./launch-service.ts";
 import { mountVolumes } from "./mounts.ts";
+import type { Sight } from "./ready.ts";
 import type { Exit } from "./runner.ts";
 
 export interface StartOptions {
+  /** Makes sure that connections reach the service, which takes longer than to see it listen. */
+  readonly verifies?: boolean;
   readonly listenMillis: number;
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
@@ -37,19 +40,27 @@ const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
 class Watch {
   readonly #instance: Instance;
   readonly #patience: number;
+  readonly #verifies: boolean;
   #elsewhereSince: number | undefined;
   words = "nothing listens on PORT";
 
   /** @param patience how long it may listen elsewhere, in milliseconds */
-  constructor(instance: Instance, patience: number) {
+  constructor(instance: Instance, patience: number, verifies: boolean) {
     this.#instance = instance;
     this.#patience = patience;
+    this.#verifies = verifies;
+  }
+
+  async #see(open: boolean): Promise<Sight> {
+    const sight = await this.#instance.look(open);
+    if (!open || sight.kind !== "right" || !this.#verifies || (await this.#instance.connects())) return sight;
+    return { kind: "elsewhere", words: "it does not accept connections over IPv4; listen on 0.0.0.0" };
   }
 
   /** @param open whether something accepts connections on the instance's port */
   async look(open: boolean, say: (message: string) => void): Promise<Outcome | undefined> {
     const { tail } = this.#instance;
-    const sight = await this.#instance.look(open);
+    const sight = await this.#see(open);
     if (open && sight.kind === "right") {
       if (sight.warning !== undefined) say(sight.warning);
       return { kind: "ready" };
@@ -74,7 +85,7 @@ const awaitReady = async (
   options: StartOptions,
 ): Promise<Outcome> => {
   const { port } = instance;
-  const watch = new Watch(instance, deps.elsewhereMillis);
+  const watch = new Watch(instance, deps.elsewhereMillis, options.verifies === true);
   const begun = Date.now();
   let ended: Exit | undefined;
   void instance.exited.then((exit) => {

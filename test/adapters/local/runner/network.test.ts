@@ -185,6 +185,16 @@ test("a service that listens elsewhere is told so, though its network accepts co
   expect(JSON.stringify(records.at(-1))).toContain(":9999, not on PORT (8080)");
 });
 
+test("a service that listens for IPv6 alone is told so", async () => {
+  const records = await platform.deploy(
+    nodeSource(`import { createServer } from "node:http";
+createServer().listen({ port: process.env.PORT, host: "::", ipv6Only: true });`),
+    { function_name: "six" },
+  );
+  expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "did_not_listen" });
+  expect(JSON.stringify(records.at(-1))).toContain("over IPv4; listen on 0.0.0.0");
+});
+
 test("a service that ends before it listens has crashed", async () => {
   const records = await platform.deploy(nodeSource("process.exit(7)"), { function_name: "crash" });
   expect(records.at(-1)).toMatchObject({ status: "ERROR", exit_code: 7 });
