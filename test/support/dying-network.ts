@@ -1,6 +1,6 @@
 /**
- * A process that starts a service in a network of its own, and kills itself: so many milliseconds later, when the service
- * listens, or when the next network is ready.
+ * A process that starts a service in a separate network, and then kills itself: after a number of milliseconds, when the
+ * service listens, or when the next network is ready.
  */
 import { readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

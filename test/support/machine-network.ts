@@ -1,6 +1,6 @@
 /**
- * Runs in a network namespace that stands for a machine's network. Changes the machine's addresses and prints, as JSON,
- * what the networks of sandboxes reach.
+ * Must run in a network namespace, which it treats as the network of a machine. Changes the addresses of that machine and
+ * prints, as JSON, what the networks of sandboxes reach.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";

@@ -23,7 +23,7 @@ export interface Listener {
   readonly port: number;
   /** Stops taking connections, and closes those that are idle; the others end with their requests. */
   stop(): void;
-  /** Goes on listening, and closes connections that are idle. Returns a function that closes the others of now. */
+  /** Closes idle connections and keeps listening. Returns a function that closes the connections that were busy. */
   release(): () => void;
   /** Closes every connection. */
   close(): void;
