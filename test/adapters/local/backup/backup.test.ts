@@ -1,5 +1,15 @@
 /** A backup of a data folder, made while the server runs, becomes a folder from which a server serves everything. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import {
@@ -10,10 +20,11 @@ import {
   restoreDataFolder,
 } from "../../../../adapters/local/index.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
+import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
 import { folderWith } from "../../../support/folders.ts";
 import { fingerprint } from "../../../support/hostile-builds.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import { needs } from "../../../support/machine.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
 
 const acme = principalOf("acme");
@@ -193,6 +204,68 @@ test("a restore does not replace a folder with content, or one that a server use
   expect(used).toMatchObject({ kind: "in_use" });
   expect(used.message).toContain(`A Portside server uses the data folder ${target}. Stop it`);
   expect(readdirSync(folder.path)).toEqual(before);
+});
+
+test("a Python service starts from a folder with another path, and so do the programs of its environment", async (context) => {
+  needs(context, "python");
+  using folder = folderWith();
+  const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const source = sourceOf({
+    "requirements.txt": "# nothing\n",
+    // The program names its interpreter by the path of the environment.
+    Procfile: "web: pip --version && exec python3 -u main.py",
+    "main.py": [
+      "import http.server, os, sys",
+      "class Answer(http.server.BaseHTTPRequestHandler):",
+      "    def do_GET(self):",
+      "        self.send_response(200); self.end_headers(); self.wfile.write(sys.prefix.encode())",
+      "http.server.HTTPServer(('127.0.0.1', int(os.environ['PORT'])), Answer).serve_forever()",
+    ].join("\n"),
+  });
+  {
+    await using platform = await start(data);
+    expect(await (await fetch(await platform.up(source))).text()).toContain(`${data}/cache/`);
+  }
+  await backupDataFolder({ dataDir: data, file });
+  await restoreDataFolder({ file, dataDir: restored });
+  renameSync(data, `${data}.gone`);
+  await using platform = await start(restored);
+  const [app] = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap();
+  expect(await (await fetch(app?.url as string)).text()).toContain(`${restored}/cache/`);
+});
+
+test("root keeps the users of tenants, and restores for the user of the folder that is replaced", async (context) => {
+  needs(context, "root");
+  using folder = folderWith();
+  const [data, file, restored, other] = ["data", "backup.tar.gz", "restored", "other"].map((name) =>
+    join(folder.path, name),
+  ) as [string, string, string, string];
+  smallData(data);
+  const inside = "storage/quarantine/one/volume";
+  mkdirSync(join(data, inside), { recursive: true });
+  writeFileSync(join(data, inside, "of the server"), "");
+  writeFileSync(join(data, inside, "of an account"), "");
+  symlinkSync("nowhere", join(data, inside, "link"));
+  for (const name of ["of an account", "link", ""]) lchownSync(join(data, inside, name), 2_100_000_007, 2_100_000_007);
+  await backupDataFolder({ dataDir: data, file });
+  await restoreDataFolder({ file, dataDir: restored });
+  const owners = (path: string) =>
+    [
+      "state.sqlite",
+      "state.check",
+      inside,
+      ...["of the server", "of an account", "link"].map((name) => join(inside, name)),
+    ].map((name) => lstatSync(join(path, name)).uid);
+  expect(owners(restored)).toEqual([0, 0, 2_100_000_007, 0, 2_100_000_007, 2_100_000_007]);
+  mkdirSync(other);
+  lchownSync(other, 12_345, 12_345);
+  await restoreDataFolder({ file, dataDir: other });
+  expect(owners(other)).toEqual(Array(6).fill(12_345));
+  expect(lstatSync(other).uid).toBe(12_345);
 });
 
 test("a volume or an image that appears during the backup is in it", async () => {
