@@ -268,6 +268,9 @@ test("root keeps the users of tenants, and restores for the user of the folder t
   expect(lstatSync(other).uid).toBe(12_345);
 });
 
+/** A size that no other piece of a backup has. */
+const LAST_PIECE = 12_345;
+
 test("a volume or an image that appears during the backup is in it", async () => {
   using folder = folderWith();
   const [data, file, restored] = ["data", "backup.tar.gz", "restored"].map((name) => join(folder.path, name)) as [
@@ -279,19 +282,26 @@ test("a volume or an image that appears during the backup is in it", async () =>
     await using platform = await start(data);
     await fill(platform);
     let calls = 0;
-    const onProgress = async () => {
+    const onProgress = async (bytes: number) => {
       // By then the state was copied once and the first volumes were listed.
-      if (++calls !== 5) return;
-      (await platform.controlPlane.createVolume(acme, { name: "late" }))._unsafeUnwrap();
-      await put(platform, "late", "late.txt", "late");
-      await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
+      if (++calls === 5) {
+        (await platform.controlPlane.createVolume(acme, { name: "late" }))._unsafeUnwrap();
+        await put(platform, "late", "late.txt", "x".repeat((1 << 21) + LAST_PIECE));
+        await platform.up(nodeSource(helloServer("late")), { function_name: "late" });
+      }
+      // The end of the object above: the state was copied again before.
+      if (bytes === LAST_PIECE) {
+        (await platform.controlPlane.createVolume(acme, { name: "later" }))._unsafeUnwrap();
+        await put(platform, "later", "later.txt", "later");
+      }
     };
     const summary = await backupDataFolder({ dataDir: data, file, onProgress });
-    expect(summary).toMatchObject({ deployments: 2, volumes: 3 });
+    expect(summary).toMatchObject({ deployments: 2, volumes: 4 });
   }
   await restoreDataFolder({ file, dataDir: restored });
   await using platform = await start(restored);
-  expect(await get(platform, "late", "late.txt")).toBe("late");
+  expect((await get(platform, "late", "late.txt")).length).toBe((1 << 21) + LAST_PIECE);
+  expect(await get(platform, "later", "later.txt")).toBe("later");
   const late = (await platform.controlPlane.listDeployments(acme))._unsafeUnwrap().find(({ name }) => name === "late");
   expect(await (await fetch(late?.url as string)).text()).toBe("late");
 });
