@@ -1,6 +1,5 @@
 /** Writes the entries of a backup to a compressed file, and computes the digest of everything written. */
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { createGzip, type Gzip } from "node:zlib";
@@ -30,6 +29,8 @@ export class BackupWriter {
   readonly #hash = createHash("sha256");
   readonly #onProgress: (bytes: number) => unknown;
   #failure: unknown;
+  /** Ends the wait for room. */
+  #goOn: () => void = () => undefined;
   #entries = 0;
   /** Content that the last entry still lacks. */
   #left = 0;
@@ -39,9 +40,11 @@ export class BackupWriter {
   constructor(path: string, onProgress: (bytes: number) => unknown) {
     this.#onProgress = onProgress;
     this.#written = pipeline(this.#gzip, createWriteStream(path, { flags: "wx", mode: 0o600, flush: true }));
+    this.#gzip.on("drain", () => this.#goOn());
     // Reported where the next bytes are written.
     this.#written.catch((error: unknown) => {
       this.#failure = error;
+      this.#goOn();
     });
   }
 
@@ -94,7 +97,11 @@ export class BackupWriter {
     this.#hash.update(bytes);
     await this.#onProgress(bytes.length);
     if (this.#gzip.write(bytes)) return;
-    await Promise.race([once(this.#gzip, "drain"), this.#written]);
+    // Not a race with the end of the file: each race would stay in memory until then.
+    await new Promise<void>((resolve) => {
+      this.#goOn = resolve;
+      if (this.#failure !== undefined || !this.#gzip.writableNeedDrain) resolve();
+    });
     if (this.#failure !== undefined) throw this.#failure;
   }
 }
