@@ -23,11 +23,11 @@ const NOTE_MS = 2 * 60 * 60_000;
 
 export interface NotedService {
   readonly serving: readonly Revision[];
-  /** When the newest rollout is over, whatever comes of it; RFC 3339. */
+  /** The deadline of the newest rollout, RFC 3339. */
   readonly until: string;
 }
 
-/** Since when nobody has been at work on the deploy that the note calls running; undefined if somebody may be. */
+/** Since when no server can be working on the deploy that the note calls running; undefined if one may be. */
 const silentSince = (
   { at, deployId }: DeployNote,
   { serving, until }: NotedService,
