@@ -7,7 +7,6 @@
  * await local.close();
  * ```
  */
-import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import { timestampOf } from "../../core/domain/instant.ts";
 import { deployLimits } from "../../core/domain/limits.ts";
@@ -45,6 +44,7 @@ import { endInterrupted, sweepCache } from "./recovery.ts";
 import { chooseRunner } from "./runner/choose.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
 import { RUN_FOLDER } from "./runner/instance-notes.ts";
+import { takeScope } from "./runner/scope.ts";
 import { billingSourceOf } from "./sql/billing-source.ts";
 import { createLocalSql } from "./sql/engine.ts";
 import { AccountUserRows } from "./state/account-users.ts";
@@ -127,7 +127,12 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const copy = new StateCopy(db, dataDir, logger);
   stack.defer(() => copy.close());
   const settings = new SettingRows(db);
-  const scope = (await settings.getOrMake("scope", async () => randomUUID().replaceAll("-", ""))).slice(0, 16);
+  const remembered = (name: string) => ({
+    get: () => settings.get(name),
+    set: (value: string) => settings.set(name, value),
+  });
+  const { name: scope, release: releaseScope } = await takeScope(remembered("scope"), logger);
+  stack.defer(releaseScope);
   const rows = new ServiceRows(db, () => ids.id());
   const notes = new DeployNotes(db);
   const keys = createKeyRows(db);
@@ -210,10 +215,6 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     graceMillis: config.graceSeconds * 1000,
     elsewhereMillis: config.elsewhereSeconds * 1000,
   };
-  const remembered = (name: string) => ({
-    get: () => settings.get(name),
-    set: (value: string) => settings.set(name, value),
-  });
   const ingress = new Ingress({
     ids,
     log: (entry) => {

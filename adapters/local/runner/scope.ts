@@ -1,0 +1,55 @@
+/** The mark of a server's processes, control groups and containers, by which its next start finds what it left. */
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type Server } from "node:net";
+import type { Logger } from "../../../core/ports/system.ts";
+
+export interface Scope {
+  readonly name: string;
+  release(): Promise<void>;
+}
+
+interface Remembered {
+  get(): string | undefined;
+  set(value: string): void;
+}
+
+/** Linux only: a Unix socket without a file, which the kernel closes with the process, however it ends. */
+const hold = async (name: string): Promise<Server | undefined> => {
+  const server = createServer((socket) => socket.destroy());
+  server.unref();
+  try {
+    server.listen(`\0portside-scope-${name}`);
+    await once(server, "listening");
+    return server;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return undefined;
+    throw error;
+  }
+};
+
+const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+
+const nameOf = (value: string): string => value.slice(0, 16);
+
+const makeNew = (remembered: Remembered): string => {
+  const value = randomUUID().replaceAll("-", "");
+  remembered.set(value);
+  return nameOf(value);
+};
+
+/**
+ * Takes the data folder's scope. A copy of a folder has the same one: if the server of the original runs, the copy gets
+ * a new scope, because its start would end the instances of the original.
+ */
+export const takeScope = async (remembered: Remembered, logger: Logger): Promise<Scope> => {
+  const known = remembered.get();
+  const name = known === undefined ? makeNew(remembered) : nameOf(known);
+  if (process.platform !== "linux") return { name, release: async () => undefined };
+  const held = await hold(name);
+  if (held !== undefined) return { name, release: () => close(held) };
+  logger.warn("this data folder is a copy of one that another server uses: gave its processes a new mark", { name });
+  const fresh = makeNew(remembered);
+  const server = await hold(fresh);
+  return { name: fresh, release: async () => server && close(server) };
+};
