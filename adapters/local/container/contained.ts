@@ -41,7 +41,7 @@ export class Contained implements Running {
   /** Of its first process, on the host; 0 while there is none. */
   #pid = 0;
   #inside: number | undefined;
-  #killed = false;
+  readonly #killed = new AbortController();
   #overflown: DeployFailure | undefined;
 
   /** @param remove takes away what is left of the container, now or when the engine answers again */
@@ -76,7 +76,7 @@ export class Contained implements Running {
   }
 
   kill(): void {
-    this.#killed = true;
+    this.#killed.abort();
     this.#signal("SIGKILL");
   }
 
@@ -109,10 +109,13 @@ export class Contained implements Running {
     const container = await this.#engine.docker.createContainer({ ...named, ...createOptions(job, this.#engine) });
     this.#container = container;
     this.#inside = job.port?.inside;
-    if (this.#killed) return { code: null, signal: "SIGKILL", outOfMemory: false };
-    await container.start();
+    // The engine reads the image's /etc/passwd, and waits for good if that is a pipe.
+    const starting = container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
+      if (!this.#killed.signal.aborted) throw error;
+    });
+    await starting;
+    if (this.#killed.signal.aborted) return { code: null, signal: "SIGKILL", outOfMemory: false };
     begun();
-    if (this.#killed) this.#signal("SIGKILL");
     const { State, NetworkSettings } = await container.inspect();
     const { sharesKernel, rootless } = this.#engine;
     const host = NetworkSettings.Networks[job.network]?.IPAddress;

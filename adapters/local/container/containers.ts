@@ -104,7 +104,8 @@ export const openContainers = async (
   /** Removes it now, or when the engine answers again. */
   const remove = async (container: Container): Promise<void> => {
     try {
-      await container.remove({ force: true, v: true });
+      // The engine does not answer while it waits for something in the container's image.
+      await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(AGAIN_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
       logger.warn("a container could not be removed yet", { container: container.id, cause: error });

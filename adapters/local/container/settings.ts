@@ -98,6 +98,8 @@ export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreat
   ...(job.user === undefined ? {} : { User: job.user }),
   Env: Object.entries(job.env).map(([name, value]) => `${name}=${value}`),
   Labels: { ...job.labels },
+  // The engine itself would run an image's health check, as often as every millisecond.
+  Healthcheck: { Test: ["NONE"] },
   ...(job.port === undefined ? {} : { ExposedPorts: { [`${job.port.inside}/tcp`]: {} } }),
   HostConfig: hostConfig(job, engine),
 });

@@ -129,8 +129,20 @@ const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure =
   }
 };
 
+/** Resolves at the deadline as well: an engine may wait for something in the container's image for good. */
+const begins = async (instance: Instance, { listenMillis, signal }: StartOptions): Promise<void> => {
+  const begun = new AbortController();
+  const late = sleep(listenMillis, undefined, { signal: AbortSignal.any([begun.signal, signal]) });
+  await Promise.race([instance.begun, late.catch(() => undefined)]);
+  begun.abort();
+};
+
 /** The machine may lack the room for it: on the disk, in its process table, for another control group. */
-const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<Instance | DeployFailure> => {
+const launchWhereRoom = async (
+  deps: InstanceDeps,
+  spec: InstanceSpec,
+  options: StartOptions,
+): Promise<Instance | DeployFailure> => {
   const { image } = spec;
   if (image.kind === "container" && typeof deps.containers === "string") return engineGone(deps.containers);
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
@@ -146,7 +158,7 @@ const launchWhereRoom = async (deps: InstanceDeps, spec: InstanceSpec): Promise<
   if ("reason" in mounts) return mounts;
   try {
     const instance = launchService(deps, spec, await freePort(), mounts);
-    await instance.begun;
+    await begins(instance, options);
     return instance;
   } catch (cause) {
     mounts.ended();
@@ -169,7 +181,7 @@ export const startInstance = async (
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   for (let tries = 1; ; tries++) {
-    const instance = await launchWhereRoom(deps, spec);
+    const instance = await launchWhereRoom(deps, spec, options);
     if ("reason" in instance) return instance;
     const outcome = await awaitReady(deps, spec, instance, options);
     if (outcome.kind === "ready") return instance;

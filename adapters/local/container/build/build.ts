@@ -10,6 +10,7 @@ import { buildWithKit } from "./build-kit.ts";
 import { contextOf, readContext } from "./context.ts";
 import { buildKitNeed } from "./dockerfile.ts";
 import { type BuildItem, BuildOutput } from "./output.ts";
+import { type RefusedLine, refusedLine } from "./refused-lines.ts";
 
 const PERIOD = 100_000;
 
@@ -44,6 +45,12 @@ export const unreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFail
   message: `${name} does not answer; deploy again when it does.`,
 });
 
+const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
+  new BuildFailed({
+    reason: "build_failed",
+    message: `Line ${line} of the Dockerfile (${text.slice(0, 100)}) ${why}.`,
+  });
+
 const isWithoutClassic = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(wordsOf(error));
 
@@ -51,6 +58,8 @@ const isWithoutClassic = (error: unknown): boolean =>
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);
+  const refused = refusedLine(dockerfile);
+  if (refused !== undefined) throw refusal(refused);
   const need = engine.name === "Docker" ? buildKitNeed(dockerfile) : undefined;
   say(`Building with the source's Dockerfile (${engine.name} ${engine.version})`);
   const withContext = async (work: (context: Readable) => Promise<BuildOutput>): Promise<BuildOutput> => {

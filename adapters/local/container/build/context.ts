@@ -3,19 +3,27 @@
  * leaves to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import * as dockerignorePackage from "@balena/dockerignore";
 import { Pack, Parser, type ReadEntry } from "tar";
 import type { Source } from "../../../../core/ports/source-spool.ts";
+import { TarReader } from "../../../shared/tar/reader.ts";
 import { tarPieces } from "../../../shared/tar-pieces.ts";
+import { BuildFailed } from "../../builder/steps.ts";
 
 /** Its types say "default"; the package itself is the function. */
 const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
 
 const DOCKERFILE = "Dockerfile";
 const IGNORE = ".dockerignore";
-/** Longer ones than this say nothing more. */
 const MOST_BYTES = 1024 ** 2;
+
+const tooLong = (path: string): BuildFailed =>
+  new BuildFailed({
+    reason: "build_failed",
+    message: `The ${path} has more than 1 MiB. Move what it writes out into files of the source.`,
+  });
 
 const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
 
@@ -44,19 +52,30 @@ export const readContext = async (
   source: Source,
   signal: AbortSignal,
 ): Promise<{ readonly dockerfile: string | undefined; readonly ignore: string | undefined }> => {
-  const texts = new Map<string, string>();
-  await entriesOf(source, signal, (entry) => {
-    const path = plain(entry.path);
-    if (path !== DOCKERFILE && path !== IGNORE) return entry.resume();
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    entry.on("data", (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= MOST_BYTES) pieces.push(piece);
-    });
-    entry.on("end", () => texts.set(path, Buffer.concat(pieces).toString("utf8")));
+  const texts = new Map<string, Buffer[]>();
+  let present: { readonly path: string; readonly pieces: Buffer[]; bytes: number } | undefined;
+  const tar = new TarReader({
+    entry: (entry) => {
+      const path = plain(entry.path);
+      present = path === DOCKERFILE || path === IGNORE ? { path, pieces: [], bytes: 0 } : undefined;
+      if (present !== undefined) texts.set(path, present.pieces);
+    },
+    content: (bytes) => {
+      if (present === undefined) return;
+      present.bytes += bytes.length;
+      if (present.bytes > MOST_BYTES) throw tooLong(present.path);
+      present.pieces.push(Buffer.from(bytes));
+    },
   });
-  return { dockerfile: texts.get(DOCKERFILE), ignore: texts.get(IGNORE) };
+  const unpacked = createGunzip();
+  // The loop below throws what fails.
+  pipeline(Readable.from(source.open()), unpacked, { signal }).catch(() => undefined);
+  for await (const chunk of unpacked as AsyncIterable<Buffer>) tar.write(chunk);
+  const textOf = (path: string) => {
+    const pieces = texts.get(path);
+    return pieces === undefined ? undefined : Buffer.concat(pieces).toString("utf8");
+  };
+  return { dockerfile: textOf(DOCKERFILE), ignore: textOf(IGNORE) };
 };
 
 /** The context, as a tar stream that may be compressed. */
