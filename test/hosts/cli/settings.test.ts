@@ -97,6 +97,7 @@ describe("what is wrong is said with where it stands", () => {
       );
     } finally {
       if (isRoot) process.seteuid?.(0);
+      chmodSync(folder.path, 0o700);
     }
   });
 
