@@ -1,6 +1,7 @@
 /** Services in containers that take more than they are given: contained, told, and no trouble for a neighbour. */
+import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sourceOf } from "../support/archives.ts";
+import { helloServer, nodeSource, sourceOf } from "../support/archives.ts";
 import { containersOf, processesOf } from "../support/at-docker.ts";
 import { eventually } from "../support/eventually.ts";
 import { greedy } from "../support/greedy.ts";
@@ -96,4 +97,12 @@ test("a service that ignores SIGTERM is ended all the same", async (context) => 
   needs(context, "base images");
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "greedy" }))._unsafeUnwrap();
   await eventually(async () => expect(await containersOf("greedy")).toEqual([]));
+});
+
+test("more CPUs than the machine has: a build script and a service run with what there is", async (context) => {
+  needs(context, "base images", "npm");
+  const scripts = { build: "node -e 0", start: "node server.js" };
+  const source = nodeSource(helloServer("built"), { "package.json": JSON.stringify({ type: "module", scripts }) });
+  const asked = Math.max(8, availableParallelism());
+  expect(await (await fetch(await platform.up(source, { function_name: "wide", cpu: asked }))).text()).toBe("built");
 });

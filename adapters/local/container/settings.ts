@@ -63,13 +63,18 @@ const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
     : { Type: "json-file", Config: kept };
 };
 
+/** Microseconds. */
+const CPU_PERIOD = 100_000;
+
 const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig => {
   const { limits, port } = job;
   return {
     Memory: limits.memory,
     // The same: no swap.
     MemorySwap: limits.memory,
-    NanoCpus: limits.cpu * 1e9,
+    // Docker refuses NanoCpus for more CPUs than the machine has.
+    CpuPeriod: CPU_PERIOD,
+    CpuQuota: limits.cpu * CPU_PERIOD,
     PidsLimit: limits.processes,
     CapDrop: ["ALL"],
     CapAdd: [...job.capabilities],
