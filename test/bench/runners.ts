@@ -177,9 +177,9 @@ const noisyBuild = async (server: Server): Promise<Noise> => {
 interface Neighbour {
   readonly name: string;
   readonly does: string;
-  readonly noise: (server: Server) => Promise<Noise>;
+  readonly noise: (server: Server, small: boolean) => Promise<Noise>;
   /** What the service is compared with, if not with itself alone. */
-  readonly norm?: { readonly name: string; readonly noise: (server: Server) => Promise<Noise> };
+  readonly norm?: { readonly name: string; readonly noise: (server: Server, small: boolean) => Promise<Noise> };
 }
 
 const SILENCE: Noise = { begin: async () => {}, end: async () => {}, remove: () => {} };
@@ -197,7 +197,7 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
       const quiet = sourceOf("quiet", hello);
       await server.cli("deploy", quiet.path);
       const url = await urlOf(server, "quiet");
-      const [loud, normal] = [await noise(server), await normNoise(server)];
+      const [loud, normal] = [await noise(server, small), await normNoise(server, small)];
       const agent = new Agent();
       const requests = small ? 200 : 500;
       const measured = { loud: Number.NaN, normal: Number.NaN };
@@ -228,23 +228,23 @@ const neighbour = ({ runner, need }: (typeof machine)[number], { name, does, noi
   };
 };
 
-const CROWD = 10;
+const crowdSize = (small: boolean): number => (small ? 2 : 10);
 
 const crowd: Neighbour = {
   name: "crowd",
   does: "ten neighbours with one CPU each go beyond their memory, processes, disk and logs",
-  noise: (server) =>
+  noise: (server, small) =>
     greedyServices(
       server,
-      Array.from({ length: CROWD }, (_, index) => DEEDS[index % DEEDS.length] as Deed),
+      Array.from({ length: crowdSize(small) }, (_, index) => DEEDS[index % DEEDS.length] as Deed),
     ),
   // Ten CPUs are declared, and the machine has fewer: busy neighbours slow a service even if they keep every limit.
   norm: {
     name: "beside ten busy ones that keep their limits",
-    noise: (server) =>
+    noise: (server, small) =>
       greedyServices(
         server,
-        Array.from({ length: CROWD }, () => "cpu"),
+        Array.from({ length: crowdSize(small) }, () => "cpu"),
       ),
   },
 };
