@@ -1,9 +1,7 @@
 /** Does a source bring its own Dockerfile? Reads the names in the archive, which was walked and found safe before. */
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip } from "node:zlib";
 import type { Source } from "../../core/ports/source-spool.ts";
 import { TarReader } from "./tar/reader.ts";
+import { unpackedBytes } from "./tar/unpacked.ts";
 
 /** The names at the top, without a leading `./`. */
 const isTopDockerfile = (path: string): boolean => path.replace(/^(\.\/)+/, "") === "Dockerfile";
@@ -16,10 +14,7 @@ export const hasDockerfile = async (source: Source, signal: AbortSignal): Promis
     },
     content: () => undefined,
   });
-  const unpacked = createGunzip();
-  // What fails is thrown by the loop below.
-  pipeline(Readable.from(source.open()), unpacked, { signal }).catch(() => undefined);
-  for await (const chunk of unpacked as AsyncIterable<Buffer>) {
+  for await (const chunk of unpackedBytes(source, signal)) {
     tar.write(chunk);
     if (found) return true;
   }

@@ -109,7 +109,7 @@ const DEEDS = ["memory", "forks", "disk", "logs"] as const;
 
 type Deed = (typeof DEEDS)[number];
 
-/** Something loud that goes on beside the measured service. */
+/** Load on the machine while the service is measured. */
 interface Noise {
   begin(): Promise<void>;
   /** After this the next measurement is alone. */

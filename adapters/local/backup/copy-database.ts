@@ -1,4 +1,4 @@
-/** Copies a SQLite file as it is at one moment, also while a server writes to it. */
+/** Copies a SQLite file. The copy shows the file at one moment, even if a server writes to it meanwhile. */
 import { closeSync, openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { backup, DatabaseSync } from "node:sqlite";

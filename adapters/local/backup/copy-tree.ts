@@ -1,6 +1,6 @@
 /**
  * Copies trees into a backup. Services write in some of them meanwhile, so the walk uses open folders and follows no
- * link. A link becomes an entry of its own.
+ * link. A link becomes a separate entry.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink } from "node:fs/promises";

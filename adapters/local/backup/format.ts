@@ -125,7 +125,7 @@ export const encodeEntry = (entry: BackupEntry): Buffer => {
 export const modifiedOf = (millis: number): number =>
   Math.min(Math.max(Math.floor(millis), 0), LATEST_SECOND * 1000) || 0;
 
-/** The bytes of the records that follow a pax header block; undefined if the block is none. */
+/** The size in bytes of the records after a pax header block; undefined if the block is not a pax header. */
 export const extendedBytes = (header: Buffer): number | undefined => {
   const digits = header.toString("latin1", 124, 135);
   const bytes = /^[0-7]{11}$/.test(digits) ? Number.parseInt(digits, 8) : undefined;

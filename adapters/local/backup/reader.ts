@@ -19,6 +19,9 @@ import {
 /** Why the bytes are no usable backup, as a clause that follows the file's name. */
 export class BadBackup extends Error {}
 
+/** The backup is good, but only a newer Portside can read it. */
+export class NewerBackup extends BadBackup {}
+
 export const FOREIGN = "is not a backup made by 'portside backup'";
 export const CUT_OFF = "is cut off";
 export const DAMAGED = "is damaged";
@@ -81,9 +84,9 @@ const headOf = (bytes: Buffer): BackupHead => {
   const head = headSchema.safeParse(content);
   if (head.success) return head.data;
   const format = Number((content as { format?: unknown } | undefined)?.format);
-  throw new BadBackup(
-    format > FORMAT ? `was made by a newer Portside (format ${format}, and this one reads ${FORMAT})` : FOREIGN,
-  );
+  throw format > FORMAT
+    ? new NewerBackup(`was made by a newer Portside (format ${format}, and this one reads ${FORMAT})`)
+    : new BadBackup(FOREIGN);
 };
 
 class BackupReader {

@@ -19,7 +19,7 @@ import { SettingRows } from "../state/settings.ts";
 import { codeOf, openRoot } from "../tenant-files/folder.ts";
 import { BackupError } from "./error.ts";
 import type { BackupEnd, BackupEntry, BackupHead } from "./format.ts";
-import { BadBackup, DAMAGED, readBackup } from "./reader.ts";
+import { BadBackup, DAMAGED, NewerBackup, readBackup } from "./reader.ts";
 import { TreeUnpacker } from "./unpack-tree.ts";
 import { openWorkFolder } from "./work-folder.ts";
 
@@ -44,11 +44,10 @@ export interface RestoreSummary {
   readonly kept: string | undefined;
 }
 
-const NEWER = /newer Portside/;
-
 /** The file's name, the reason and the next step. */
-const explain = (file: string, { message, cause }: BadBackup): BackupError => {
-  const step = NEWER.test(message) ? "Restore it with that version." : "Restore another file.";
+const explain = (file: string, bad: BadBackup): BackupError => {
+  const { message, cause } = bad;
+  const step = bad instanceof NewerBackup ? "Restore it with that version." : "Restore another file.";
   return new BackupError(file, `${file} ${message}. Nothing was changed. ${step}`, cause);
 };
 
@@ -179,7 +178,7 @@ class Restore {
       }
     } catch (error) {
       if (!(error instanceof DataFolderError) || error.kind !== "newer_version") throw error;
-      throw new BadBackup("has a state that was written by a newer Portside", { cause: error });
+      throw new NewerBackup("has a state that was written by a newer Portside", { cause: error });
     }
     const owner = this.#ownersIn(head)({ uid: head.uid } as BackupEntry, false);
     if (owner === undefined) return;

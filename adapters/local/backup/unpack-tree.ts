@@ -43,7 +43,7 @@ const refuse = (path: string, what: string): never => {
 };
 
 const check = ({ path, type }: BackupEntry): void => {
-  // The folder is no entry of its own in the table.
+  // The table has only the entries inside this folder.
   const rule = path === "storage" ? "own" : backupRuleOf(path);
   if (rule === undefined || rule === "left out") refuse(path, "is not a part of a data folder");
   if (type === "link" && !(isTenantPath(path) && isTenantPath(path.slice(0, path.lastIndexOf("/")))))

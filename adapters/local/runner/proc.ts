@@ -46,7 +46,7 @@ export const allProcesses = (): ProcessInfo[] => {
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
   const children = Map.groupBy(table, (one) => one.parent);
   const tree = new Set(table.some((one) => one.pid === root) ? [root] : []);
-  // A set goes on to what is added meanwhile.
+  // The loop also visits what it adds to the set.
   for (const pid of tree) for (const child of children.get(pid) ?? []) tree.add(child.pid);
   return [...tree];
 };

@@ -3,12 +3,12 @@
  * leaves to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import * as dockerignorePackage from "@balena/dockerignore";
 import { Pack, Parser, type ReadEntry } from "tar";
 import type { Source } from "../../../../core/ports/source-spool.ts";
 import { TarReader } from "../../../shared/tar/reader.ts";
+import { unpackedBytes } from "../../../shared/tar/unpacked.ts";
 import { tarPieces } from "../../../shared/tar-pieces.ts";
 import { BuildFailed } from "../../builder/steps.ts";
 
@@ -67,10 +67,7 @@ export const readContext = async (
       present.pieces.push(Buffer.from(bytes));
     },
   });
-  const unpacked = createGunzip();
-  // The loop below throws what fails.
-  pipeline(Readable.from(source.open()), unpacked, { signal }).catch(() => undefined);
-  for await (const chunk of unpacked as AsyncIterable<Buffer>) tar.write(chunk);
+  for await (const chunk of unpackedBytes(source, signal)) tar.write(chunk);
   const textOf = (path: string) => {
     const pieces = texts.get(path);
     return pieces === undefined ? undefined : Buffer.concat(pieces).toString("utf8");

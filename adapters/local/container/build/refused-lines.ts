@@ -29,7 +29,7 @@ interface Instruction {
 
 const isComment = (line: string): boolean => line.trimStart().startsWith("#");
 
-/** @param mark the character at the end of a line that goes on; undefined: no line goes on */
+/** @param mark the character that continues an instruction on the next line; undefined if none does */
 const instructionsIn = (lines: readonly string[], mark: string | undefined): Instruction[] => {
   const found: Instruction[] = [];
   let begun: { line: number; text: string } | undefined;
@@ -130,7 +130,7 @@ const whyRefused = ({ words }: Instruction, values: ReadonlyMap<string, Readonly
 const SYNTAX = /^(?:#|\/\/)\s*syntax\s*=\s*(\S*)/i;
 const OWN_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?:[:@]|$)/;
 
-/** The line of a `# syntax` directive that names another program; 0 if there is none. */
+/** The number of the line with a `# syntax` directive for a program other than docker/dockerfile; 0 if there is none. */
 const foreignSyntaxIn = (lines: readonly string[]): number => {
   for (const [index, line] of lines.entries()) {
     const text = line.replace(/^\uFEFF/, "").trim();

@@ -90,7 +90,7 @@ test.each(runners)("everything is served again from a backup of a busy server (%
       Array.from({ length: STEADY }, (_, n) => [`steady/${n % 5}/${n}`, randomBytes(n === 0 ? 20 << 20 : 5000)]),
     );
     for (const [path, bytes] of steady) await objects.put(path, bytes);
-    // PUTs go on until the backup is written, and for at least one round of all names.
+    // PUTs continue until the backup is written. Every name is put at least once.
     let [isDone, puts] = [false, 0];
     const putting = (async () => {
       for (; !isDone || puts < 20; puts++) await objects.put(`put/${puts % 20}`, ownHash(randomBytes(30_000)));

@@ -41,7 +41,7 @@ describe.each(sandboxSetups)("with $limits", (setup) => {
     expect(bench.survivors()).toEqual([]);
   });
 
-  // Whoever looks at limits from time to time may look late while all of them run.
+  // Limits that are checked at intervals may be checked late while all scripts run.
   if (kernelCounts)
     test("all of them at once, beside a neighbour that goes on", async () => {
       await using bench = await createBench(setup);
