@@ -35,7 +35,7 @@ import { explainStartError } from "./data-folder/error.ts";
 import { makeLayout } from "./data-folder/layout.ts";
 import { findDown } from "./health.ts";
 import { keptSigningKey, silent } from "./identity.ts";
-import { type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
+import { answersOnLoopback, type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
 import { Leftovers } from "./leftovers.ts";
 import { LocalLogs } from "./logs/store.ts";
@@ -203,6 +203,10 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     runner: chosen.runner,
     containers,
     userOf,
+    namesFor: (owner) => {
+      if (domain === undefined || !answersOnLoopback(domain, config.allowHostPort)) return [];
+      return ["storage", ...rows.ofOwner(owner).map(({ name }) => name)].map((label) => `${label}.${domain.name}`);
+    },
     tellsNodeItsMemory: chosen.limits === "watchdog",
     toolchain,
     runDir: at(RUN_FOLDER),

@@ -60,6 +60,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
   const deps: InstanceDeps = {
     runner: bench.runner,
     containers: "none is looked for here",
+    namesFor: () => [],
     tellsNodeItsMemory: false,
     toolchain: findToolchain(join(bench.folder, "tools"), process.env),
     userOf: () => undefined,

@@ -34,6 +34,13 @@ export const urlBelow = ({ name, proxy }: Domain, label: string, sharedPort: num
   return `${proxy.scheme}://${label}.${name}${proxy.port === "" ? "" : `:${proxy.port}`}`;
 };
 
+/**
+ * Whether URLs below the domain are answered on this machine's loopback, for a service that reaches the shared port there and
+ * the `opened` ports.
+ */
+export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]): boolean =>
+  proxy === undefined || opened.includes(Number(proxy.port || (proxy.scheme === "https" ? 443 : 80)));
+
 /** A `Host` as it is compared: in lower case, without its port and the dot of the root. */
 const plain = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
 

@@ -6,6 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ownerFolder } from "../builder/images.ts";
 import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
@@ -164,11 +165,11 @@ const tryAs = (user: number, trial: Trial): true | string => {
 };
 
 /** The separate network of a job, from one look at this machine's. */
-const networkFor = (networks: Networks, { port, hostPorts = [] }: Job, folder: string) => {
+const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owner }: Job, folder: string) => {
   const host = readHostNetwork();
-  const resolver = networks.resolver(folder, host);
-  if (port === undefined) return { resolver, network: networks.forBuild(hostPorts, host), onListening: undefined };
-  return { resolver, network: networks.forService(port, host), onListening: () => networks.prepare(port) };
+  const files = networks.nameFiles(folder, host, names, owner === undefined ? "" : ownerFolder(owner));
+  if (port === undefined) return { files, network: networks.forBuild(hostPorts, host), onListening: undefined };
+  return { files, network: networks.forService(port, host), onListening: () => networks.prepare(port) };
 };
 
 /**
@@ -191,7 +192,7 @@ export const createBubblewrapRunner = (
   if (problem !== undefined) return problem;
   const start: Runner["start"] = (given, onLine) => {
     const own = networks === undefined ? undefined : networkFor(networks, given, folder);
-    const job = { ...given, binds: [...files, ...(own === undefined ? [] : [own.resolver]), ...given.binds] };
+    const job = { ...given, binds: [...files, ...(own?.files ?? []), ...given.binds] };
     const network = own?.network;
     const staged = job.user === undefined ? undefined : stageFor(job.user, job, FIRST_FOLDER);
     const seen = staged === undefined ? job : { ...job, binds: staged.binds, folders: [] };

@@ -1,5 +1,6 @@
 /** One instance of a service that was started, and what all of them need. */
 
+import type { AccountId } from "../../../core/domain/account.ts";
 import type { Instant } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
@@ -21,6 +22,8 @@ export interface InstanceDeps {
   readonly toolchain: Toolchain;
   readonly volumes: VolumeFolders;
   readonly userOf: UserOf;
+  /** Host names that lead to the loopback in the separate networks of the account's services. */
+  readonly namesFor: (owner: AccountId) => readonly string[];
   /** Folders of instances that run without a sandbox. */
   readonly runDir: string;
   /** Holds what builds keep, such as virtual environments. */

@@ -95,6 +95,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       folders: mounts.binds,
       limits: limitsOf(launch),
       port,
+      names: deps.namesFor(spec.template.owner),
     },
     onLine,
   );

@@ -53,6 +53,8 @@ export interface Job {
    * Absent if the command is not called.
    */
   readonly port?: number;
+  /** Host names that lead to the loopback; only where it has a separate network. */
+  readonly names?: readonly string[];
   /** Ports of the host's loopback that the command needs, such as a registry's; only where it has a separate network. */
   readonly hostPorts?: readonly number[];
   readonly limits: Limits;

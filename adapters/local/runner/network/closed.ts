@@ -77,18 +77,21 @@ export const resolverSettings = (text: string, closed: readonly string[]): strin
   return [...lines.filter((line) => !isServer(line)), `nameserver ${RESOLVER}`, ""].join("\n");
 };
 
-const readSettings = (): string => {
+const readIfThere = (path: string): string => {
   try {
-    return readFileSync("/etc/resolv.conf", "utf8");
+    return readFileSync(path, "utf8");
   } catch {
-    // Without settings, names are asked through pasta.
     return "";
   }
 };
 
+/** The names that this machine has of its own, whole lines. https://man7.org/linux/man-pages/man5/hosts.5.html */
+export const readHosts = (): string => readIfThere("/etc/hosts").replace(/(?<!\n)$/, "\n");
+
 /** Reads the current state of this machine's network. */
 export const readHostNetwork = (): HostNetwork => {
   const closed = closedSubnets();
-  const settings = resolverSettings(readSettings(), closed);
+  // Without settings, names are asked through pasta.
+  const settings = resolverSettings(readIfThere("/etc/resolv.conf"), closed);
   return { closed, resolver: { settings, isForwarded: settings.includes(RESOLVER) } };
 };

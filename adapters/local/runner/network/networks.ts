@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { processInfo } from "../proc.ts";
 import type { Bind } from "../runner.ts";
-import { closedSubnets, type HostNetwork, readHostNetwork } from "./closed.ts";
+import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./closed.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
 /** How long an address that the machine gets may stay open to sandboxes that run. */
@@ -31,6 +31,14 @@ const tryOne = async (id: string): Promise<string | undefined> => {
 export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   trial ??= tryOne(`${scope}.trial`);
   return trial;
+};
+
+/** Written in place, for a running sandbox sees the file and not its name. */
+const nameFile = (host: string, inside: string, text: string): Bind => {
+  writeFileSync(host, text);
+  // Readable for the users of services, whatever the mask of this process is.
+  chmodSync(host, 0o644);
+  return { host, inside, writable: false };
 };
 
 interface Spare {
@@ -86,13 +94,16 @@ export class Networks {
     }, PREPARE_MS).unref();
   }
 
-  /** The settings of the resolver for a sandbox. */
-  resolver(folder: string, { resolver }: HostNetwork): Bind {
-    const host = join(folder, "resolv.conf");
-    writeFileSync(host, resolver.settings);
-    // Readable for the users of services, whatever the mask of this process is.
-    chmodSync(host, 0o644);
-    return { host, inside: "/etc/resolv.conf", writable: false };
+  /**
+   * The files by which a sandbox finds names.
+   * @param names host names that lead to the loopback, besides those of this machine
+   * @param key the sandboxes with the same key share the names; those that run see a change
+   */
+  nameFiles(folder: string, { resolver }: HostNetwork, names: readonly string[], key: string): Bind[] {
+    const settings = nameFile(join(folder, "resolv.conf"), "/etc/resolv.conf", resolver.settings);
+    if (names.length === 0) return [settings];
+    const lines = names.map((name) => `127.0.0.1 ${name}\n`);
+    return [settings, nameFile(join(folder, `hosts-${key}`), "/etc/hosts", [readHosts(), ...lines].join(""))];
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  answersOnLoopback,
   type Domain,
   readDomain,
   schemeAskedFor,
@@ -105,4 +106,16 @@ describe("a client's host", () => {
     for (const domain of [read("apps.example"), read("http://apps.example"), undefined])
       expect(schemeAskedFor("one.apps.example", domain)).toBe("http");
   });
+});
+
+test.each([
+  ["apps.example.com", [], true],
+  ["https://apps.example.com", [80], false],
+  ["https://apps.example.com", [443], true],
+  ["http://apps.example.com", [443], false],
+  ["http://apps.example.com", [80], true],
+  ["https://apps.example.com:8443", [443], false],
+  ["https://apps.example.com:8443", [443, 8443], true],
+])("%s with the ports %j open answers on the loopback: %s", (text, opened, answers) => {
+  expect(answersOnLoopback(read(text), opened)).toBe(answers);
 });

@@ -228,3 +228,44 @@ test("nothing of a network is left when the platform has closed", async () => {
   await own[Symbol.asyncDispose]();
   await expect.poll(() => networks().length).toBeLessThan(before);
 });
+
+test("below a domain, services reach their account's services and signed addresses by name", async () => {
+  await using own = await startLocal({ runner: "bubblewrap", domain: "apps.example.test", ingressPort: 0 });
+  const shared = `http://127.0.0.1:${own.local.ingressPort}`;
+  const from = (path: string, query: Record<string, string>) =>
+    send(shared, { path: `${path}?${new URLSearchParams(query)}`, headers: { host: "prober.apps.example.test" } });
+  const reach = async (at: string, method = "GET") => (await from("/http", { url: at, method })).text;
+  await own.up(prober, { function_name: "prober" });
+  const later = await own.up(nodeSource(helloServer("I came later")), { function_name: "later" });
+  expect(later).toBe(`http://later.apps.example.test:${own.local.ingressPort}`);
+  expect(await reach(later)).toBe("200 I came later");
+  const principal = principalOf("acme");
+  (await own.controlPlane.createVolume(principal, { name: "files" }))._unsafeUnwrap();
+  const put = (await own.controlPlane.grantUpload(principal, { volume: "files", object: "a" }))._unsafeUnwrap();
+  expect(await reach((put as { url: string }).url, "PUT")).toMatch(/^20/);
+  const theirs = await own.up(nodeSource(helloServer("theirs")), { function_name: "theirs" }, "other");
+  expect(await reach(theirs)).toBe("TypeError: fetch failed");
+});
+
+test("below a domain with a proxy, names lead to a proxy on this machine if its port is open, else where they resolve to", async () => {
+  const proxy = createHttp((request, answer) => answer.end(`proxy for ${request.headers.host}`));
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  servers.push(proxy);
+  const { port } = proxy.address() as { port: number };
+  for (const [allowHostPort, heard] of [
+    [[port], `200 proxy for prober.apps.example.test:${port}`],
+    [[], "TypeError: fetch failed"],
+  ] as const) {
+    const domain = `http://apps.example.test:${port}`;
+    await using own = await startLocal({
+      runner: "bubblewrap",
+      domain,
+      allowHostPort: [...allowHostPort],
+      ingressPort: 0,
+    });
+    const at = await own.up(prober, { function_name: "prober" });
+    const path = `/http?${new URLSearchParams({ url: at })}`;
+    const headers = { host: "prober.apps.example.test" };
+    expect((await send(`http://127.0.0.1:${own.local.ingressPort}`, { path, headers })).text).toBe(heard);
+  }
+});
