@@ -8,8 +8,8 @@ import { booleanField, integerField, jsonField, readField } from "./fields.ts";
 import { issue } from "./issue.ts";
 import { fieldLimits } from "./limits.ts";
 import { type Mount, readMounts } from "./mounts.ts";
-import { type DeploymentName, deploymentNameProblem, normalizeDeploymentName } from "./names.ts";
-import { formatMemory, parseMemory } from "./resources.ts";
+import { type DeploymentName, deploymentNameProblem, deploymentNameShape, normalizeDeploymentName } from "./names.ts";
+import { formatMemory, memoryShape, parseMemory } from "./resources.ts";
 
 const deploymentName = readField<DeploymentName>(
   (text) => {
@@ -21,6 +21,7 @@ const deploymentName = readField<DeploymentName>(
   },
   "The deployment's name, which becomes its host name; `_` is read as `-`.",
   ["my-app"],
+  deploymentNameShape,
 );
 
 const memory = readField<number>(
@@ -35,6 +36,7 @@ const memory = readField<number>(
   },
   "Memory of one instance, a Kubernetes quantity; 128Mi up to the provider's most.",
   ["512Mi", "1Gi", "2G"],
+  memoryShape,
 );
 
 const volumes = jsonField<readonly Mount[]>(

@@ -44,11 +44,15 @@ export const booleanField = (preset: boolean, description: string) => {
   return z.preprocess(coerce, z.boolean({ error })).default(preset).meta({ description });
 };
 
-/** A text field that a reader turns into a value, or into the reason why not. */
+/**
+ * A text field that a reader turns into a value, or into the reason why not.
+ * @param shape what JSON Schema can say of the texts that the reader takes
+ */
 export const readField = <T>(
   read: (text: string) => { readonly value: T } | { readonly problem: string; readonly type: IssueType },
   description: string,
   examples: readonly string[],
+  shape: { readonly pattern?: string; readonly maxLength?: number } = {},
 ) =>
   z
     .string({ error: ({ input }) => (input === undefined ? "is required" : `must be a text; got ${shown(input)}`) })
@@ -58,7 +62,7 @@ export const readField = <T>(
       ctx.addIssue(custom(outcome.problem, outcome.type));
       return z.NEVER;
     })
-    .meta({ type: "string", description, examples: [...examples] });
+    .meta({ type: "string", ...shape, description, examples: [...examples] });
 
 /** A field whose text is JSON; a JSON document may also give the value itself. */
 export const jsonField = <T>(

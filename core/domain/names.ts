@@ -28,6 +28,15 @@ export const reservedNames: readonly string[] = [
 export const DEPLOYMENT_NAME_MAX = 49;
 export const VOLUME_NAME_MAX = 40;
 
+/** The rules of a deployment's name as JSON Schema says them, except for the reserved names. */
+export const deploymentNameShape = {
+  pattern: "^[a-z](?:[a-z0-9_-]*[a-z0-9])?$",
+  maxLength: DEPLOYMENT_NAME_MAX,
+} as const;
+
+/** The rules of a volume's name as JSON Schema says them. */
+export const volumeNameShape = { pattern: "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", maxLength: VOLUME_NAME_MAX } as const;
+
 /** `_` is read as `-` wherever a deployment is named (contract 4.1). */
 export const normalizeDeploymentName = (text: string): string => text.replaceAll("_", "-");
 

@@ -31,6 +31,11 @@ export const objectPathProblem = (path: string): string | undefined => {
   return long === undefined ? undefined : `each part of an object's path has at most ${PART_BYTES} bytes`;
 };
 
+const PART = "(?!\\.{1,2}(?:/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+";
+
+/** The rules of an object's path as JSON Schema says them, which counts characters and no bytes. */
+export const objectPathShape = { pattern: `^${PART}(?:/${PART})*$`, maxLength: PATH_BYTES } as const;
+
 export const parseObjectPath = (text: string): ObjectPath | undefined =>
   objectPathProblem(text) === undefined ? (text as ObjectPath) : undefined;
 

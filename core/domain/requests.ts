@@ -3,8 +3,14 @@ import { z } from "zod";
 import { integerField, readField } from "./fields.ts";
 import { fieldLimits, logLimits, sqlLimits } from "./limits.ts";
 import { type LogPosition, parseCursor } from "./log-cursor.ts";
-import { type DeploymentName, normalizeDeploymentName, type VolumeName, volumeNameProblem } from "./names.ts";
-import { type ObjectPath, objectPathProblem } from "./object-path.ts";
+import {
+  type DeploymentName,
+  normalizeDeploymentName,
+  type VolumeName,
+  volumeNameProblem,
+  volumeNameShape,
+} from "./names.ts";
+import { type ObjectPath, objectPathProblem, objectPathShape } from "./object-path.ts";
 
 /** Any text is looked up as it stands, `_` read as `-`: a name that breaks a rule belongs to nobody. */
 const anyName = (description: string) =>
@@ -77,6 +83,7 @@ const newVolume = readField<VolumeName>(
   },
   "1 to 40 characters of a-z, 0-9 and '-'; starts with a letter or digit, does not end in '-'.",
   ["my-volume"],
+  volumeNameShape,
 );
 
 const objectPath = readField<ObjectPath>(
@@ -86,6 +93,7 @@ const objectPath = readField<ObjectPath>(
   },
   "The object's path: relative, its parts separated by '/'.",
   ["reports/2026.csv"],
+  objectPathShape,
 );
 
 const anyText = (description: string) => z.string({ error: "must be a text" }).meta({ description });

@@ -17,9 +17,14 @@ const units: Readonly<Record<string, number>> = {
   Ti: 1024 * GiB,
 };
 
+const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/;
+
+/** The form of a memory quantity as JSON Schema says it. */
+export const memoryShape = { pattern: QUANTITY.source } as const;
+
 /** Bytes of a memory quantity such as `512Mi`, `1.5Gi`, `2G` or `1e9`; undefined where it is none. */
 export const parseMemory = (text: string): number | undefined => {
-  const match = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/.exec(text);
+  const match = QUANTITY.exec(text);
   if (match === null) return undefined;
   const factor = match[3] === undefined ? BigInt(units[match[2] ?? ""] as number) : 10n ** BigInt(match[3]);
   // In whole numbers: 261.011 × 1e9 is not 261011000000 in binary fractions.

@@ -1,5 +1,5 @@
 /** Every endpoint of the HTTP API, from the table that its routes are made from and its OpenAPI document. */
-import { type Endpoint, endpoints } from "../../hosts/http/endpoints/index.ts";
+import { type Endpoint, endpointGroups, endpoints } from "../../hosts/http/endpoints/index.ts";
 import { openApiDocument } from "../../hosts/http/openapi.ts";
 import { curlOf, exampleValues } from "./api-example.ts";
 import { type Schema, shapeOf } from "./json-shape.ts";
@@ -11,6 +11,7 @@ interface Body {
 
 interface Operation {
   readonly summary: string;
+  readonly description: string;
   readonly requestBody?: Body;
   readonly parameters?: readonly {
     readonly name: string;
@@ -22,14 +23,6 @@ interface Operation {
 }
 
 const { paths } = openApiDocument() as { paths: Record<string, Record<string, Operation>> };
-
-const groups: Readonly<Record<string, RegExp>> = {
-  Deploys: /^\/v1\/deploy(\/|$)/,
-  Deployments: /^\/v1\/deployment\//,
-  Volumes: /^\/v1\/volume\//,
-  SQL: /^\/v1\/sql/,
-  Account: /^\/v1\/(user|capabilities|key|token)/,
-};
 
 const operationOf = ({ path, method }: Endpoint): Operation =>
   paths[path.replace(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()] as Operation;
@@ -98,7 +91,7 @@ const section = (endpoint: Endpoint): string => {
   const values = exampleValues(endpoint.path, fields.schemas, fields.required);
   return `### ${endpoint.method} ${endpoint.path}
 
-${operation.summary}
+${operation.summary} ${operation.description}
 
 ${takes(endpoint, fields)}\`\`\`console
 $ ${curlOf(endpoint, values)}
@@ -114,14 +107,8 @@ Refuses with ${Object.keys(refusals).join(", ")}.
 `;
 };
 
-const group = (title: string, which: RegExp): string =>
-  `## ${title}\n\n${endpoints
-    .filter(({ path }) => which.test(path))
-    .map(section)
-    .join("\n")}`;
-
-const missing = endpoints.filter(({ path }) => !Object.values(groups).some((which) => which.test(path)));
-if (missing.length > 0) throw new Error(`no group for ${missing.map(({ path }) => path).join(", ")}`);
+const group = ({ name, description, endpoints: own }: (typeof endpointGroups)[number]): string =>
+  `## ${name}\n\n${description}\n\n${own.map(section).join("\n")}`;
 
 const refusals = (): string[][] => {
   const all = endpoints.flatMap((one) => Object.entries(operationOf(one).responses));
@@ -150,6 +137,4 @@ ${refusals()
 The body of a refusal is \`{"detail": …}\`, a sentence; for 422 the list of every broken rule. [errors.md](errors.md) says of
 each what to do, and lists the reasons of a deploy.
 
-${Object.entries(groups)
-  .map(([title, which]) => group(title, which))
-  .join("\n")}`;
+${endpointGroups.map(group).join("\n")}`;

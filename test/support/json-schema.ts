@@ -33,6 +33,10 @@ const checks: Readonly<Record<string, Check>> = {
   minimum: (value, least: number) => (typeof value === "number" && value < least ? ["minimum"] : []),
   maximum: (value, most: number) => (typeof value === "number" && value > most ? ["maximum"] : []),
   minLength: (value, least: number) => (typeof value === "string" && value.length < least ? ["minLength"] : []),
+  // Code points: https://json-schema.org/draft/2020-12/json-schema-validation#section-6.3.1
+  maxLength: (value, most: number) => (typeof value === "string" && [...value].length > most ? ["maxLength"] : []),
+  pattern: (value, pattern: string) =>
+    typeof value === "string" && !new RegExp(pattern, "u").test(value) ? ["pattern"] : [],
   maxProperties: (value, most: number) =>
     isObject(value) && Object.keys(value).length > most ? ["maxProperties"] : [],
   required: (value, names: string[]) =>

@@ -13,8 +13,12 @@ interface Described {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly summary: string;
+  /** What a caller should know beyond the summary, in sentences. */
+  readonly description: string;
   readonly place: Place;
   readonly fields: Fields;
+  /** Fields of which at least one must be there. */
+  readonly needsOneOf?: readonly string[];
   readonly answer: z.ZodType;
 }
 
@@ -29,6 +33,8 @@ export interface JsonEndpoint extends Described {
   ) => ResultAsync<unknown, ControlPlaneError>;
   /** What is not the answer's body but a header of it. Absent: all of it is the body. */
   readonly render?: (answer: unknown) => Rendered;
+  /** The headers that `render` gives, each with its meaning. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Rendered {

@@ -10,10 +10,20 @@ import { volumeEndpoints } from "./volume.ts";
 
 export type { Endpoint, JsonEndpoint } from "./endpoint.ts";
 
-export const endpoints: readonly Endpoint[] = [
-  ...deployEndpoints,
-  ...deploymentEndpoints,
-  ...volumeEndpoints,
-  ...sqlEndpoints,
-  ...accountEndpoints,
+export const endpointGroups: readonly {
+  readonly name: string;
+  readonly description: string;
+  readonly endpoints: readonly Endpoint[];
+}[] = [
+  { name: "Deploys", description: "Begin a deploy, plan, follow and end it.", endpoints: deployEndpoints },
+  { name: "Deployments", description: "The services of your account and their logs.", endpoints: deploymentEndpoints },
+  {
+    name: "Volumes",
+    description: "Storage of your account. The bytes of objects go to signed URLs, never through this API.",
+    endpoints: volumeEndpoints,
+  },
+  { name: "SQL", description: "Statements over logs and billing.", endpoints: sqlEndpoints },
+  { name: "Account", description: "Credentials, limits and the subscription.", endpoints: accountEndpoints },
 ];
+
+export const endpoints: readonly Endpoint[] = endpointGroups.flatMap((group) => group.endpoints);

@@ -17,10 +17,14 @@ export const sqlEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/sql",
     summary: "One SELECT over your logs and billing.",
+    description:
+      "GoogleSQL, reading only. The tables have the rows of your account and nothing else. The answer is an " +
+      "array of rows, each an object by column name.",
     place: "body",
     fields: sqlFields,
     answer: sqlRowsSchema,
     run: (controlPlane, principal, request, options) => controlPlane.runSql(principal, request, options),
     render: renderRows,
+    headers: { "X-Columns": "The columns as a JSON array of {name, type}, in the statement's order." },
   }),
 ];

@@ -3,12 +3,15 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   deploymentNameProblem,
+  deploymentNameShape,
   normalizeDeploymentName,
   parseDeploymentName,
   parseVolumeName,
   reservedNames,
+  volumeNameShape,
 } from "../../../core/domain/names.ts";
 import { deploymentName, nastyString, volumeName, writtenDeploymentName } from "../../arbitraries/index.ts";
+import { violations } from "../../support/json-schema.ts";
 import { runs } from "../../support/runs.ts";
 
 const nearlyAName = fc.oneof(
@@ -20,6 +23,9 @@ const nearlyAName = fc.oneof(
 test("a deployment name is what the rule says, and every other text has a reason", () => {
   fc.assert(
     fc.property(fc.oneof(deploymentName(), nearlyAName), (text) => {
+      expect(violations(text, deploymentNameShape).length === 0).toBe(
+        deploymentNameProblem(normalizeDeploymentName(text), []) === undefined,
+      );
       const fits = /^(?=.{1,49}$)[a-z](?:[a-z0-9-]*[a-z0-9])?$/.test(text) && !reservedNames.includes(text);
       expect(deploymentNameProblem(text) === undefined).toBe(fits);
       if (!fits) expect(deploymentNameProblem(text)).not.toBe("");
@@ -33,6 +39,7 @@ test("a volume name is what the rule says", () => {
     fc.property(fc.oneof(volumeName(), nearlyAName), (text) => {
       const fits = /^(?=.{1,40}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(text);
       expect(parseVolumeName(text)).toBe(fits ? text : undefined);
+      expect(violations(text, volumeNameShape).length === 0).toBe(fits);
     }),
     runs(1000),
   );

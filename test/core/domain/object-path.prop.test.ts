@@ -1,8 +1,9 @@
 /** Paths of objects: in the order of their bytes, and refused exactly where a rule is broken. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { comparePaths, objectPathProblem, parseObjectPath } from "../../../core/domain/object-path.ts";
+import { comparePaths, objectPathProblem, objectPathShape, parseObjectPath } from "../../../core/domain/object-path.ts";
 import { character, nastyString } from "../../arbitraries/index.ts";
+import { violations } from "../../support/json-schema.ts";
 import { runs } from "../../support/runs.ts";
 
 /** Around the places where orders of texts differ: surrogates, what lies above them, and one byte more or less. */
@@ -77,6 +78,10 @@ test("a path has no problem exactly where it keeps every rule", () => {
       if (keeps) kept++;
       expect(objectPathProblem(path) === undefined).toBe(keeps);
       expect(parseObjectPath(path)).toBe(keeps ? path : undefined);
+      const hasShape = violations(path, objectPathShape).length === 0;
+      if (keeps) expect(hasShape).toBe(true);
+      // The shape counts characters, and no part's.
+      else if (path.isWellFormed() && path.length < 250) expect(hasShape).toBe(false);
     }),
     runs(2000),
   );

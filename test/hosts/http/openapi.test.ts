@@ -5,6 +5,7 @@ import { deployReasons } from "../../../core/domain/deploy-reason.ts";
 import { issueTypes } from "../../../core/domain/issue.ts";
 import { endpoints } from "../../../hosts/http/endpoints/index.ts";
 import { serveMemory } from "../../support/api.ts";
+import { helloServer, nodeSource } from "../../support/archives.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 // biome-ignore lint/suspicious/noExplicitAny: the document is asserted on, whatever it is
@@ -36,19 +37,21 @@ const keywords = [
 ];
 const types = ["string", "integer", "number", "boolean", "object", "array", "null"];
 
-const checkSchema = (schema: unknown, at: string): void => {
+/** @param around the properties of the schema that this one is a part of */
+const checkSchema = (schema: unknown, at: string, around: object = {}): void => {
   if (typeof schema === "boolean") return;
   expect(schema, at).toBeTypeOf("object");
   const one = schema as Record<string, unknown>;
   for (const key of Object.keys(one)) expect(keywords, `${at}/${key}`).toContain(key);
   for (const type of [one["type"] ?? []].flat()) expect(types, at).toContain(type);
   for (const name of (one["required"] as string[]) ?? [])
-    expect(Object.keys((one["properties"] as object) ?? {}), at).toContain(name);
+    expect(Object.keys((one["properties"] as object) ?? around), at).toContain(name);
   for (const [name, inner] of Object.entries((one["properties"] as object) ?? {})) checkSchema(inner, `${at}/${name}`);
   for (const part of ["items", "additionalProperties", "propertyNames"])
     if (one[part] !== undefined) checkSchema(one[part], `${at}/${part}`);
   for (const part of ["anyOf", "oneOf", "allOf"])
-    for (const inner of (one[part] as unknown[]) ?? []) checkSchema(inner, `${at}/${part}`);
+    for (const inner of (one[part] as unknown[]) ?? [])
+      checkSchema(inner, `${at}/${part}`, one["properties"] as object | undefined);
 };
 
 describe("well formed", () => {
@@ -80,12 +83,22 @@ describe("well formed", () => {
     const operations: any[] = Object.values(document.paths).flatMap((path) => Object.values(path as object));
     const ids = operations.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
-    for (const { operationId, summary, responses } of operations) {
+    const tags = document.tags.map(({ name }: { name: string }) => name);
+    for (const { operationId, summary, description, tags: own, responses } of operations) {
+      expect(tags).toEqual(expect.arrayContaining(own));
+      expect(own.length).toBe(1);
+      expect(description, operationId).toMatch(/\S\.$/);
+      expect(Object.keys(responses).some((status) => status.startsWith("4"))).toBe(true);
       expect(operationId).toMatch(/^[a-z][a-z0-9_]*$/);
       expect(summary).toMatch(/\S/);
       for (const [status, response] of Object.entries(responses)) {
-        expect(status).toMatch(/^[2-5]\d\d$/);
+        expect(status).toMatch(/^[2-5](?:\d\d|XX)$/);
         expect((response as { description: string }).description).toMatch(/\S/);
+        const expected = { "401": "WWW-Authenticate", "429": "Retry-After", "503": "Retry-After" }[status];
+        const headers = Object.keys((response as { headers: object }).headers);
+        expect(headers, `${operationId} ${status}`).toEqual(
+          expect.arrayContaining(["X-Request-Id", ...(expected === undefined ? [] : [expected])]),
+        );
       }
     }
   });
@@ -119,6 +132,14 @@ describe("whole", () => {
     },
   );
 
+  test("answers may gain fields; requests may not", () => {
+    const closed = [...walk(document.paths)].filter(
+      ([at, value]) => at.endsWith("/additionalProperties") && value === false,
+    );
+    expect(closed.filter(([at]) => at.includes("/responses/"))).toEqual([]);
+    expect(closed.length).toBeGreaterThan(10);
+  });
+
   test("what a path names is said to be in the path", () => {
     const [id, after] = operationOf("GET", "/v1/deploy/:deploy_id").parameters;
     expect(id).toMatchObject({ name: "deploy_id", in: "path", required: true });
@@ -133,7 +154,8 @@ describe("in agreement with the contract", () => {
     expect(schema.additionalProperties).toBe(false);
     expect(Object.keys(schema.properties).sort()).toEqual([...Object.keys(deployFields), "source_archive"].sort());
     expect(schema.properties).toMatchObject({
-      function_name: { type: "string" },
+      function_name: { type: "string", pattern: expect.any(String), maxLength: 49 },
+      source_archive: { type: "string", format: "binary" },
       port: { type: "integer", minimum: 1, maximum: 65_535, default: 8080 },
       memory: { type: "string", default: "1Gi" },
       session_affinity: { type: "boolean", default: false },
@@ -164,5 +186,44 @@ describe("in agreement with the contract", () => {
       if (answer !== undefined)
         expect(Object.keys((schema.items ?? schema).properties).sort()).toEqual(Object.keys(answer).sort());
     }
+  });
+
+  test("numbers have a most, and an upload needs one of its two words for the object", () => {
+    const after = operationOf("GET", "/v1/deploy/:deploy_id").parameters.at(1);
+    expect(after.schema.maximum).toBe(Number.MAX_SAFE_INTEGER);
+    const upload = operationOf("POST", "/v1/volume/upload").requestBody.content["application/json"].schema;
+    expect(upload.anyOf).toEqual([{ required: ["object"] }, { required: ["path"] }]);
+  });
+
+  test("a cursor has no format: clients that read it as a time would pass on less than they were given", () => {
+    const page = operationOf("POST", "/v1/deployment/logs").responses["200"].content["application/json"].schema;
+    expect(page.properties.cursor.format).toBeUndefined();
+  });
+
+  test("every example works", async () => {
+    await using own = await serveMemory();
+    const deploy = operationOf("POST", "/v1/deploy").requestBody.content["multipart/form-data"].example;
+    const form = Object.fromEntries(
+      Object.entries(deploy).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
+    );
+    const [deployed] = (await own.deploy(form, nodeSource(helloServer()))).text.split("\n");
+    const { deploy_id } = JSON.parse(deployed as string);
+    const { id } = (await own.call("POST", "/v1/key/create", { json: { label: "other" } })).json;
+    const made = { "/v1/deploy/cancel": { deploy_id }, "/v1/key/revoke": { id } } as Record<string, object>;
+    // What is deleted comes last, and back before that.
+    const order = ["/create", "/upload", "/download", "/delete-object", "/delete", "/restore"];
+    const rank = ({ path }: { path: string }) => order.findIndex((end) => path.endsWith(end));
+    const posts = endpoints.filter(({ method, kind }) => method === "POST" && kind === "json");
+    const answers = new Map<string, number>();
+    for (const { path } of posts.toSorted((a, b) => rank(a) - rank(b))) {
+      const example = operationOf("POST", path).requestBody?.content["application/json"].example;
+      const answer = await own.call("POST", path, { json: { ...example, ...made[path] } });
+      answers.set(path, answer.status);
+      // The object of the example is there once it is put.
+      if (path === "/v1/volume/upload") await fetch(answer.json.url, { method: "PUT", body: "a" });
+    }
+    expect(Object.fromEntries(answers)).toEqual(
+      Object.fromEntries(posts.map(({ path }) => [path, path === "/v1/deploy/cancel" ? 409 : 200])),
+    );
   });
 });
