@@ -1,10 +1,13 @@
 /** Whether the engine can do its work now: each part is tried, and what does not work is named without paths. */
 import { randomUUID } from "node:crypto";
+import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../core/ports/system.ts";
 import { explainFileError } from "./data-folder/error.ts";
+import { STATE_FILE } from "./state/inspect.ts";
+import { LOCK_FILE } from "./state/lock.ts";
 
 export interface HealthDeps {
   readonly dataDir: string;
@@ -43,8 +46,47 @@ const reasonOf = (error: unknown, path: string): string => {
   return kind === "full" || kind === "read_only" || kind === "damaged" ? ` (${words[kind]})` : "";
 };
 
-/** What does not work, in words that anyone may read. */
-export const findDown = async ({ dataDir, db, losesLogs, logger }: HealthDeps): Promise<string[]> => {
+interface UsedFile {
+  readonly path: string;
+  readonly dev: number;
+  readonly ino: number;
+}
+
+const usedFile = (path: string): UsedFile => {
+  const { dev, ino } = statSync(path);
+  return { path, dev, ino };
+};
+
+const isReplaced = ({ path, dev, ino }: UsedFile): boolean => {
+  try {
+    const now = statSync(path, { throwIfNoEntry: false });
+    return now === undefined || now.dev !== dev || now.ino !== ino;
+  } catch {
+    // The attempts to write say what is wrong.
+    return false;
+  }
+};
+
+/**
+ * Notes which folder and which state the server uses. If another one is under their names later, what the server writes
+ * is lost with its end.
+ * @returns finds what does not work, in words that anyone may read
+ */
+export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
+  const { dataDir, logger } = deps;
+  const used = [dataDir, join(dataDir, STATE_FILE), join(dataDir, LOCK_FILE)].map(usedFile);
+  return async () => {
+    const replaced = used.find(isReplaced);
+    if (replaced === undefined) return findDown(deps);
+    logger.error("not ready: the data folder was removed or replaced while the server runs, and is not made again", {
+      path: replaced.path,
+      next: "stop the server, put the data folder back, such as with 'portside restore', and start again",
+    });
+    return ["the data folder was removed or replaced while the server runs; put it back and restart the server"];
+  };
+};
+
+const findDown = async ({ dataDir, db, losesLogs, logger }: HealthDeps): Promise<string[]> => {
   const at = (...parts: string[]) => join(dataDir, ...parts);
   const parts: readonly { name: string; path: string; attempt: () => unknown }[] = [
     { name: "the state cannot be written", path: at("state.sqlite"), attempt: () => tryState(db) },

@@ -33,7 +33,7 @@ import { type LocalConfig, type LocalConfigInput, localConfigSchema } from "./co
 import { LocalScheduler } from "./cron/scheduler.ts";
 import { explainStartError } from "./data-folder/error.ts";
 import { makeLayout } from "./data-folder/layout.ts";
-import { findDown } from "./health.ts";
+import { watchHealth } from "./health.ts";
 import { keptSigningKey, silent } from "./identity.ts";
 import { answersOnLoopback, type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
@@ -272,6 +272,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   });
   stack.defer(() => scheduler.close());
   scheduler.open(platform.jobs());
+  const findDown = watchHealth({ dataDir, db, losesLogs: () => logs.isLosing, logger });
 
   const provider: Provider = {
     contractVersion: CONTRACT_VERSION,
@@ -294,13 +295,11 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     scheduler,
     logs,
     sql,
-    spool: createDiskSpool(at("spool"), ids),
-    check: () => {
-      const found = findDown({ dataDir, db, losesLogs: () => logs.isLosing, logger });
-      return ResultAsync.fromSafePromise(found).andThen((down) =>
+    spool: createDiskSpool(at("spool"), ids, false),
+    check: () =>
+      ResultAsync.fromSafePromise(findDown()).andThen((down) =>
         down.length === 0 ? okAsync(undefined) : errAsync({ ...unavailable(`Not ready: ${down.join("; ")}.`), down }),
-      );
-    },
+      ),
   };
   const identity = createIdentity({
     records: keys,

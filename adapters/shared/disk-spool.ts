@@ -2,10 +2,11 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { unavailable } from "../../core/errors.ts";
+import { type Unavailable, unavailable } from "../../core/errors.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import type { Ids } from "../../core/ports/system.ts";
 import { ResultAsync } from "../../core/result.ts";
+import { isDiskFull } from "./disk-full.ts";
 import { receiveArchive } from "./receive-archive.ts";
 
 const sourceAt = (path: string, digest: string, bytes: number): Source => ({
@@ -15,12 +16,26 @@ const sourceAt = (path: string, digest: string, bytes: number): Source => ({
   discard: () => rm(path, { force: true }),
 });
 
-/** @param folder made where it is missing; files in it belong to the spool alone */
-export const createDiskSpool = (folder: string, ids: Ids): SourceSpool => ({
+const failed = (cause: unknown): Unavailable =>
+  isDiskFull(cause)
+    ? unavailable(
+        "The server's disk is full: insufficient storage for the source, and nothing of it was kept. Send it again when the server's operator has freed space.",
+        60,
+        cause,
+      )
+    : unavailable("The source could not be received; send it again.", 5, cause);
+
+/**
+ * @param folder made where it is missing; files in it belong to the spool alone
+ * @param makesParents whether the folders around it are made, too
+ */
+export const createDiskSpool = (folder: string, ids: Ids, makesParents = true): SourceSpool => ({
   receive: (bytes, options = {}) => {
     const path = join(folder, `${ids.id()}.tar.gz`);
     const receive = async (): Promise<ReceivedSource> => {
-      await mkdir(folder, { recursive: true });
+      await mkdir(folder, { recursive: makesParents, mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "EEXIST") throw error;
+      });
       const file = await open(path, "wx", 0o600);
       try {
         const write = async (chunk: Uint8Array) => void (await file.writeFile(chunk));
@@ -35,8 +50,6 @@ export const createDiskSpool = (folder: string, ids: Ids): SourceSpool => ({
         await file.close();
       }
     };
-    return ResultAsync.fromPromise(receive(), (cause) =>
-      unavailable("The source could not be received; send it again.", 5, cause),
-    );
+    return ResultAsync.fromPromise(receive(), failed);
   },
 });

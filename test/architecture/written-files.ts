@@ -174,7 +174,6 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "chmodSync",
     "writeFileSync",
   ),
-  "adapters/local/sql/child.ts": outOfReach("The folder of SQL queries belongs to the platform.", "mkdirSync"),
   "adapters/local/sql/log-reader.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
   "adapters/local/state/database.ts": outOfReach("Opens files of the state.", "DatabaseSync"),
   "adapters/local/sql/engine.ts": outOfReach("The folder of SQL queries belongs to the platform.", "mkdirSync"),

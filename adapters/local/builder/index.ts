@@ -8,6 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { narrate, type Say } from "../../shared/channel.ts";
+import { isDiskFull } from "../../shared/disk-full.ts";
 import { hasDockerfile } from "../../shared/source-kind.ts";
 import { Turns } from "../../shared/turns.ts";
 import { buildContainer, unreachable } from "../container/build/build.ts";
@@ -187,8 +188,10 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       const failure = failureOf(error);
       if (failure !== undefined) return { kind: "failed", failure };
       logger.error("a build failed for a reason of the platform's own", { deployId: request.deployId, cause: error });
-      const full = (error as NodeJS.ErrnoException).code === "ENOSPC";
-      const message = full ? "The platform's disk is full." : "The platform could not build the source.";
+      const full = isDiskFull(error);
+      const message = full
+        ? "The server's disk is full: insufficient storage for the build. Deploy again when the server's operator has freed space."
+        : "The platform could not build the source.";
       return { kind: "failed", failure: { reason: full ? "provider_unavailable" : "internal", message } };
     }
   };

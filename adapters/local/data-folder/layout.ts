@@ -200,6 +200,18 @@ export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   }
 };
 
+/**
+ * Makes the folder if it is missing. Fails if the folder around it is missing: a data folder that was removed under a
+ * running server must not come back half empty.
+ */
+export const makeFolder = (path: string): void => {
+  try {
+    mkdirSync(path, FOLDER);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+};
+
 /** Creates an empty file that only its owner can read, unless the file exists. */
 export const makePrivateFile = (path: string): void => {
   try {
@@ -213,7 +225,7 @@ export const makePrivateFile = (path: string): void => {
 
 /** Opens a SQLite file that only its owner can read; SQLite gives its `-wal` and `-shm` files the same mode. */
 export const openDatabase = (path: string, options: { readonly timeout: number }): DatabaseSync => {
-  mkdirSync(dirname(path), { recursive: true, mode: FOLDER });
+  makeFolder(dirname(path));
   makePrivateFile(path);
   return new DatabaseSync(path, options);
 };

@@ -1,11 +1,13 @@
 /** The process of one account: `node child.ts DATABASE LOG`. */
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { serveSql } from "../../shared/sql/serve.ts";
+import { makeFolder } from "../data-folder/layout.ts";
 import { readLogFile } from "./log-reader.ts";
 
 // DuckDB makes its files with the mode that the umask leaves.
 process.umask(0o077);
 const [database, log] = process.argv.slice(2) as [string, string];
-mkdirSync(dirname(database), { recursive: true, mode: 0o700 });
+const folder = dirname(database);
+for (const path of [dirname(folder), folder]) makeFolder(path);
 await serveSql({ database, openLog: () => (existsSync(log) ? readLogFile(log) : undefined) });

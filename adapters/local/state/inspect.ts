@@ -1,9 +1,10 @@
 /** Reads a data folder's state, and what lies beside it, without changing anything. */
-import { accessSync, closeSync, constants, openSync, readdirSync, readSync, statSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { explainFileError, isDamage } from "../data-folder/error.ts";
+import { recordPath } from "../storage/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
 import type { Evidence, FoundState } from "./verdict.ts";
 import { digestOf, notedVersion } from "./version.ts";
@@ -122,11 +123,14 @@ export const inspectDataFolder = (dataDir: string): Evidence & { readonly format
     throw explainFileError(cause, checkPath) ?? cause;
   }
   const copy = versionOfCopy(join(dataDir, COPY_FILE));
-  const { state, format, volumes } = inspectState(join(dataDir, STATE_FILE), false);
   const folder = join(dataDir, "storage", "volumes");
-  const unknown = namesIn(folder).filter((id) => !volumes.has(id) && hasFiles(join(folder, id)));
+  const used = namesIn(folder).filter((id) => hasFiles(join(folder, id)));
+  const { state, format, volumes } = inspectState(join(dataDir, STATE_FILE), false);
+  const unknown = used.filter((id) => !volumes.has(id));
+  // A server removes a record before the row, so these are read after the rows.
+  const recorded = unknown.filter((id) => existsSync(recordPath(join(dataDir, "storage", "records"), id)));
   const remains = remainsOf.flatMap(([path, words]) => (namesIn(join(dataDir, path)).length > 0 ? [words] : []));
-  return { state, format, check, copy, unknownVolumes: unknown.length, remains };
+  return { state, format, check, copy, unknownVolumes: unknown.length, recordedVolumes: recorded.length, remains };
 };
 
 /** Of a copy that cannot be read nothing is known: the state is judged without it. */

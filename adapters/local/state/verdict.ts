@@ -20,6 +20,8 @@ export interface Evidence {
   readonly copy: StateVersion | undefined;
   /** Folders with files that are no volume of this state. */
   readonly unknownVolumes: number;
+  /** Those of them that have a record. A server writes the row of a volume before the first file. */
+  readonly recordedVolumes: number;
   /** Other things in the folder that an earlier run left, in words. */
   readonly remains: readonly string[];
 }
@@ -66,6 +68,10 @@ const judgeVersion = (version: StateVersion, evidence: Evidence): Verdict => {
   if (check.version === undefined) return unproven(evidence);
   if (check.version.generation === version.generation && check.version.digest !== version.digest)
     return damaged("has other content than the server wrote last", true);
+  // The check may be of an older moment, too.
+  const { recordedVolumes: count } = evidence;
+  if (count > 0)
+    return outdated(`does not know ${count} of the volumes that have a record, so it is older than they are`);
   return { kind: "good" };
 };
 

@@ -11,6 +11,7 @@ import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../core/domain/object-path.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
+import { isDiskFull } from "../../shared/disk-full.ts";
 import {
   conditionsHold,
   type FoundObject,
@@ -47,8 +48,6 @@ const split = (path: string): { parts: string[]; name: string } => {
   const name = parts.pop() as string;
   return { parts, name };
 };
-
-const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT", "EFBIG"].includes(codeOf(error) ?? "");
 
 /** A service changed the folders on the way, such as a folder into a file, or is about to. */
 const isDisturbed = (error: unknown): boolean =>
@@ -165,7 +164,7 @@ export class LocalObjects implements ObjectBytes {
       const signal = new AbortController().signal;
       return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
     } catch (error) {
-      if (isFull(error)) return { kind: "full" };
+      if (isDiskFull(error)) return { kind: "full" };
       throw error;
     } finally {
       await rm(half, { force: true });

@@ -24,6 +24,9 @@ const documentSchema = z.object({
 const ENDING = ".json";
 const HALF = ".new";
 
+/** The record of the volume with this id. */
+export const recordPath = (folder: string, id: string): string => join(folder, id + ENDING);
+
 const checksumOf = (fields: object): string =>
   createHash("sha256").update(JSON.stringify(fields)).digest("hex").slice(0, 16);
 
@@ -66,7 +69,7 @@ export class VolumeRecords {
         await file.writeFile(render(record));
         await file.sync();
       }
-      await rename(half, this.#path(record.id + ENDING));
+      await rename(half, recordPath(this.#folder, record.id));
     } finally {
       await rm(half, { force: true });
     }
@@ -75,7 +78,7 @@ export class VolumeRecords {
 
   /** The caller must have removed the volume's folder. */
   async remove(id: string): Promise<void> {
-    await rm(this.#path(id + ENDING), { force: true });
+    await rm(recordPath(this.#folder, id), { force: true });
   }
 
   /** Every record that can be read. */

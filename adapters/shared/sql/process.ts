@@ -3,7 +3,8 @@
  * time, and killed where it keeps its caller waiting.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SqlNews, SqlOrder } from "./protocol.ts";
 
@@ -56,7 +57,8 @@ export class SqlChild {
     const options = ["--max-old-space-size=384", "--liftoff-only", "--disable-warning=ExperimentalWarning"];
     const [command, argv] = limited([process.execPath, ...options, fileURLToPath(script), ...args]);
     // Not the environment of the control plane, which has its secrets; the engine counts days in UTC.
-    const cache = compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled };
+    // Node would make the folders around it, too, open to other users.
+    const cache = compiled !== undefined && existsSync(dirname(compiled)) ? { NODE_COMPILE_CACHE: compiled } : {};
     const env = { TZ: "UTC", PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...cache };
     this.#child = spawn(command, argv, {
       stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -10,7 +10,7 @@ const version: fc.Arbitrary<StateVersion> = fc.record({
   digest: fc.constantFrom("a", "b").map((digit) => digit.repeat(64)),
 });
 
-const evidence: fc.Arbitrary<Evidence> = fc.record({
+const findings: fc.Arbitrary<Evidence> = fc.record({
   state: fc.oneof(
     fc.constantFrom({ kind: "missing" } as const, { kind: "empty" } as const),
     fc.record({ kind: fc.constant("unreadable" as const), problem: fc.constant("malformed") }),
@@ -26,8 +26,14 @@ const evidence: fc.Arbitrary<Evidence> = fc.record({
   ),
   copy: fc.option(version, { nil: undefined }),
   unknownVolumes: fc.nat({ max: 2 }),
+  recordedVolumes: fc.nat({ max: 2 }),
   remains: fc.subarray(["volumes", "images"]),
 });
+/** Volumes that have a record are some of the unknown ones. */
+const evidence = findings.map((found) => ({
+  ...found,
+  recordedVolumes: Math.min(found.recordedVolumes, found.unknownVolumes),
+}));
 
 test("a state is good only if it is whole and nothing in the folder is newer", () => {
   fc.assert(
@@ -40,6 +46,7 @@ test("a state is good only if it is whole and nothing in the folder is newer", (
       if (own !== undefined && own.generation === check.version?.generation)
         expect(own.digest).toBe(check.version.digest);
       if (check.version === undefined) expect(found.unknownVolumes).toBe(0);
+      else expect(found.recordedVolumes).toBe(0);
     }),
     runs(2000),
   );
