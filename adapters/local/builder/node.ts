@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import semver from "semver";
 import { z } from "zod";
+import { measureTree } from "../tenant-files/measure-tree.ts";
 import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
@@ -136,6 +137,24 @@ const copyInside = (shop: Workshop, kept: string, writable: boolean, paths: (kep
   );
 };
 
+/** Says how much was kept, so that the next build notices what was removed or emptied meanwhile. */
+const keptFolder = async (folder: string, tree: string): Promise<string> => {
+  const { entries, bytes } = await measureTree(tree);
+  return `${folder}.${entries}-${bytes}`;
+};
+
+/** Dependencies that were kept and are as they were. Removes others. */
+const findKept = async (folder: string): Promise<string | undefined> => {
+  const names = await readdir(dirname(folder)).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(`${basename(folder)}.`) || name.endsWith(HALF)) continue;
+    const path = join(dirname(folder), name);
+    if (path === (await keptFolder(folder, path))) return path;
+    await removeTree(path);
+  }
+  return undefined;
+};
+
 /** Keeping is for the next build's sake; where it cannot be done, this one is as good. */
 const keepDependencies = async (shop: Workshop, folder: string): Promise<void> => {
   const partial = `${folder}${HALF}`;
@@ -144,7 +163,7 @@ const keepDependencies = async (shop: Workshop, folder: string): Promise<void> =
     await removeTree(partial);
     await mkdir(partial, { recursive: true });
     await copyInside(shop, partial, true, (inside) => [`${source}/.`, inside]);
-    await rename(partial, folder);
+    await rename(partial, await keptFolder(folder, partial));
     await dropOldDependencies(dirname(folder));
   } catch {
     await removeTree(partial);
@@ -170,16 +189,17 @@ const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Pr
   };
   if (key === undefined) return installNow();
   // Beside the folder that commands can write to, so that a build cannot change what another one gets.
-  const kept = join(shop.cache, "..", "node_modules", key);
-  await shop.turns.take(kept, shop.signal, async () => {
-    if (existsSync(kept)) {
+  const folder = join(shop.cache, "..", "node_modules", key);
+  await shop.turns.take(folder, shop.signal, async () => {
+    const kept = await findKept(folder);
+    if (kept !== undefined) {
       shop.say(`Dependencies as in ${lock}, installed before`);
       await lutimes(kept, new Date(), new Date());
       const into = join(insidePaths(shop).app, "node_modules");
       return copyInside(shop, kept, false, (inside) => [inside, into]);
     }
     await installNow();
-    await keepDependencies(shop, kept);
+    await keepDependencies(shop, folder);
   });
 };
 

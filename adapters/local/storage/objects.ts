@@ -71,13 +71,14 @@ const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
 });
 
 /** Takes away a folder that has no file in it, however deep; false where it has one. */
-const removeEmpty = async (folder: Folder, name: string): Promise<boolean> => {
+const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
   {
     await using inner = await folder.enter(name);
-    for (const entry of await readdir(inner.here, { withFileTypes: true }))
+    // Names that services gave may not be UTF-8.
+    for (const entry of await readdir(inner.here, { withFileTypes: true, encoding: "buffer" }))
       if (!entry.isDirectory() || !(await removeEmpty(inner, entry.name))) return false;
   }
-  await rmdir(folder.at(name));
+  await rmdir(folder.atBytes(name));
   return true;
 };
 
@@ -209,7 +210,7 @@ export class LocalObjects implements ObjectBytes {
     try {
       folder = await descend(root, parts, true, this.#config.userOf(bucket));
       const before = await lstat(folder.at(name)).catch(orNothing);
-      if (before?.isDirectory() === true && !(await removeEmpty(folder, name)))
+      if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
       // Taken before the rename: a service may remove the object right after it.
       const etag = etagOf(await lstat(half, { bigint: true }));

@@ -3,11 +3,12 @@
  * `portside doctor --purge-quarantine` does. Each entry is a folder: `entry.json` says what and why, `volume` is the data.
  */
 import { randomUUID } from "node:crypto";
-import { chmod, lstat, mkdir, opendir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { VolumeRecord } from "../state/volumes.ts";
 import { codeOf } from "../tenant-files/folder.ts";
+import { measureTree } from "../tenant-files/measure-tree.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 
 const entrySchema = z.object({
@@ -27,16 +28,6 @@ export interface QuarantineEntry {
   /** Undefined if the folder had no record. */
   readonly record: VolumeRecord | undefined;
 }
-
-/** Adds up file sizes without following links. Unreadable folders count as empty. */
-const sizeOf = async (path: string): Promise<number> => {
-  const stats = await lstat(path).catch(() => undefined);
-  if (stats?.isDirectory() !== true) return stats?.size ?? 0;
-  let bytes = 0;
-  const entries = await opendir(path).catch(() => undefined);
-  for await (const { name } of entries ?? []) bytes += await sizeOf(join(path, name));
-  return bytes;
-};
 
 /** A service can take away the rights on its volume's folder, but moving a folder needs write permission on it. */
 const move = async (from: string, to: string): Promise<void> => {
@@ -72,7 +63,7 @@ export class Quarantine {
     const words = JSON.stringify({ id, reason, quarantined_at: this.#now(), ...known });
     await writeFile(join(entry, "entry.json"), words, { flag: "wx", mode: 0o600, flush: true });
     await move(path, join(entry, "volume"));
-    return sizeOf(join(entry, "volume"));
+    return (await measureTree(join(entry, "volume"))).bytes;
   }
 
   /** Entries whose description can be read. */
@@ -99,7 +90,7 @@ export class Quarantine {
   }
 
   async size(): Promise<{ readonly entries: number; readonly bytes: number }> {
-    return { entries: (await this.#names()).length, bytes: await sizeOf(this.folder) };
+    return { entries: (await this.#names()).length, bytes: (await measureTree(this.folder)).bytes };
   }
 
   /** Deletes everything in it. */

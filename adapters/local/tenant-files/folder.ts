@@ -5,8 +5,8 @@
  * On Linux every step goes through `/proc/self/fd/N/NAME`, which is `openat(2)`: the folder that was opened, wherever
  * its name leads by now. Elsewhere nothing runs in a sandbox, so a service could read by itself what a race would show.
  */
-import { constants } from "node:fs";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { type FileHandle, mkdir, open, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -16,6 +16,15 @@ export const codeOf = (error: unknown): string | undefined => (error as NodeJS.E
 
 /** What opening answers where a part of the way is not there, or is no folder (a link is none). */
 export const isNoWay = (error: unknown): boolean => ["ENOENT", "ENOTDIR", "ELOOP"].includes(codeOf(error) ?? "");
+
+/**
+ * The entries of a folder with their names as bytes: names that services gave may not be UTF-8. Node's types know text
+ * alone.
+ */
+export const openNames = (path: string | Buffer, bufferSize?: number): Promise<AsyncIterable<Dirent<Buffer>>> => {
+  const options = { encoding: "buffer" as BufferEncoding, ...(bufferSize === undefined ? {} : { bufferSize }) };
+  return opendir(path, options) as Promise<unknown> as Promise<AsyncIterable<Dirent<Buffer>>>;
+};
 
 export class Folder implements AsyncDisposable {
   readonly handle: FileHandle;

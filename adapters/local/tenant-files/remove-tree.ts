@@ -5,11 +5,11 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, open, opendir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { chmod, open, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { codeOf, Folder, isNoWay, throughHandles } from "./folder.ts";
+import { codeOf, Folder, isNoWay, openNames, throughHandles } from "./folder.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 /** Linux only, and not exported by Node: opens a folder whatever its permissions are. */
@@ -24,13 +24,14 @@ const RETRY_MS = 20;
 const isOneOf = (error: unknown, ...codes: readonly string[]): boolean => codes.includes(codeOf(error) ?? "");
 
 /** Gives this process every permission on a folder that it owns. Refuses links. */
-const permit = async (parent: Folder, name: string): Promise<void> => {
-  await using folder = new Folder(await open(parent.at(name), O_PATH | O_DIRECTORY | O_NOFOLLOW), parent.at(name));
+const permit = async (parent: Folder, name: Buffer): Promise<void> => {
+  const path = parent.atBytes(name);
+  await using folder = new Folder(await open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW), path.toString());
   await chmod(folder.here, 0o700);
 };
 
 /** Runs `act` again with permissions on the folder if they were missing. */
-const permitted = async <T>(parent: Folder, name: string, act: () => Promise<T>): Promise<T> => {
+const permitted = async <T>(parent: Folder, name: Buffer, act: () => Promise<T>): Promise<T> => {
   try {
     return await act();
   } catch (error) {
@@ -44,7 +45,7 @@ class Removal {
   #movedUp = 0;
 
   /** Removes whatever has the name. */
-  async remove(parent: Folder, name: string, top: Folder | undefined, depth: number): Promise<void> {
+  async remove(parent: Folder, name: Buffer, top: Folder | undefined, depth: number): Promise<void> {
     for (let tries = 0; ; tries++) {
       const movedUp = this.#movedUp;
       try {
@@ -61,16 +62,16 @@ class Removal {
     }
   }
 
-  async #removeOnce(parent: Folder, name: string, top: Folder | undefined, depth: number): Promise<void> {
+  async #removeOnce(parent: Folder, name: Buffer, top: Folder | undefined, depth: number): Promise<void> {
     try {
-      await unlink(parent.at(name));
+      await unlink(parent.atBytes(name));
       return;
     } catch (error) {
       // What unlink(2) answers for a folder.
       if (!isOneOf(error, "EISDIR", "EPERM")) throw error;
     }
     if (top !== undefined && depth > MAX_DEPTH) {
-      await permitted(parent, name, () => rename(parent.at(name), top.at(randomUUID())));
+      await permitted(parent, name, () => rename(parent.atBytes(name), top.at(randomUUID())));
       this.#movedUp++;
       return;
     }
@@ -79,14 +80,14 @@ class Removal {
       await folder.handle.chmod(0o700).catch(() => undefined);
       await this.#empty(folder, top ?? folder, depth);
     }
-    await rmdir(parent.at(name));
+    await rmdir(parent.atBytes(name));
   }
 
   async #empty(folder: Folder, top: Folder, depth: number): Promise<void> {
-    let files: string[] = [];
-    const removeAll = async (names: readonly string[]) =>
+    let files: Buffer[] = [];
+    const removeAll = async (names: readonly Buffer[]) =>
       void (await Promise.all(names.map((name) => this.remove(folder, name, top, depth + 1))));
-    for await (const entry of await opendir(folder.here, { bufferSize: FILES_AT_ONCE })) {
+    for await (const entry of await openNames(folder.here, FILES_AT_ONCE)) {
       if (entry.isDirectory()) await this.remove(folder, entry.name, top, depth + 1);
       else files.push(entry.name);
       if (files.length < FILES_AT_ONCE) continue;
@@ -112,7 +113,7 @@ export const removeTree = async (path: string): Promise<void> => {
   try {
     // The platform's own folders may be links, such as to another disk.
     await using parent = new Folder(await open(dirname(path), O_RDONLY | O_DIRECTORY), dirname(path));
-    await new Removal().remove(parent, basename(path), undefined, 0);
+    await new Removal().remove(parent, Buffer.from(basename(path)), undefined, 0);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }

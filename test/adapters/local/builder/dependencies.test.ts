@@ -1,5 +1,5 @@
 /** Dependencies of Node sources: as the lock file says, kept for the next build, from the registry that is configured. */
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -135,4 +135,28 @@ test("halves of what is kept are swept when the server starts, and what is whole
   const other = source({ files: { "more.txt": "more" } });
   expect(await words(second.deploy(other))).toContain("installed before");
   await rm(dataDir, { recursive: true, force: true });
+});
+
+test("kept dependencies that lost files are installed again", async (context) => {
+  needs(context, "npm");
+  await using platform = await start("process");
+  await words(platform.deploy(source()));
+  const [account] = await readdir(join(platform.dataDir, "cache"));
+  const folder = join(platform.dataDir, "cache", account as string, "node_modules");
+  const losses: readonly ((kept: string) => Promise<void>)[] = [
+    async (kept) => {
+      await rm(kept, { recursive: true });
+      await mkdir(kept);
+    },
+    (kept) => rm(join(kept, "greeting", "package.json")),
+    (kept) => truncate(join(kept, "greeting", "package.json"), 1),
+  ];
+  for (const [index, lose] of losses.entries()) {
+    const [kept] = await readdir(folder);
+    await lose(join(folder, kept as string));
+    const url = await platform.up(source({ files: { "more.txt": `${index}` } }));
+    expect(await (await fetch(url)).json()).toMatchObject({ greeting: "hi you" });
+    expect(await readdir(folder)).toEqual([kept]);
+  }
+  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain("installed before");
 });

@@ -21,6 +21,8 @@ test("moves a volume folder that the state does not know to quarantine and repor
   const unknown = join(folder.path, "storage", "volumes", "vol-unknown");
   mkdirSync(join(unknown, "deep"), { recursive: true });
   writeFileSync(join(unknown, "deep", "photo.jpg"), "only copy");
+  // A name that services can give and that is not UTF-8.
+  writeFileSync(Buffer.concat([Buffer.from(`${unknown}/deep/`), Buffer.from([0xff, 0xfe])]), "1234");
   chmodSync(unknown, 0o500);
   mkdirSync(join(folder.path, "storage", "volumes", "vol-empty"));
 
@@ -42,5 +44,5 @@ test("moves a volume folder that the state does not know to quarantine and repor
   });
   const reports = said.filter((line) => line.includes("quarantine"));
   expect(reports).toHaveLength(1);
-  expect(reports[0]).toContain(JSON.stringify({ folders: 1, bytes: 9, path: quarantine }));
+  expect(reports[0]).toContain(JSON.stringify({ folders: 1, bytes: 13, path: quarantine }));
 });

@@ -83,3 +83,30 @@ test("folders with closed folders deep below, for a user who owns them", async (
   await removeTree(tree);
   expect(existsSync(tree)).toBe(false);
 });
+
+/** Names that a service can give and that no text has. */
+const oddNames = [Buffer.from([0xff, 0xfe]), Buffer.from([0xff, 0xfd]), Buffer.from([0xc3, 0x28])];
+
+const oddTree = (folder: string, depth: number): void => {
+  for (const name of oddNames) {
+    const path = Buffer.concat([Buffer.from(`${folder}/`), name]);
+    // Made through a plain name, as the paths of this test are text.
+    const plain = join(folder, "plain");
+    mkdirSync(plain);
+    writeFileSync(Buffer.concat([Buffer.from(`${plain}/file-`), name]), "odd");
+    symlinkSync("/nowhere", Buffer.concat([Buffer.from(`${plain}/link-`), name]));
+    if (depth > 0) oddTree(plain, depth - 1);
+    else chmodSync(plain, 0);
+    renameSync(plain, path);
+  }
+};
+
+test("one with names that are not UTF-8, nested deeply and without rights", async () => {
+  oddTree(tree, 3);
+  const dig = `
+    const odd = Buffer.from([0xff]);
+    for (let n = 0; n < 40; n++) { fs.mkdirSync("d"); process.chdir("d"); fs.renameSync("../d", Buffer.concat([Buffer.from("../"), odd])); }`;
+  execFileSync(process.execPath, ["-e", dig], { cwd: tree });
+  await removeTree(tree);
+  expect(existsSync(tree)).toBe(false);
+});
