@@ -6,7 +6,7 @@
  * ```
  */
 import { randomUUID } from "node:crypto";
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/account.ts";
 import { saneRequestId } from "../../core/domain/request-id.ts";
@@ -14,11 +14,13 @@ import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
 import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
 import { hasBody, isClosed, isCut, isUnseen } from "./clients.ts";
+import { checkOrigins, crossSiteRefusal } from "./cross-site.ts";
 import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints/index.ts";
 import { errorResponse, type Place } from "./error-response.ts";
 import { healthRoutes } from "./health-routes.ts";
+import { hostErrorResponse } from "./host-error.ts";
 import { refuseOtherMethods } from "./other-methods.ts";
 
 export interface PortsideOptions {
@@ -32,6 +34,12 @@ export interface PortsideOptions {
    * and the request's own key or token decides. Where absent, these decide alone.
    */
   readonly caller?: (request: FastifyRequest) => Principal | undefined | Promise<Principal | undefined>;
+  /**
+   * The origins of the application's pages, such as `https://app.example.com`, where a proxy changes the scheme or the
+   * host. A request that `caller` knows is refused if its `Origin` is neither one of these nor the request's own, or if
+   * its `Sec-Fetch-Site` is neither `same-origin` nor `none`. Requests with a key or a token are not checked.
+   */
+  readonly origins?: readonly string[];
   /** Told of each request when it is over, for metrics. */
   readonly onServed?: (call: ServedCall) => void;
 }
@@ -84,30 +92,54 @@ const refuse = (reply: FastifyReply, error: ControlPlaneError): FastifyReply => 
   return reply.code(status).headers(headers).send(body);
 };
 
+const bug = (cause: unknown): ControlPlaneError => internal("A request met a bug.", cause);
+
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
 
 /** Said in the log, for whoever embeds the plugin; the client could do nothing about it. */
 const READ_ALREADY =
   "The application read a request's body before Portside got it: mount Portside before body parsers, such as express.json().";
 
-type Callers = Pick<PortsideOptions, "controlPlane" | "caller">;
+type Callers = Pick<PortsideOptions, "controlPlane" | "caller"> & { readonly origins: ReadonlySet<string> };
 
-const checkCaller = async (callers: Callers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
-  const { controlPlane, caller } = callers;
+const crossSite = (request: FastifyRequest, origins: ReadonlySet<string>): ControlPlaneError | undefined => {
+  const { headers, protocol, host } = request;
+  const source = { fetchSite: one(headers["sec-fetch-site"]), origin: headers.origin };
+  return crossSiteRefusal(source, `${protocol}://${host}`, origins);
+};
+
+/** @param own the principal that the application knows; absent: the request's key or token decides */
+const admitCaller = async (
+  { controlPlane, origins }: Callers,
+  own: Principal | undefined,
+  request: FastifyRequest,
+): Promise<ControlPlaneError | undefined> => {
   const { headers } = request;
-  const own = caller === undefined ? undefined : await caller(request);
+  // Before the request is counted: another site must not use up the account's rate.
+  const forged = own === undefined ? undefined : crossSite(request, origins);
+  if (forged !== undefined) return forged;
   const known =
     own === undefined
       ? await controlPlane.authenticate({ apiKey: one(headers["x-api-key"]), authorization: headers.authorization })
       : ok<Principal, ControlPlaneError>(own);
-  if (known.isErr()) {
-    refuse(reply, known.error);
-    return false;
-  }
+  if (known.isErr()) return known.error;
   carry(request).principal = known.value;
   const counted = controlPlane.countRequest(known.value);
-  if (counted.isErr()) refuse(reply, counted.error);
-  return counted.isOk();
+  return counted.isErr() ? counted.error : undefined;
+};
+
+const checkCaller = async (callers: Callers, request: FastifyRequest, reply: FastifyReply): Promise<boolean> => {
+  const { caller } = callers;
+  // Outside of the try block: an exception of the application keeps its status.
+  const own = caller === undefined ? undefined : await caller(request);
+  let refusal: ControlPlaneError | undefined;
+  try {
+    refusal = await admitCaller(callers, own, request);
+  } catch (error) {
+    refusal = bug(error);
+  }
+  if (refusal !== undefined) refuse(reply, refusal);
+  return refusal === undefined;
 };
 
 /** Credentials, then the account's rate, then the content type: all from the headers, before any body is read. */
@@ -165,6 +197,20 @@ const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string,
   );
 };
 
+/**
+ * Answers Portside's own exceptions where they are thrown. SDK errors carry a `statusCode` too, so the error handler
+ * could not tell them from the application's.
+ */
+const catchBugs =
+  (handle: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) =>
+  async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    try {
+      return await handle(request, reply);
+    } catch (error) {
+      return refuse(reply, bug(error));
+    }
+  };
+
 const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
   const withPrincipal =
     (handle: (request: FastifyRequest, reply: FastifyReply, principal: Principal) => Promise<unknown>) =>
@@ -182,26 +228,34 @@ const handlerOf = (controlPlane: ControlPlane, endpoint: Endpoint) => {
   }
 };
 
-const handleError = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+/** Errors that reach this handler are Fastify's own, or come from the application's hooks and plugins. */
+const handleError = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const { requestId } = carry(request);
+  // The application's hooks run before the plugin's own, which sets this header.
+  reply.header("x-request-id", requestId);
   if (error instanceof BodyRefused) return refuse(reply, error.error);
   // The client left in the middle of its body: nobody's bug, and nobody to answer.
   if (isCut(request.raw)) return reply.hijack();
-  switch (error.code) {
+  switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return reply.code(413).send({ detail: "The body is over 1 MiB." });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return reply.code(415).send({ detail: "This endpoint does not take that content type." });
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return reply.code(400).send({ detail: "The body is not as long as its Content-Length says." });
-    default:
-      return refuse(reply, internal("A request met a bug.", error));
   }
+  const response = hostErrorResponse(error, reply.statusCode, requestId);
+  if (response === undefined) return refuse(reply, bug(error));
+  const { status, headers, body } = response;
+  if (status >= 500) reply.log.error({ err: error, requestId }, "A hook of the application failed.");
+  return reply.code(status).headers(headers).send(body);
 };
 
 export const portside = async (app: FastifyInstance, options: PortsideOptions): Promise<void> => {
-  const { controlPlane, documents = true, health = false } = options;
+  const { controlPlane, documents = true, health = false, origins = [] } = options;
+  const callers = { ...options, origins: checkOrigins(origins) };
   readBodies(app);
-  app.setErrorHandler<FastifyError>(handleError);
+  app.setErrorHandler<unknown>(handleError);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", carry(request).requestId);
     done();
@@ -216,12 +270,12 @@ export const portside = async (app: FastifyInstance, options: PortsideOptions): 
     app.route({
       method: endpoint.method,
       url: endpoint.path,
-      onRequest: admit(options, endpoint),
-      handler: handlerOf(controlPlane, endpoint),
+      onRequest: admit(callers, endpoint),
+      handler: catchBugs(handlerOf(controlPlane, endpoint)),
     });
   for (const [path, same] of Map.groupBy(endpoints, (endpoint) => endpoint.path)) {
     const methods = same.map((endpoint) => endpoint.method);
-    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(options, request, reply));
+    refuseOtherMethods(app, path, methods, (request, reply) => checkCaller(callers, request, reply));
   }
   if (documents) documentRoutes(app, { health });
   if (health) healthRoutes(app, controlPlane);

@@ -1,0 +1,41 @@
+/** Errors that the embedding application throws, such as a rate limiter's 429: they keep their status. */
+import { STATUS_CODES } from "node:http";
+import type { ErrorResponse } from "./error-response.ts";
+
+interface Thrown {
+  readonly statusCode?: unknown;
+  readonly status?: unknown;
+  readonly message?: unknown;
+  readonly headers?: unknown;
+}
+
+const isErrorStatus = (status: unknown): status is number =>
+  Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599;
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+
+const headersOf = ({ headers }: Thrown): Record<string, string> =>
+  isRecord(headers) ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])) : {};
+
+/**
+ * Reads the status in Fastify's order: `statusCode`, `status`, then the reply's own. Returns undefined if none of them
+ * is an error status. Messages of 5xx errors stay in the log, because they may describe the server's inside.
+ */
+export const hostErrorResponse = (
+  error: unknown,
+  replyStatus: number,
+  requestId: string,
+): ErrorResponse | undefined => {
+  const thrown: Thrown = isRecord(error) ? error : {};
+  const status = [thrown.statusCode, thrown.status, replyStatus].find(isErrorStatus);
+  if (status === undefined || status === 500) return undefined;
+  const reason = STATUS_CODES[status] ?? "Refused";
+  const { message } = thrown;
+  const detail =
+    status >= 500
+      ? `${reason}; the request's id is ${requestId}.`
+      : typeof message === "string" && message !== ""
+        ? message
+        : reason;
+  return { status, headers: headersOf(thrown), body: { detail } };
+};
