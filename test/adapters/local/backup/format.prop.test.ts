@@ -1,7 +1,18 @@
 /** The headers of a backup: whatever is written is read again, and nothing else is. */
+import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type BackupEntry, decodeEntry, encodeEntry, modifiedOf } from "../../../../adapters/local/backup/format.ts";
+import {
+  type BackupEntry,
+  BLOCK,
+  decodeEntry,
+  END,
+  encodeEntry,
+  modifiedOf,
+} from "../../../../adapters/local/backup/format.ts";
+import { type BackupVisitor, BadBackup, readBackup } from "../../../../adapters/local/backup/reader.ts";
+import { forgeBackup } from "../../../support/forged-backup.ts";
+import { runs } from "../../../support/runs.ts";
 
 const name = fc
   .uint8Array({ minLength: 1, maxLength: 255 })
@@ -25,16 +36,56 @@ test("reads what it has written", () => {
   );
 });
 
-test("reads no header with another byte", () => {
-  fc.assert(
-    fc.property(entry, fc.nat(), fc.integer({ min: 1, max: 255 }), (one, at, change) => {
-      const bytes = encodeEntry(one);
+const content = fc.string({ unit: "binary", maxLength: 1500 });
+const backup = fc.array(fc.tuple(entry, content), { maxLength: 4 }).map((entries) =>
+  forgeBackup({
+    entries: entries.map(([{ size: _size, ...one }, text]) => (one.type === "file" ? { ...one, content: text } : one)),
+  }),
+);
+
+/** Everything that a restore gets from the bytes; undefined if they are refused. */
+const readAll = async (bytes: Buffer): Promise<unknown> => {
+  const seen: unknown[] = [];
+  const entry: BackupVisitor["entry"] = async (one, pieces) =>
+    void seen.push(one, Buffer.concat(await Array.fromAsync(pieces)));
+  try {
+    await readBackup(Readable.from([bytes]), { begin: (head) => void seen.push(head), entry });
+    return seen;
+  } catch (error) {
+    expect(error).toBeInstanceOf(BadBackup);
+    return undefined;
+  }
+};
+
+/** Where the last entry begins. The digest is of everything before it. */
+const endOf = (bytes: Buffer): number => {
+  const path = bytes.lastIndexOf(`path=${END}\n`);
+  return path - (path % BLOCK) - BLOCK;
+};
+
+test("refuses a backup with another byte before its end, and reads the same with another one in its end", async () => {
+  await fc.assert(
+    fc.asyncProperty(backup, fc.nat(), fc.integer({ min: 1, max: 255 }), async (bytes, at, change) => {
       const index = at % bytes.length;
-      bytes[index] = (bytes[index] as number) ^ change;
-      const read = decodeEntry(bytes);
-      // A change can give another valid header, but never one that is read as something else than it says.
-      if (read !== undefined) expect(encodeEntry(read)).toEqual(bytes);
+      const changed = Buffer.from(bytes);
+      changed[index] = (changed[index] as number) ^ change;
+      const whole = await readAll(bytes);
+      expect(whole).toBeDefined();
+      const read = await readAll(changed);
+      // The end has counts and a time, and fills its last block.
+      if (index < endOf(bytes) || read !== undefined) expect(read).toEqual(index < endOf(bytes) ? undefined : whole);
     }),
+    runs(300),
+  );
+});
+
+test("refuses a backup that is cut, or goes on after its end", async () => {
+  await fc.assert(
+    fc.asyncProperty(backup, fc.nat(), fc.uint8Array({ minLength: 1, maxLength: 600 }), async (bytes, at, more) => {
+      expect(await readAll(bytes.subarray(0, at % bytes.length))).toBeUndefined();
+      expect(await readAll(Buffer.concat([bytes, more]))).toBeUndefined();
+    }),
+    runs(200),
   );
 });
 

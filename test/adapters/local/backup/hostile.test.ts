@@ -1,6 +1,5 @@
 /** What services plant in their volumes while a backup reads them, and what a file may claim to be a backup of. */
 import { execFileSync, spawn } from "node:child_process";
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import {
   lstatSync,
@@ -19,15 +18,6 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import {
-  type BackupEntry,
-  BLOCK,
-  DATA,
-  END,
-  encodeEntry,
-  HEAD,
-  paddingOf,
-} from "../../../../adapters/local/backup/format.ts";
 import { backupDataFolder, createLocalIdentity, restoreDataFolder } from "../../../../adapters/local/index.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { VolumeRows } from "../../../../adapters/local/state/volumes.ts";
@@ -36,6 +26,7 @@ import type { Timestamp } from "../../../../core/domain/instant.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
 import { randomFrom } from "../../../support/crash.ts";
 import { folderWith } from "../../../support/folders.ts";
+import { type Forged, forgeBackup } from "../../../support/forged-backup.ts";
 import { canaries, fingerprint } from "../../../support/hostile-builds.ts";
 import { needs } from "../../../support/machine.ts";
 
@@ -189,29 +180,6 @@ describe("a backup", () => {
   });
 });
 
-interface Forged {
-  readonly entries?: readonly (Partial<BackupEntry> & { readonly content?: string })[];
-  readonly head?: object;
-  readonly end?: object;
-}
-
-/** A file in the format, with a right digest, and what the test wants in it. */
-const forge = ({ entries = [], head = {}, end = {} }: Forged): Buffer => {
-  const blocks: Buffer[] = [];
-  const add = (entry: Partial<BackupEntry>, content = "") => {
-    const bytes = Buffer.from(content);
-    const common = { type: "file", mode: 0o600, uid: 0, gid: 0, modified: 0, target: "", path: "" } as const;
-    const size = entry.type === undefined || entry.type === "file" ? bytes.length : 0;
-    blocks.push(encodeEntry({ ...common, size, ...entry }), bytes, Buffer.alloc(paddingOf(bytes.length)));
-  };
-  add({ path: HEAD }, JSON.stringify({ format: 1, created_at: "now", data_dir: "/data", uid: 0, ...head }));
-  for (const { content, ...entry } of entries) add({ ...entry, path: `${DATA}/${entry.path}` }, content);
-  const sha256 = createHash("sha256").update(Buffer.concat(blocks)).digest("hex");
-  const counts = { deployments: 0, volumes: 0, objects: 0, entries: entries.length };
-  add({ path: END }, JSON.stringify({ sha256, ...counts, ...end }));
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]));
-};
-
 const folders = (...paths: readonly string[]) => paths.map((path) => ({ path, type: "folder" as const }));
 const volumes = folders("storage", "storage/volumes", VOLUME);
 
@@ -235,8 +203,6 @@ describe("a restore refuses", () => {
   const forged: Readonly<Record<string, readonly [Forged, RegExp]>> = {
     "a newer format": [{ head: { format: 2 } }, /^was made by a newer Portside \(format 2, and this one reads 1\)/],
     "a backup without a state": [{ entries: volumes }, /^is damaged/],
-    "another digest": [{ end: { sha256: "0".repeat(64) } }, /^is damaged/],
-    "another count": [{ end: { entries: 5 } }, /^is damaged/],
     "a link on the way": [
       { entries: [...volumes, link(`${VOLUME}/out`, "OUTSIDE"), { path: `${VOLUME}/out/etc/new`, content: "x" }] },
       /has no folder before it/,
@@ -267,7 +233,7 @@ describe("a restore refuses", () => {
     const entries = parts.entries?.map((entry) =>
       "target" in entry ? { ...entry, target: String(entry.target).replace("OUTSIDE", place.outside) } : entry,
     );
-    expect(await refused(place, forge({ ...parts, ...(entries && { entries }) }))).toMatch(words);
+    expect(await refused(place, gzipSync(forgeBackup({ ...parts, ...(entries && { entries }) })))).toMatch(words);
   });
 
   test.each([
@@ -278,6 +244,21 @@ describe("a restore refuses", () => {
   ])("%s", async (_what, bytes, words) => {
     using place = setUp();
     expect(await refused(place, bytes)).toMatch(words);
+  });
+
+  test.each([
+    ["another digest", /"sha256":"./, '"sha256":"-'],
+    ["another count", /"entries":\d/, '"entries":0'],
+  ])("%s at the end of a backup that is good otherwise", async (_what, found, other) => {
+    using place = setUp();
+    dataWith(place.data, { "a.txt": "a" });
+    await backupDataFolder({ dataDir: place.data, file: place.file });
+    const whole = readFileSync(place.file);
+    const tar = gunzipSync(whole).toString("latin1");
+    expect(tar).toMatch(found);
+    expect(await refused(place, gzipSync(Buffer.from(tar.replace(found, other), "latin1")))).toMatch(/^is damaged/);
+    writeFileSync(place.file, gzipSync(Buffer.from(tar, "latin1")));
+    await restoreDataFolder({ file: place.file, dataDir: place.restored });
   });
 
   test("every file with a changed or missing byte, and restores nothing of it", async () => {
