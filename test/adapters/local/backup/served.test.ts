@@ -66,6 +66,7 @@ const stop = async ({ child }: Served): Promise<void> => {
 };
 
 const STEADY = 40;
+const PUT_AGAIN = 20;
 
 test.each(runners)("everything is served again from a backup of a busy server (%s)", async (runner) => {
   using folder = folderWith();
@@ -90,10 +91,12 @@ test.each(runners)("everything is served again from a backup of a busy server (%
       Array.from({ length: STEADY }, (_, n) => [`steady/${n % 5}/${n}`, randomBytes(n === 0 ? 20 << 20 : 5000)]),
     );
     for (const [path, bytes] of steady) await objects.put(path, bytes);
-    // PUTs continue until the backup is written. Every name is put at least once.
-    let [isDone, puts] = [false, 0];
+    const putAgain = (n: number) => objects.put(`put/${n % PUT_AGAIN}`, ownHash(randomBytes(30_000)));
+    for (let n = 0; n < PUT_AGAIN; n++) await putAgain(n);
+    // PUTs of the same names continue until the backup is written.
+    let isDone = false;
     const putting = (async () => {
-      for (; !isDone || puts < 20; puts++) await objects.put(`put/${puts % 20}`, ownHash(randomBytes(30_000)));
+      for (let n = 0; !isDone; n++) await putAgain(n);
     })();
     const { code, stdout, stderr } = await cli("backup", file, "--data-dir", data, "--json");
     isDone = true;
@@ -117,6 +120,7 @@ test.each(runners)("everything is served again from a backup of a busy server (%
     for (const [path, bytes] of steady) expect((await copies.get(path)).equals(bytes), path).toBe(true);
     const changing = paths.filter((path) => /^(put|own)\//.test(path));
     expect(changing.filter((path) => path.startsWith("own/")).length).toBeGreaterThan(0);
+    expect(changing.filter((path) => path.startsWith("put/")).length).toBe(PUT_AGAIN);
     for (const path of changing) expect(isWhole(await copies.get(path)), path).toBe(true);
     const [deployed] = await again.list();
     expect(await (await fetch(deployed?.url as string)).text()).toBe("the writer");
