@@ -10,13 +10,13 @@ const acme = principalOf("acme");
 const REMOVED = /the data folder was removed or replaced/;
 
 /** Everything that makes folders: a deploy, logs of a new account, SQL, volumes. Whether it works does not matter. */
-const use = async ({ controlPlane }: TestPlatform): Promise<void> => {
-  await controlPlane.receiveSource(acme, bytesOf(nodeSource(helloServer("lost"))));
-  await controlPlane.createVolume(acme, { name: "lost" });
-  await controlPlane.readLogs(acme, { deployment_name: "app" });
-  await controlPlane.readLogs(principalOf("new"), { deployment_name: "app" });
-  await controlPlane.runSql(acme, { query: "SELECT 1" });
-};
+const use = async ({ controlPlane }: TestPlatform): Promise<readonly unknown[]> => [
+  await controlPlane.receiveSource(acme, bytesOf(nodeSource(helloServer("lost")))),
+  await controlPlane.createVolume(acme, { name: "lost" }),
+  await controlPlane.readLogs(acme, { deployment_name: "app" }),
+  await controlPlane.readLogs(principalOf("new"), { deployment_name: "app" }),
+  await controlPlane.runSql(acme, { query: "SELECT 1" }),
+];
 
 test("a removed data folder is not made again, and the server is not ready", async () => {
   using parent = folderWith();
