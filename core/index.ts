@@ -12,6 +12,7 @@ export {
   accountOf,
   isAccount,
   isKeyAccount,
+  mayMakeCredentials,
   mayUse,
   type NameHolder,
   type Principal,

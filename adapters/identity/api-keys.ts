@@ -3,9 +3,9 @@
  * Only hashes are stored; comparison takes the same time whether or not the key is right.
  */
 import { hash, timingSafeEqual } from "node:crypto";
-import type { Principal } from "../../core/domain/account.ts";
+import type { AccountId, Principal } from "../../core/domain/account.ts";
 import { type Instant, plusMillis, timestampOf } from "../../core/domain/instant.ts";
-import { notFound, unauthenticated, unavailable } from "../../core/errors.ts";
+import { notFound, type Unavailable, unauthenticated, unavailable } from "../../core/errors.ts";
 import type { ApiKey, ApiKeys, Authenticator } from "../../core/ports/authenticator.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
@@ -43,8 +43,15 @@ interface Recognised {
   readonly until: Instant;
 }
 
-export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator => {
+export interface LiveKeys {
+  /** Whether the account has the key. A revocation on another replica shows within 10 seconds. */
+  isLive(account: AccountId, id: string): ResultAsync<boolean, Unavailable>;
+}
+
+export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator & LiveKeys => {
   const recognised = new Map<string, Recognised>();
+  /** Until when a key is taken to live, by account and id. */
+  const live = new Map<string, Instant>();
   /** When a key's use is to be noted again. */
   const noteAt = new Map<string, Instant>();
   let revocations = 0;
@@ -53,6 +60,7 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
   const forget = (): void => {
     revocations++;
     recognised.clear();
+    live.clear();
   };
 
   const noteUse = (id: string, now: Instant): void => {
@@ -67,7 +75,23 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
     recognised.set(hashed, { principal, until: plusMillis(now, CACHE_MS) });
   };
 
+  const isLive = (account: AccountId, id: string): ResultAsync<boolean, Unavailable> => {
+    const now = clock.now();
+    const key = JSON.stringify([account, id]);
+    if ((live.get(key) ?? now) > now) return okAsync(true);
+    const seen = revocations;
+    return stored(records.ofAccount(account)).map((own) => {
+      const found = own.some((record) => record.id === id);
+      if (!found || seen !== revocations) return found;
+      if (live.size >= CACHE_SIZE) live.clear();
+      live.set(key, plusMillis(now, CACHE_MS));
+      return true;
+    });
+  };
+
   return {
+    isLive,
+
     authenticate: ({ value: key }) => {
       if (!SHAPE.test(key)) return errAsync(UNKNOWN);
       const hashed = digest(key);
@@ -81,7 +105,7 @@ export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiK
       return stored(records.withPrefix(key.slice(0, PREFIX_LENGTH))).andThen((candidates) => {
         const record = candidates.find((candidate) => sameHash(candidate.hash, hashed));
         if (record === undefined) return errAsync(UNKNOWN);
-        const principal: Principal = { account: record.account, credentialId: record.id };
+        const principal: Principal = { account: record.account, credentialId: record.id, credentialKind: "key" };
         if (seen === revocations) remember(hashed, principal, now);
         noteUse(record.id, now);
         return okAsync(principal);

@@ -21,7 +21,7 @@ export interface IdentityConfig {
 
 export const createIdentity = (config: IdentityConfig): Identity => {
   const keys = createApiKeys(config);
-  const { issuer, trusted } = createTokens(config.loadSigningKey, config.clock, config.ids);
+  const { issuer, trusted } = createTokens(config.loadSigningKey, keys, config.clock, config.ids);
   const bearer = createJwtAuthenticator([trusted, ...(config.issuers ?? [])], config.clock);
   const authenticator: Authenticator = {
     authenticate: (credential, options) =>

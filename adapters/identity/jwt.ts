@@ -36,6 +36,8 @@ export interface JwtIssuer {
   readonly algorithms?: readonly string[];
   /** Finds the key that signed a token. */
   readonly keys: JWTVerifyGetKey;
+  /** Judges a principal whose token is valid; absent: accepts it. */
+  readonly admit?: (principal: Principal, claims: JWTPayload) => ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 
 /** The default alias of an issuer: its host and path, so that accounts of two issuers never meet. */
@@ -112,9 +114,9 @@ const verify = async (
     });
     if ((payload.exp ?? 0) * 1000 <= now) return err(unauthenticated(EXPIRED));
     const account = issuer.accountOf(payload);
-    return account === undefined
-      ? err(unauthenticated("The token does not name an account."))
-      : ok({ account, credentialId: `jwt:${payload.jti ?? payload.sub ?? ""}` });
+    if (account === undefined) return err(unauthenticated("The token does not name an account."));
+    const principal: Principal = { account, credentialId: `jwt:${payload.jti ?? payload.sub ?? ""}` };
+    return issuer.admit === undefined ? ok(principal) : await issuer.admit(principal, payload);
   } catch (error) {
     return err(refusal(error));
   }

@@ -8,7 +8,15 @@ export interface Principal {
   readonly account: AccountId;
   /** The id of the key or the token, for logs. Never the secret. */
   readonly credentialId: string;
+  /**
+   * `key`: an API key of the platform. `platform_token`: a token that the platform issued, which ends with the key that made
+   * it. Absent for other callers, such as users of the application or tokens of another issuer.
+   */
+  readonly credentialKind?: "key" | "platform_token";
 }
+
+/** A token that the platform issued must not make keys or tokens: they would outlive its key (contract section 2). */
+export const mayMakeCredentials = ({ credentialKind }: Principal): boolean => credentialKind !== "platform_token";
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
 

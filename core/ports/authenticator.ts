@@ -12,7 +12,9 @@ export type Credential =
 export interface Authenticator {
   /**
    * The principal that a credential stands for. `unauthenticated`: it is malformed, unknown, revoked, expired or not
-   * yet valid; the message does not tell which of the first three, and never repeats the credential.
+   * yet valid; the message does not tell which of the first three, and never repeats the credential. Keys and issued tokens
+   * set `credentialKind`. A token that a key's principal had issued is refused within 10 seconds of the key's revocation, on
+   * every replica.
    */
   authenticate(credential: Credential, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
 }

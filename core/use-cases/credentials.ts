@@ -1,11 +1,11 @@
 /** Who calls, and how an account manages its own keys and tokens. */
 import type { z } from "zod";
-import type { Principal } from "../domain/account.ts";
+import { mayMakeCredentials, type Principal } from "../domain/account.ts";
 import type { apiKeySchema, newKeySchema, tokenSchema } from "../domain/answers.ts";
 import { parseFields } from "../domain/fields.ts";
 import { timestampOf } from "../domain/instant.ts";
 import { createKeyFields, revokeKeyFields } from "../domain/requests.ts";
-import { type ControlPlaneError, invalidInput, unauthenticated } from "../errors.ts";
+import { type ControlPlaneError, forbidden, invalidInput, unauthenticated } from "../errors.ts";
 import type { CallOptions } from "../ports/system.ts";
 import { errAsync, type ResultAsync } from "../result.ts";
 import type { Context } from "./context.ts";
@@ -37,6 +37,8 @@ export type NewKey = z.output<typeof newKeySchema>;
 export type ListedKey = z.output<typeof apiKeySchema>;
 export type Token = z.output<typeof tokenSchema>;
 
+const NEEDS_KEY = forbidden("A token of this platform must not make keys or tokens. Call with an API key.");
+
 export const createKey = (
   context: Context,
   principal: Principal,
@@ -45,6 +47,7 @@ export const createKey = (
 ): ResultAsync<NewKey, ControlPlaneError> => {
   const { values, issues } = parseFields(createKeyFields, raw);
   if (issues.length > 0) return errAsync(invalidInput(issues));
+  if (!mayMakeCredentials(principal)) return errAsync(NEEDS_KEY);
   return context.ports.identity.keys
     .create(principal.account, values.label as string, options)
     .map(({ id, prefix, key }) => ({ id, prefix, key }));
@@ -84,6 +87,8 @@ export const issueToken = (
   principal: Principal,
   options: CallOptions = {},
 ): ResultAsync<Token, ControlPlaneError> =>
-  context.ports.identity.tokens
-    .issue(principal, options)
-    .map(({ token, expiresAt }) => ({ access_token: token, expires_at: timestampOf(expiresAt) }));
+  mayMakeCredentials(principal)
+    ? context.ports.identity.tokens
+        .issue(principal, options)
+        .map(({ token, expiresAt }) => ({ access_token: token, expires_at: timestampOf(expiresAt) }))
+    : errAsync(NEEDS_KEY);

@@ -389,6 +389,9 @@ const identityMutants: Mutants<IdentitySubject> = {
   })),
   refusals: identitySubject(() => ({ authenticator: { authenticate: () => okAsync(anybody) } })),
   tokens: identitySubject(({ tokens }) => ({ tokens: { issue: () => tokens.issue(anybody) } })),
+  "minted tokens": identitySubject(({ tokens }) => ({
+    tokens: { issue: ({ account, credentialId }) => tokens.issue({ account, credentialId }) },
+  })),
 };
 
 const billingSubject = (change: (billing: Billing) => Billing["subscription"]) => (): BillingSubject => {

@@ -33,6 +33,7 @@ export const identityCases: readonly Case[] = [
       expect(await expectOk(identity.authenticator.authenticate(apiKey(made.key)))).toEqual({
         account: owner,
         credentialId: made.id,
+        credentialKind: "key",
       });
     },
   },
@@ -84,6 +85,7 @@ export const identityCases: readonly Case[] = [
         expect(await expectOk(identity.authenticator.authenticate(apiKey(key)))).toEqual({
           account: owner,
           credentialId: id,
+          credentialKind: "key",
         });
     },
   },
@@ -130,6 +132,35 @@ export const identityCases: readonly Case[] = [
       expect((await expectError(identity.authenticator.authenticate(apiKey(token)))).kind).toBe("unauthenticated");
       const tampered = `${token.slice(0, -4)}AAAA`;
       expect((await expectError(identity.authenticator.authenticate(bearer(tampered)))).kind).toBe("unauthenticated");
+      return undefined;
+    },
+  },
+  {
+    group: "minted tokens",
+    name: "a token that a key had issued says so, and ends with the key",
+    run: async ({ identity, account }) => {
+      const owner = account();
+      const [kept, revoked] = [
+        await expectOk(identity.keys.create(owner, "kept")),
+        await expectOk(identity.keys.create(owner, "revoked")),
+      ];
+      const issueBy = async (key: string) =>
+        identity.tokens.issue(await expectOk(identity.authenticator.authenticate(apiKey(key))));
+      const [others, own] = [await issueBy(kept.key), await issueBy(revoked.key)];
+      if (own.isErr() || others.isErr()) return expect(own.isErr() && own.error.kind).toBe("unsupported");
+      const principal = await expectOk(identity.authenticator.authenticate(bearer(own.value.token)));
+      expect(principal).toMatchObject({ account: owner, credentialKind: "platform_token" });
+      await expectOk(identity.keys.revoke(owner, revoked.id));
+      await expect
+        .poll(
+          async () => {
+            const answer = await identity.authenticator.authenticate(bearer(own.value.token));
+            return answer.isErr() ? answer.error.kind : "accepted";
+          },
+          { timeout: NOTED_MS },
+        )
+        .toBe("unauthenticated");
+      await expectOk(identity.authenticator.authenticate(bearer(others.value.token)));
       return undefined;
     },
   },

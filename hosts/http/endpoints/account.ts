@@ -41,7 +41,8 @@ export const accountEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/key/create",
     summary: "Make an API key for your account; it is shown once.",
-    description: "The key has the rights of the account. The platform keeps a hash of it only.",
+    description:
+      "The key has the rights of the account. The platform keeps a hash of it only. A token from `/v1/token` may not make keys.",
     place: "body",
     fields: createKeyFields,
     answer: newKeySchema,
@@ -71,7 +72,9 @@ export const accountEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/token",
     summary: "A short-lived bearer token for your account.",
-    description: "For programs that should not hold a key. The token has the rights of the account until `expires_at`.",
+    description:
+      "For programs that should not hold a key. The token has the rights of the account until `expires_at`, but may not make " +
+      "keys or tokens. It ends within 10 seconds of the revocation of the key that made it.",
     place: "body",
     fields: {},
     answer: tokenSchema,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createPostgresIdentity } from "../../../adapters/identity/postgres/index.ts";
 import { silent } from "../../../adapters/local/identity.ts";
+import { createManualClock } from "../../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../../adapters/shared/system.ts";
 import { type AccountId, parseAccount } from "../../../core/domain/account.ts";
 import { createKeyInFolder } from "../../../hosts/composition/bootstrap.ts";
@@ -37,7 +38,7 @@ test("replicas that start at once make the tables once, and share keys and the s
   const { key, id } = (await first.keys.create(acme, "shared"))._unsafeUnwrap();
   const credential = { kind: "api_key", value: key } as const;
   expect((await second.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
-  const principal = { account: acme, credentialId: id };
+  const principal = { account: acme, credentialId: id, credentialKind: "key" } as const;
   const tokens = await Promise.all(replicas.map(({ identity }) => identity.tokens.issue(principal)));
   for (const token of tokens)
     for (const { identity } of replicas) {
@@ -46,6 +47,29 @@ test("replicas that start at once make the tables once, and share keys and the s
     }
   expect((await second.keys.revoke(acme, id)).isOk()).toBe(true);
   expect((await first.authenticator.authenticate(credential))._unsafeUnwrapErr().kind).toBe("unauthenticated");
+});
+
+test("a token ends on every replica within ten seconds of the revocation of its key", async () => {
+  const clock = createManualClock();
+  const replicas = await Promise.all(
+    Array.from({ length: 3 }, () => createPostgresIdentity(server.pool(), { ...config, clock })),
+  );
+  const [first] = replicas.map(({ identity }) => identity);
+  if (first === undefined) throw new Error("there are no replicas");
+  const { id } = (await first.keys.create(acme, "revoked"))._unsafeUnwrap();
+  const holder = { account: acme, credentialId: id, credentialKind: "key" } as const;
+  const { token } = (await first.tokens.issue(holder))._unsafeUnwrap();
+  const kinds = () =>
+    Promise.all(
+      replicas.map(async ({ identity }) => {
+        const answer = await identity.authenticator.authenticate({ kind: "bearer", value: token });
+        return answer.isErr() ? answer.error.kind : answer.value.credentialKind;
+      }),
+    );
+  expect(new Set(await kinds())).toEqual(new Set(["platform_token"]));
+  expect((await first.keys.revoke(acme, id)).isOk()).toBe(true);
+  await clock.advance(10_000);
+  expect(new Set(await kinds())).toEqual(new Set(["unauthenticated"]));
 });
 
 test("a migration that is done is not done again, and no key is lost", async () => {

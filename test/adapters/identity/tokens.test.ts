@@ -1,5 +1,5 @@
 /** The platform's own tokens: short-lived, of the account that asked, and signed with a key that may come late. */
-import { decodeJwt, decodeProtectedHeader } from "jose";
+import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import { createIdentity, generateSigningKey } from "../../../adapters/identity/index.ts";
 import { createManualClock } from "../../../adapters/memory/index.ts";
@@ -16,8 +16,9 @@ const logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 const setUp = async (loadSigningKey?: () => ReturnType<typeof generateSigningKey>) => {
   const clock = createManualClock();
   const key = await generateSigningKey();
+  const world = createWorld();
   const identity = createIdentity({
-    records: createMemoryKeys(createWorld()),
+    records: createMemoryKeys(world),
     loadSigningKey: loadSigningKey ?? (async () => key),
     clock,
     ids: randomIds,
@@ -29,7 +30,7 @@ const setUp = async (loadSigningKey?: () => ReturnType<typeof generateSigningKey
       ({ kind }) => kind,
     );
   const issue = async () => (await identity.tokens.issue(principal))._unsafeUnwrap();
-  return { clock, identity, who, issue };
+  return { clock, world, key, identity, who, issue };
 };
 
 test("a token stands for the account that asked for it, for an hour to the second", async () => {
@@ -37,7 +38,7 @@ test("a token stands for the account that asked for it, for an hour to the secon
   const { token, expiresAt } = await issue();
   expect(timestampOf(expiresAt)).toBe("2026-01-01T01:00:00+00:00");
   expect(decodeProtectedHeader(token)).toEqual({ alg: "EdDSA" });
-  expect(Object.keys(decodeJwt(token)).sort()).toEqual(["aud", "exp", "iat", "iss", "jti", "sub"]);
+  expect(Object.keys(decodeJwt(token)).sort()).toEqual(["aud", "exp", "iat", "iss", "jti", "portside_key", "sub"]);
   expect(await who(token)).toBe("id.example:user|1");
   await clock.advance(3_599_000);
   expect(await who(token)).toBe("id.example:user|1");
@@ -65,6 +66,43 @@ describe("nobody else signs in the platform's name", () => {
   test("not with another platform's key", async () => {
     const [one, other] = [await setUp(), await setUp()];
     expect(await other.who((await one.issue()).token)).toBe("unauthenticated");
+  });
+});
+
+describe("a token that a key made", () => {
+  const setUpWithKey = async () => {
+    const set = await setUp();
+    const { id, key } = (await set.identity.keys.create(principal.account, "ci"))._unsafeUnwrap();
+    const holder = (await set.identity.authenticator.authenticate({ kind: "api_key", value: key }))._unsafeUnwrap();
+    const { token } = (await set.identity.tokens.issue(holder))._unsafeUnwrap();
+    expect(await set.who(token)).toBe(principal.account);
+    return { ...set, id, token };
+  };
+
+  test("ends immediately with a revocation here, and within ten seconds with one elsewhere", async () => {
+    const [here, elsewhere] = [await setUpWithKey(), await setUpWithKey()];
+    expect((await here.identity.keys.revoke(principal.account, here.id)).isOk()).toBe(true);
+    expect(await here.who(here.token)).toBe("unauthenticated");
+    elsewhere.world.keys.delete(elsewhere.id);
+    await elsewhere.clock.advance(10_000);
+    expect(await elsewhere.who(elsewhere.token)).toBe("unauthenticated");
+  });
+
+  test("is not asked about more than once in ten seconds", async () => {
+    const { world, id, who, token, clock } = await setUpWithKey();
+    world.keys.delete(id);
+    await clock.advance(9_999);
+    expect(await who(token)).toBe(principal.account);
+  });
+
+  test("of an earlier version, which does not name its key, has ended", async () => {
+    const { key, who } = await setUp();
+    const claims = { iss: "portside", aud: "portside", sub: "acme", exp: 4_102_444_800 };
+    const sign = async (more: object) =>
+      new SignJWT({ ...claims, ...more }).setProtectedHeader({ alg: "EdDSA" }).sign(await importJWK(key, "EdDSA"));
+    expect(await who(await sign({ portside_key: null }))).toBe("acme");
+    for (const more of [{}, { portside_key: 7 }, { portside_key: "" }, { portside_key: "never-was" }])
+      expect(await who(await sign(more))).toBe("unauthenticated");
   });
 });
 

@@ -14,7 +14,7 @@ describe("headers", () => {
   test("X-API-Key decides where both are sent: a proxy may own Authorization", async () => {
     const { controlPlane, made } = await withKey();
     const both = await controlPlane.authenticate({ apiKey: made.key, authorization: "Basic cHJveHk6cHJveHk=" });
-    expect(both._unsafeUnwrap()).toEqual({ account: "acme", credentialId: made.id });
+    expect(both._unsafeUnwrap()).toEqual({ account: "acme", credentialId: made.id, credentialKind: "key" });
     const wrong = await controlPlane.authenticate({ apiKey: "psk_wrong", authorization: `Bearer ${made.key}` });
     expect(wrong._unsafeUnwrapErr().kind).toBe("unauthenticated");
   });

@@ -69,16 +69,40 @@ test("a key of another account, one that never was, and one that is gone are the
 });
 
 describe("a token", () => {
-  test("stands for the account, for an hour, and can make another", async () => {
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+  test("stands for the account, for an hour", async () => {
     const clock = createManualClock();
     await using api = await serveMemory({ clock });
-    const first = await api.call("POST", "/v1/token");
-    expect(Object.keys(first.json).sort()).toEqual(["access_token", "expires_at"]);
-    expect(first.json.expires_at).toBe("2026-01-01T01:00:00+00:00");
-    const headers = { authorization: `Bearer ${first.json.access_token}` };
-    const second = await api.call("POST", "/v1/token", { key: null, headers });
-    expect(second.status).toBe(200);
+    const made = await api.call("POST", "/v1/token");
+    expect(Object.keys(made.json).sort()).toEqual(["access_token", "expires_at"]);
+    expect(made.json.expires_at).toBe("2026-01-01T01:00:00+00:00");
+    const headers = bearer(made.json.access_token);
+    expect((await api.call("GET", "/v1/key/list", { key: null, headers })).status).toBe(200);
     await clock.advance(60 * 60_000);
-    detailOf(await api.call("POST", "/v1/token", { key: null, headers }), 401);
+    detailOf(await api.call("GET", "/v1/key/list", { key: null, headers }), 401);
+  });
+
+  test("must not make keys or tokens, which would outlive its key", async () => {
+    await using api = await serveMemory();
+    const headers = bearer((await api.call("POST", "/v1/token")).json.access_token);
+    const refusal = "A token of this platform must not make keys or tokens. Call with an API key.";
+    const key = await api.call("POST", "/v1/key/create", { key: null, headers, json: { label: "mine" } });
+    expect(detailOf(key, 403)).toBe(refusal);
+    expect(detailOf(await api.call("POST", "/v1/token", { key: null, headers }), 403)).toBe(refusal);
+    const wrong = await api.call("POST", "/v1/key/create", { key: null, headers, json: {} });
+    expect(wrong.status).toBe(422);
+    expect((await api.call("GET", "/v1/key/list")).json).toHaveLength(1);
+  });
+
+  test("ends with the key that made it; those of other keys continue", async () => {
+    await using api = await serveMemory();
+    const made = await create(api, "short-lived");
+    const own = bearer((await api.call("POST", "/v1/token", { key: made.key })).json.access_token);
+    const other = bearer((await api.call("POST", "/v1/token")).json.access_token);
+    expect((await api.call("GET", "/v1/volume/list", { key: null, headers: own })).status).toBe(200);
+    await api.call("POST", "/v1/key/revoke", { json: { id: made.id } });
+    detailOf(await api.call("GET", "/v1/volume/list", { key: null, headers: own }), 401);
+    expect((await api.call("GET", "/v1/volume/list", { key: null, headers: other })).status).toBe(200);
   });
 });
