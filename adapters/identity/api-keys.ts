@@ -5,10 +5,11 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import type { AccountId, Principal } from "../../core/domain/account.ts";
 import { type Instant, plusMillis, timestampOf } from "../../core/domain/instant.ts";
-import { notFound, type Unavailable, unauthenticated, unavailable } from "../../core/errors.ts";
+import { notFound, type Unavailable, unauthenticated } from "../../core/errors.ts";
 import type { ApiKey, ApiKeys, Authenticator } from "../../core/ports/authenticator.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
+import { storeUnavailable } from "../shared/disk-fault.ts";
 import type { KeyRecord, KeyRecords } from "../shared/key-record.ts";
 
 const SECRET_LENGTH = 40;
@@ -36,7 +37,9 @@ const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(
 const listed = ({ hash: _hash, ...record }: KeyRecord): ApiKey => record;
 
 const stored = <T>(work: Promise<T>) =>
-  ResultAsync.fromPromise(work, (cause) => unavailable("The store of API keys does not answer; try again.", 5, cause));
+  ResultAsync.fromPromise(work, (cause) =>
+    storeUnavailable("The store of API keys does not answer; try again.", cause),
+  );
 
 interface Recognised {
   readonly principal: Principal;

@@ -2,10 +2,11 @@
 import type { JWK } from "jose";
 import { type Principal, parseAccount } from "../../core/domain/account.ts";
 import { millisOf, plusMillis } from "../../core/domain/instant.ts";
-import { unauthenticated, unavailable } from "../../core/errors.ts";
+import { unauthenticated } from "../../core/errors.ts";
 import type { TokenIssuer } from "../../core/ports/authenticator.ts";
 import type { Clock, Ids } from "../../core/ports/system.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
+import { storeUnavailable } from "../shared/disk-fault.ts";
 import type { LiveKeys } from "./api-keys.ts";
 import type { JwtIssuer } from "./jwt.ts";
 
@@ -58,7 +59,7 @@ export const createTokens = (
     issuer: {
       issue: (principal) =>
         ResultAsync.fromPromise(sign(principal), (cause) =>
-          unavailable("No token could be made; try again.", 5, cause),
+          storeUnavailable("No token could be made; try again.", cause),
         ),
     },
     trusted: {

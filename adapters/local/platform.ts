@@ -5,13 +5,15 @@ import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
 import { freedNameDays } from "../../core/domain/limits.ts";
 import type { NewLogEntry, Severity } from "../../core/domain/log-entry.ts";
+import type { DeploymentName } from "../../core/domain/names.ts";
 import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
-import { conflict, notFound, unavailable } from "../../core/errors.ts";
+import { conflict, notFound, type Unavailable } from "../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../core/ports/telemetry.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
+import { describeDiskFault, diskFaultOf, storeUnavailable } from "../shared/disk-fault.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../shared/rollout-ends.ts";
 import type { ImageStore } from "./builder/images.ts";
 import { LONGEST_FIRE_SECONDS } from "./capabilities.ts";
@@ -23,6 +25,14 @@ import type { InstanceDeps } from "./runner/instance.ts";
 import { startInstance } from "./runner/start-instance.ts";
 import type { DeployNotes } from "./state/deploys.ts";
 import type { ServiceRows, StoredService } from "./state/services.ts";
+
+/** What a rollout that met an error comes to; the operator's log has the error. */
+const rolloutFailureOf = (error: unknown): DeployFailure => {
+  const fault = diskFaultOf(error);
+  if (fault === undefined) return OWN_BUG;
+  const message = describeDiskFault(fault, "the revision gets no traffic", "Deploy again");
+  return { reason: "provider_unavailable", message };
+};
 
 const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
 
@@ -111,7 +121,7 @@ export class LocalPlatform implements ServicePlatform {
           name: request.template.name,
           cause,
         });
-        return failed(OWN_BUG);
+        return failed(rolloutFailureOf(cause));
       }
     });
   }
@@ -156,45 +166,44 @@ export class LocalPlatform implements ServicePlatform {
       });
     const rolling = rows.begin(template, expected, now());
     if ("reason" in rolling) return failed(rolling);
-    const giveUp = (failure: DeployFailure) => {
-      rows.abandon(name, rolling.id, now());
-      return failed(failure);
-    };
+    // Releases what a rollout that does not end well has taken, last thing first.
+    await using taken = new AsyncDisposableStack();
+    taken.defer(() => this.#abandon(name, rolling.id));
+    const runner = image.kind === "container" ? image.kind : instances.runner.kind;
+    say(`Starting revision ${rolling.id} (${runner})`);
+    await ingress.enter(name);
+    if (!this.#takeBudget(owner))
+      return failed({
+        reason: "quota_exceeded",
+        message: `Your account runs its ${this.#deps.config.instancesPerAccount} instances already.`,
+      });
+    taken.defer(() => this.#giveBudget(owner));
+    const begun = Date.now();
+    const spec = { template, revision: rolling.id, image };
+    const options = { listenMillis: listenDeadline, signal, say, verifies: true };
+    const instance = await startInstance(instances, spec, options);
+    if ("reason" in instance) return failed(instance);
+    taken.defer(async () => void (await instance.stop()));
+    say(`It listens, ${Date.now() - begun} ms after its start`);
+    const refused = await mayServe?.();
+    if (refused !== undefined) return failed(refused);
+    if (signal.aborted) return failed(INTERRUPTED);
+    if (!rows.commit(name, rolling.id, now()))
+      return failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
+    taken.move();
+    const pool = this.#pool(template, rolling.id);
+    pool.adopt(instance);
+    ingress.switchTo(name, { template, revision: rolling.id, pool });
+    this.#behind(images.sweep(this.#usedImages(), false));
+    return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
+  }
+
+  #abandon(name: DeploymentName, revision: string): void {
+    const { rows, clock, logger } = this.#deps;
     try {
-      const runner = image.kind === "container" ? image.kind : instances.runner.kind;
-      say(`Starting revision ${rolling.id} (${runner})`);
-      await ingress.enter(name);
-      if (!this.#takeBudget(owner))
-        return giveUp({
-          reason: "quota_exceeded",
-          message: `Your account runs its ${this.#deps.config.instancesPerAccount} instances already.`,
-        });
-      const begun = Date.now();
-      const spec = { template, revision: rolling.id, image };
-      const options = { listenMillis: listenDeadline, signal, say, verifies: true };
-      const instance = await startInstance(instances, spec, options);
-      if ("reason" in instance) {
-        this.#giveBudget(owner);
-        return giveUp(instance);
-      }
-      say(`It listens, ${Date.now() - begun} ms after its start`);
-      const refused = await mayServe?.();
-      if (refused !== undefined || signal.aborted || !rows.commit(name, rolling.id, now())) {
-        await instance.stop();
-        this.#giveBudget(owner);
-        if (refused !== undefined) return giveUp(refused);
-        return signal.aborted
-          ? giveUp(INTERRUPTED)
-          : failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
-      }
-      const pool = this.#pool(template, rolling.id);
-      pool.adopt(instance);
-      ingress.switchTo(name, { template, revision: rolling.id, pool });
-      this.#behind(images.sweep(this.#usedImages(), false));
-      return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
-    } catch (error) {
-      rows.abandon(name, rolling.id, now());
-      throw error;
+      rows.abandon(name, revision, timestampOf(clock.now()));
+    } catch (cause) {
+      logger.warn("the end of a rollout could not be written; the next change writes it", { name, revision, cause });
     }
   }
 
@@ -316,11 +325,11 @@ export class LocalPlatform implements ServicePlatform {
     this.#background.add(noted);
   }
 
-  #guarded<T>(read: () => T): ResultAsync<T, ReturnType<typeof unavailable>> {
+  #guarded<T>(read: () => T): ResultAsync<T, Unavailable> {
     try {
       return okAsync(read());
     } catch (cause) {
-      return errAsync(unavailable("The platform's state does not answer; try again.", 5, cause));
+      return errAsync(storeUnavailable("The platform's state does not answer; try again.", cause));
     }
   }
 }

@@ -2,11 +2,10 @@
 import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Unavailable, unavailable } from "../../core/errors.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import type { Ids } from "../../core/ports/system.ts";
 import { ResultAsync } from "../../core/result.ts";
-import { isDiskFull } from "./disk-full.ts";
+import { storeUnavailable } from "./disk-fault.ts";
 import { receiveArchive } from "./receive-archive.ts";
 
 const sourceAt = (path: string, digest: string, bytes: number): Source => ({
@@ -15,15 +14,6 @@ const sourceAt = (path: string, digest: string, bytes: number): Source => ({
   open: () => createReadStream(path),
   discard: () => rm(path, { force: true }),
 });
-
-const failed = (cause: unknown): Unavailable =>
-  isDiskFull(cause)
-    ? unavailable(
-        "The server's disk is full: insufficient storage for the source, and nothing of it was kept. Send it again when the server's operator has freed space.",
-        60,
-        cause,
-      )
-    : unavailable("The source could not be received; send it again.", 5, cause);
 
 /**
  * @param folder made where it is missing; files in it belong to the spool alone
@@ -50,6 +40,8 @@ export const createDiskSpool = (folder: string, ids: Ids, makesParents = true): 
         await file.close();
       }
     };
-    return ResultAsync.fromPromise(receive(), failed);
+    return ResultAsync.fromPromise(receive(), (cause) =>
+      storeUnavailable("The source could not be received; send it again.", cause),
+    );
   },
 });

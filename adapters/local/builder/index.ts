@@ -8,7 +8,7 @@ import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { narrate, type Say } from "../../shared/channel.ts";
-import { isDiskFull } from "../../shared/disk-full.ts";
+import { describeDiskFault, diskFaultOf } from "../../shared/disk-fault.ts";
 import { hasDockerfile } from "../../shared/source-kind.ts";
 import { Turns } from "../../shared/turns.ts";
 import { buildContainer, unreachable } from "../container/build/build.ts";
@@ -88,6 +88,14 @@ const noEngine = (why: string): BuildFailed =>
 /** The failure that the deploy reports; undefined for a bug of the platform. */
 const failureOf = (error: unknown): DeployFailure | undefined =>
   error instanceof BuildFailed || error instanceof NoUserLeft ? error.failure : undefined;
+
+/** What an error of the platform's own comes to. */
+const platformFailureOf = (error: unknown): DeployFailure => {
+  const fault = diskFaultOf(error);
+  if (fault === undefined) return { reason: "internal", message: "The platform could not build the source." };
+  const message = describeDiskFault(fault, "the source could not be built", "Deploy again");
+  return { reason: "provider_unavailable", message };
+};
 
 const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
 
@@ -188,11 +196,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       const failure = failureOf(error);
       if (failure !== undefined) return { kind: "failed", failure };
       logger.error("a build failed for a reason of the platform's own", { deployId: request.deployId, cause: error });
-      const full = isDiskFull(error);
-      const message = full
-        ? "The server's disk is full: insufficient storage for the build. Deploy again when the server's operator has freed space."
-        : "The platform could not build the source.";
-      return { kind: "failed", failure: { reason: full ? "provider_unavailable" : "internal", message } };
+      return { kind: "failed", failure: platformFailureOf(error) };
     }
   };
 

@@ -1,7 +1,9 @@
 /** Runs the commands of a build in the sandbox, their output passed on line by line. */
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Say } from "../../shared/channel.ts";
+import { describeDiskFault } from "../../shared/disk-fault.ts";
 import type { Turns } from "../../shared/turns.ts";
 import { ranOutOfMemory } from "../runner/exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../runner/runner.ts";
@@ -74,6 +76,14 @@ const loopbackPortsIn = (network: Readonly<Record<string, string>>): number[] =>
 
 const TAIL = 20;
 
+/** With less room than this, a command that failed may have failed for lack of it. */
+const ROOM = 256 * 1024;
+
+const isFull = async (path: string): Promise<boolean> => {
+  const { bavail, bsize } = await statfs(path);
+  return bavail * bsize < ROOM;
+};
+
 const howItEnded = (exit: Exit, tail: readonly string[]): string =>
   ranOutOfMemory(exit, tail)
     ? "used too much memory"
@@ -127,9 +137,11 @@ export const runCommand = async (shop: Workshop, command: Command): Promise<void
   shop.signal.throwIfAborted();
   if (exit.code === 0 && !exit.outOfMemory) return;
   if (exit.failure !== undefined) throw new BuildFailed(exit.failure);
+  const ended = `${command.what} ${howItEnded(exit, tail)}`;
   throw new BuildFailed({
-    reason: "build_failed",
-    message: `${command.what} ${howItEnded(exit, tail)}.`,
+    ...((await isFull(shop.app))
+      ? { reason: "provider_unavailable", message: describeDiskFault("full", ended, "Deploy again") }
+      : { reason: "build_failed", message: `${ended}.` }),
     ...(exit.code === null ? {} : { exitCode: exit.code }),
     logTail: tail,
   });

@@ -4,10 +4,11 @@ import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { isTooLate } from "../../../core/domain/fire-policy.ts";
 import { nextFire } from "../../../core/domain/fire-times.ts";
 import { millisOf } from "../../../core/domain/instant.ts";
-import { unavailable } from "../../../core/errors.ts";
+import type { Unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../../shared/disk-fault.ts";
 import { scopeKey } from "../../shared/scope-key.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import { type FireDeps, fire } from "./fire.ts";
@@ -110,12 +111,12 @@ export class LocalScheduler implements Scheduler {
     this.#followers.delete(keyOf(service));
   }
 
-  #guarded<T>(work: () => T): ResultAsync<T, ReturnType<typeof unavailable>> {
+  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
     try {
       return okAsync(work());
     } catch (cause) {
       this.#deps.logger.error("the schedules cannot be read or written", { cause });
-      return errAsync(unavailable("The schedules of this machine cannot be read or written now.", 5, cause));
+      return errAsync(storeUnavailable("The schedules of this machine cannot be read or written now.", cause));
     }
   }
 }

@@ -1,6 +1,7 @@
 /** Why a data folder cannot be used: a kind for programs, and words with the path and the next step for people. */
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
+import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/disk-fault.ts";
 
 export type DataFolderProblem =
   | "in_use"
@@ -28,15 +29,17 @@ export class DataFolderError extends Error {
   }
 }
 
+const diskProblems: Readonly<Record<DiskFault, DataFolderProblem>> = {
+  full: "full",
+  read_only: "read_only",
+  failing: "unreadable",
+};
+
 /** SQLite's primary result codes: https://www.sqlite.org/rescode.html */
 const sqliteCodes: Readonly<Record<number, DataFolderProblem>> = {
   3: "no_permission",
   5: "in_use",
-  8: "read_only",
-  10: "unreadable",
   11: "damaged",
-  13: "full",
-  14: "unreadable",
   26: "damaged",
 };
 
@@ -45,20 +48,10 @@ const systemCodes: Readonly<Record<string, DataFolderProblem>> = {
   ENOENT: "unreadable",
   EACCES: "no_permission",
   EPERM: "no_permission",
-  EROFS: "read_only",
-  ENOSPC: "full",
-  EDQUOT: "full",
   ENOTDIR: "not_a_folder",
   EEXIST: "not_a_folder",
   EISDIR: "unreadable",
   ELOOP: "unreadable",
-  EIO: "unreadable",
-};
-
-const sqliteCodeOf = (error: unknown): number | undefined => {
-  const { code, errcode } = error as { code?: unknown; errcode?: number };
-  // Extended codes have the primary code in their lowest byte.
-  return code === "ERR_SQLITE_ERROR" && errcode !== undefined ? errcode & 0xff : undefined;
 };
 
 /** Whether SQLite says that the file's content is not a sound database. */
@@ -123,15 +116,23 @@ const facts: Readonly<Record<DataFolderProblem, string>> = {
   unreadable: "cannot be opened",
 };
 
+/** By the error alone; undefined for an error that is neither of the file system nor of SQLite. */
+const problemOf = (error: unknown): DataFolderProblem | undefined => {
+  const fault = diskFaultOf(error);
+  if (fault !== undefined) return diskProblems[fault];
+  const sqlite = sqliteCodeOf(error);
+  if (sqlite !== undefined) return sqliteCodes[sqlite] ?? "unreadable";
+  return systemCodes[(error as { code?: string }).code ?? ""];
+};
+
 /**
  * An error of the file system or of SQLite in words. Returns undefined for every other error, which is a bug.
  * @param path what was opened, where the error does not say
  */
 export const explainFileError = (error: unknown, path: string): DataFolderError | undefined => {
   if (error instanceof DataFolderError) return error;
-  const { code, path: named } = error as { code?: string; path?: unknown };
-  const sqlite = sqliteCodeOf(error);
-  const rough = sqlite === undefined ? systemCodes[code ?? ""] : (sqliteCodes[sqlite] ?? "unreadable");
+  const { path: named } = error as { path?: unknown };
+  const rough = problemOf(error);
   if (rough === undefined) return undefined;
   const at = typeof named === "string" ? named : path;
   const kind = refine(rough, at);

@@ -5,6 +5,7 @@ import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy-ev
 import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import { scopeKey } from "../../shared/scope-key.ts";
+import { transaction } from "./database.ts";
 
 export interface NotedDeploy extends DeployOutcome {
   readonly name: DeploymentName;
@@ -60,19 +61,23 @@ export class DeployNotes {
   /** @param exists whether there is such a service; of one that is not there only unfinished deploys are kept */
   note(deploy: NotedDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
-    if (finishedAt !== null)
-      this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
-    if (finishedAt !== null && !exists) {
-      this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
-      this.#last.delete(scopeKey(owner, name));
-      return;
-    }
-    this.#db
-      .prepare(
-        "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      )
-      .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
-    this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
+    const isKept = finishedAt === null || exists;
+    // Also if it cannot be written: a start ends what the file says has not ended.
+    if (isKept) this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
+    else this.#last.delete(scopeKey(owner, name));
+    transaction(this.#db, () => {
+      if (finishedAt !== null)
+        this.#db
+          .prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL")
+          .run(owner, name);
+      if (isKept)
+        this.#db
+          .prepare(
+            "INSERT OR REPLACE INTO deploys (deploy_id, noted, name, owner, status, reason, finished_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+          )
+          .run(deployId, ++this.#noted, name, owner, status, reason, finishedAt);
+      else this.#db.prepare("DELETE FROM deploys WHERE deploy_id = ?").run(deployId);
+    });
   }
 
   /** Deploys that had begun and not ended: of a server that starts, those that a crash interrupted. */
@@ -82,8 +87,8 @@ export class DeployNotes {
     ).map(outcomeOf);
   }
 
+  /** The rows go with the service's. */
   forget(owner: AccountId, name: DeploymentName): void {
-    this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
     this.#last.delete(scopeKey(owner, name));
   }
 }

@@ -128,14 +128,18 @@ export class ServiceRows {
   abandon(name: DeploymentName, revision: string, now: Timestamp): void {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;
-    this.#save({ ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true });
+    const ended = { ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true };
+    // Also if it cannot be written: a start abandons what the file says is being rolled out.
+    this.#services.set(name, ended);
+    this.#save(ended);
   }
 
-  /** Forgets a service and keeps its name for its owner until `reservedUntil`. */
+  /** Forgets a service with the deploys of it that have ended, and keeps its name for its owner until `reservedUntil`. */
   remove(name: DeploymentName, owner: AccountId, reservedUntil: Timestamp): void {
     transaction(this.#db, () => {
       this.#db.prepare("DELETE FROM services WHERE name = ?").run(name);
       this.#db.prepare("DELETE FROM ports WHERE name = ?").run(name);
+      this.#db.prepare("DELETE FROM deploys WHERE owner = ? AND name = ? AND finished_at IS NOT NULL").run(owner, name);
       this.#db
         .prepare("INSERT OR REPLACE INTO freed (name, owner, until) VALUES (?, ?, ?)")
         .run(name, owner, reservedUntil);

@@ -11,7 +11,6 @@ import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../core/domain/object-path.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
-import { isDiskFull } from "../../shared/disk-full.ts";
 import {
   conditionsHold,
   type FoundObject,
@@ -164,9 +163,6 @@ export class LocalObjects implements ObjectBytes {
       await receive(half, body, this.#config.userOf(bucket));
       const signal = new AbortController().signal;
       return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
-    } catch (error) {
-      if (isDiskFull(error)) return { kind: "full" };
-      throw error;
     } finally {
       await rm(half, { force: true });
     }

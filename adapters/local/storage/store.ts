@@ -6,6 +6,7 @@ import { conflict, type NotFound, notFound, type Unavailable, unavailable } from
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { diskFaultOf, storeUnavailable } from "../../shared/disk-fault.ts";
 import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
 import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
@@ -34,7 +35,7 @@ const HOUR_MS = 3_600_000;
 const down = (cause: unknown): Unavailable =>
   cause instanceof NoUserLeft
     ? unavailable(cause.message, 60, cause)
-    : unavailable("The storage of this machine cannot be read or written now.", 5, cause);
+    : storeUnavailable("The storage of this machine cannot be read or written now.", cause);
 
 const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
 
@@ -71,17 +72,22 @@ export class LocalVolumes implements VolumeStore {
     const { rows, records, ids, clock, objects, userOf } = this.#config;
     return this.#guarded(async () => {
       const volume = { id: `vol-${ids.id()}`, owner, name, createdAt: timestampOf(clock.now()) };
+      await using undo = new AsyncDisposableStack();
+      undo.defer(() => this.#unmake(volume.id));
       await objects.make(volume.id, userOf(owner));
       await records.write({ ...volume, deletedAt: null });
       // From here to the row in one go, so that of two that race one has made it.
       const present = rows.find(owner, name);
-      if (present.kind === "held" || present.kind === "hidden") {
-        await rmdir(objects.folderOf(volume.id));
-        await records.remove(volume.id);
-      }
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
       if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
-      rows.insert(volume);
+      try {
+        rows.insert(volume);
+      } catch (error) {
+        // After a flush that fails, the next start may find the row.
+        if (diskFaultOf(error) === "failing") undo.move();
+        throw error;
+      }
+      undo.move();
       return ok({ volume, created: true });
     });
   }
@@ -183,6 +189,17 @@ export class LocalVolumes implements VolumeStore {
         return err<T, E | Unavailable>(down(cause));
       }),
     );
+  }
+
+  /** Removes what `create` made before there was a row. The next start puts right what cannot be removed. */
+  async #unmake(id: string): Promise<void> {
+    const { objects, records, logger } = this.#config;
+    try {
+      await rmdir(objects.folderOf(id));
+      await records.remove(id);
+    } catch (cause) {
+      logger.warn("the folder of a volume that was not created could not be removed", { id, cause });
+    }
   }
 
   /** The state has changed already, so failing is no error of the change. The next start corrects the record. */

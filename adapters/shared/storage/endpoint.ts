@@ -9,6 +9,7 @@ import mime from "mime";
 import parseRange from "range-parser";
 import type { ObjectPath } from "../../../core/domain/object-path.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { diskFaultOf, storeUnavailable } from "../disk-fault.ts";
 import { readOn } from "../read-on.ts";
 import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
 import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
@@ -101,8 +102,6 @@ const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): 
         409,
         `'${path}' cannot be there together with '${outcome.other}': a file is no folder here. Delete that, or choose another path.`,
       );
-    case "full":
-      return answer(res, 507, "The storage is full; nothing was written.");
     case "busy":
       return answer(
         res,
@@ -148,6 +147,12 @@ const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerRespons
 /** True for a request whose client sends its body once it is told to. */
 const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => expect?.toLowerCase() === "100-continue";
 
+const answerProblem = (res: ServerResponse, cause: unknown): void => {
+  const fault = diskFaultOf(cause);
+  const { message, retryAfterSeconds } = storeUnavailable("The storage cannot do this now; try again.", cause);
+  answer(res, fault === "full" ? 507 : 503, message, { "retry-after": String(retryAfterSeconds) });
+};
+
 /** Answers a request to the storage; its server passes on what waits for `100 Continue`, too (`checkContinue`). */
 export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
   res.once("close", () => readOn(req));
@@ -157,6 +162,6 @@ export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: Serve
     if (!gone) deps.logger.error("the storage met a problem of its own", { cause });
     // What has begun can only be cut, so that nobody takes it for whole.
     if (gone || res.headersSent) res.destroy();
-    else answer(res, 503, "The storage cannot do this now; try again.", RETRY);
+    else answerProblem(res, cause);
   });
 };

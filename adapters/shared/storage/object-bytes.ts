@@ -26,7 +26,6 @@ export type PutOutcome =
   | { readonly kind: "condition_failed" }
   /** `other` cannot be there together with the object: one of them would be a file and a folder at once. */
   | { readonly kind: "in_the_way"; readonly other: string }
-  | { readonly kind: "full" }
   /** Something else kept changing the folders on the way; the earlier object stays. */
   | { readonly kind: "busy"; readonly cause: unknown };
 

@@ -1,21 +1,9 @@
 /** Damaged files that a platform can do without keep it from nothing, and what they cost is said. */
-import { execFileSync } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Logger } from "../../../../core/ports/system.ts";
-import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
+import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
 import { type Folder, folderWith } from "../../../support/folders.ts";
 import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
@@ -170,57 +158,4 @@ test("ready as long as state, volumes and logs can be written", async () => {
   });
   mkdirSync(join(folder.path, "storage", "uploads"));
   expect((await platform.controlPlane.check()).isOk()).toBe(true);
-});
-
-const fill = (path: string): string => {
-  const ballast = join(path, "ballast");
-  const { bavail, bsize } = statfsSync(path);
-  writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-  return ballast;
-};
-
-test("a full disk is not ready, and says so; with room again it is", async (context) => {
-  needs(context, "root");
-  using parent = folderWith();
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=8m", "tmpfs", parent.path]);
-  try {
-    await using platform = await startLocalIn(join(parent.path, "data"), { runner: "process" });
-    expect((await platform.controlPlane.check()).isOk()).toBe(true);
-    fill(parent.path);
-    const refused = (await platform.controlPlane.check())._unsafeUnwrapErr();
-    expect(refused).toMatchObject({ kind: "unavailable" });
-    expect(refused.message).toMatch(/volumes cannot be written \(the disk is full\)/);
-    rmSync(join(parent.path, "ballast"));
-    expect((await platform.controlPlane.check()).isOk()).toBe(true);
-  } finally {
-    execFileSync("umount", [parent.path]);
-  }
-});
-
-test("a source that does not fit on the disk is refused with that reason, and nothing is lost", async (context) => {
-  needs(context, "root");
-  using parent = folderWith();
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=16m", "tmpfs", parent.path]);
-  try {
-    await using platform = await startLocalIn(join(parent.path, "data"), { runner: "process" });
-    const url = await platform.up(nodeSource(helloServer("before")));
-    const large = nodeSource(helloServer("after"), { "large.bin": randomBytes(64 * 1024).toString("hex") });
-    const ballast = fill(parent.path);
-    const refused = (await platform.controlPlane.receiveSource(acme, bytesOf(large)))._unsafeUnwrapErr();
-    expect(refused).toMatchObject({ kind: "unavailable", message: expect.stringMatching(/disk is full/) });
-    expect(readdirSync(join(platform.dataDir, "spool"))).toEqual([]);
-    expect(await (await fetch(url)).text()).toBe("before");
-    // Room for the source, and none to unpack it.
-    truncateSync(ballast, statSync(ballast).size - 256 * 1024);
-    const zeros = nodeSource(helloServer("after"), { "large.bin": "0".repeat(32 * 1024 * 1024) });
-    const ended = (await platform.deploy(zeros)).at(-1);
-    expect(ended).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
-    expect(ended?.message).toMatch(/disk is full/);
-    expect(await (await fetch(url)).text()).toBe("before");
-    rmSync(ballast);
-    expect(await platform.up(large)).toBe(url);
-    expect(await (await fetch(url)).text()).toBe("after");
-  } finally {
-    execFileSync("umount", ["--lazy", parent.path]);
-  }
 });

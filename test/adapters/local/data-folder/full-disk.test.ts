@@ -1,0 +1,196 @@
+/** A disk that is full: every refusal says so and what to do, nothing half-made stays, and everything works with room again. */
+import { randomBytes } from "node:crypto";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { DeployEvent } from "../../../../core/domain/deploy-events.ts";
+import { type Answer, serveApi } from "../../../support/api.ts";
+import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
+import { type LocalOptions, principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { needs } from "../../../support/machine.ts";
+import { ballastOn, smallDisk } from "../../../support/small-disk.ts";
+
+const acme = principalOf("acme");
+
+/** A platform with an API on a disk that can be filled. */
+const startOnSmallDisk = async (size: string, options: LocalOptions = {}) => {
+  const stack = new AsyncDisposableStack();
+  const disk = stack.use(smallDisk(size));
+  const dataDir = join(disk.path, "data");
+  const platform = stack.use(await startLocalIn(dataDir, { runner: "process", ...options }));
+  const api = stack.use(await serveApi(platform.local.ports));
+  // The key is known to the server before the disk is full.
+  await api.call("GET", "/v1/deployment/list");
+  const fill = async (room = 0) => {
+    // A copy of the state that replaces another one makes room.
+    await expect.poll(() => statSync(join(dataDir, "state.sqlite-wal")).size).toBe(0);
+    disk.fill(room);
+  };
+  return { disk, fill, platform, api, dataDir, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+};
+
+/** What calls make in the data folder, by its names. */
+const madeIn = (dataDir: string): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    ["spool", "storage/uploads", "storage/volumes", "storage/records", "leftovers"].map((name) => [
+      name,
+      readdirSync(join(dataDir, name)).sort(),
+    ]),
+  );
+
+const lastOf = ({ text }: Answer): DeployEvent => JSON.parse(text.trimEnd().split("\n").at(-1) as string);
+
+test("ready as soon as there is room, and not before", async (context) => {
+  needs(context, "root");
+  await using small = await startOnSmallDisk("8m");
+  const { controlPlane } = small.platform;
+  expect((await controlPlane.check()).isOk()).toBe(true);
+  small.disk.fill();
+  const refused = (await controlPlane.check())._unsafeUnwrapErr();
+  expect(refused).toMatchObject({ kind: "unavailable" });
+  expect(refused.message).toMatch(/volumes cannot be written \(the disk is full\)/);
+  small.disk.free();
+  expect((await controlPlane.check()).isOk()).toBe(true);
+});
+
+test("calls that change the state are a 503 that names the disk, and work once there is room", async (context) => {
+  needs(context, "root");
+  await using small = await startOnSmallDisk("16m");
+  const { api, disk, dataDir } = small;
+  const post = (path: string, json: unknown) => api.call("POST", `/v1/${path}`, { json });
+  await small.platform.up(nodeSource(helloServer("app")));
+  for (const name of ["data", "unused"]) expect((await post("volume/create", { name })).status).toBe(200);
+  await small.fill();
+  const before = madeIn(dataDir);
+  const calls: readonly [string, object][] = [
+    ["volume/create", { name: "more" }],
+    ["volume/delete", { name: "unused" }],
+    ["key/create", { label: "more" }],
+    ["deployment/delete", { name: "app" }],
+  ];
+  for (const [path, json] of calls) {
+    disk.fill();
+    const refused = await post(path, json);
+    expect([path, refused.status, refused.headers.get("retry-after")]).toEqual([path, 503, "60"]);
+    expect(refused.json.detail).toBe(
+      "The server's disk is full: the call was not completed. Try again when the server's operator has freed space.",
+    );
+  }
+  expect(madeIn(dataDir)).toEqual(before);
+  const [app] = (await api.call("GET", "/v1/deployment/list")).json;
+  expect(app).toMatchObject({ name: "app", status: "READY" });
+  expect(await (await fetch(app.url)).text()).toBe("app");
+  disk.free();
+  for (const [path, json] of calls) expect([path, (await post(path, json)).status]).toEqual([path, 200]);
+  expect((await api.call("GET", "/v1/volume/list")).json.map(({ name }: { name: string }) => name)).toEqual([
+    "data",
+    "more",
+  ]);
+});
+
+test("an upload that meets a full disk is a 507 that says what to do, and the object before it stays", async (context) => {
+  needs(context, "root");
+  await using small = await startOnSmallDisk("32m");
+  const { api, disk, dataDir } = small;
+  expect((await api.call("POST", "/v1/volume/create", { json: { name: "data" } })).status).toBe(200);
+  const granted = await api.call("POST", "/v1/volume/upload", { json: { volume: "data", path: "file" } });
+  const put = (bytes: Uint8Array<ArrayBuffer>) => fetch(granted.json.url, { method: "PUT", body: bytes });
+  expect((await put(Buffer.from("before"))).status).toBe(201);
+  // More than is sent before the answer is read, and more than there is room for.
+  const large = Buffer.alloc(12 * 1024 * 1024, "x");
+  await small.fill(2 * 1024 * 1024);
+  const refused = await put(large);
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([507, "60"]);
+  expect(await refused.json()).toEqual({
+    detail:
+      "The server's disk is full: the call was not completed. Try again when the server's operator has freed space.",
+  });
+  expect(madeIn(dataDir)["storage/uploads"]).toEqual([]);
+  const read = await api.call("POST", "/v1/volume/download", { json: { volume: "data", path: "file" } });
+  expect(await (await fetch(read.json.url)).text()).toBe("before");
+  disk.free();
+  expect((await put(large)).status).toBe(200);
+});
+
+test("a source that does not fit on the disk is refused with that reason, and nothing is lost", async (context) => {
+  needs(context, "root");
+  await using small = await startOnSmallDisk("16m");
+  const { platform, disk, dataDir } = small;
+  const url = await platform.up(nodeSource(helloServer("before")));
+  const large = nodeSource(helloServer("after"), { "large.bin": randomBytes(64 * 1024).toString("hex") });
+  await small.fill();
+  const refused = (await platform.controlPlane.receiveSource(acme, bytesOf(large)))._unsafeUnwrapErr();
+  expect(refused).toMatchObject({ kind: "unavailable", message: expect.stringMatching(/disk is full/) });
+  expect(readdirSync(join(dataDir, "spool"))).toEqual([]);
+  expect(await (await fetch(url)).text()).toBe("before");
+  // Room for the source, and none to unpack it.
+  disk.free();
+  disk.fill(256 * 1024);
+  const zeros = nodeSource(helloServer("after"), { "large.bin": "0".repeat(32 * 1024 * 1024) });
+  const ended = (await platform.deploy(zeros)).at(-1);
+  expect(ended).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
+  expect(ended?.message).toMatch(/disk is full/);
+  expect(await (await fetch(url)).text()).toBe("before");
+  disk.free();
+  expect(await platform.up(large)).toBe(url);
+  expect(await (await fetch(url)).text()).toBe("after");
+});
+
+test("a command of a build that fills the disk ends the deploy with that reason and its output", async (context) => {
+  needs(context, "root");
+  await using small = await startOnSmallDisk("16m");
+  const { platform, disk, dataDir } = small;
+  const scripts = { start: "node server.js", build: "echo writing; head -c 100M /dev/zero > large.bin" };
+  const greedy = sourceOf({
+    "package.json": JSON.stringify({ name: "test", private: true, type: "module", scripts }),
+    "server.js": helloServer("greedy"),
+  });
+  const ended = (await platform.deploy(greedy)).at(-1);
+  expect(ended).toMatchObject({ status: "ERROR", reason: "provider_unavailable", exit_code: 1 });
+  expect(ended?.message).toMatch(/^The server's disk is full: .*exit code 1\. Deploy again when/);
+  expect(ended?.log_tail?.join("\n")).toMatch(/writing\n(.*\n)*.*No space left on device/);
+  await expect.poll(() => madeIn(dataDir)["leftovers"]).toEqual([]);
+  disk.free();
+  await platform.up(nodeSource(helloServer("modest")));
+});
+
+/** Fills the disk before it listens, once the state that notes its start is copied. */
+const fillingServer = (ballast: string, dataDir: string): string => `
+import { closeSync, openSync, statSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+while (statSync(${JSON.stringify(join(dataDir, "state.sqlite-wal"))}).size > 0) await sleep(20);
+const file = openSync(${JSON.stringify(ballast)}, "a");
+for (let size = 1 << 20; size >= 1; size >>= 1)
+  try {
+    for (;;) if (writeSync(file, Buffer.alloc(size)) < size) break;
+  } catch {}
+closeSync(file);
+createServer((request, response) => response.end("full")).listen(process.env.PORT);`;
+
+test("a rollout whose state cannot be written ends with that reason, and leaves no instance", async (context) => {
+  needs(context, "root");
+  // Room for one instance beside the one that serves.
+  await using small = await startOnSmallDisk("24m", { instancesPerAccount: 2 });
+  const { platform, api, disk, dataDir } = small;
+  const url = await platform.up(nodeSource(helloServer("before")));
+  for (let n = 0; n < 2; n++) {
+    const ended = await api.deploy(
+      { function_name: "app", volumes: "{}" },
+      nodeSource(fillingServer(ballastOn(disk.path), dataDir), { "number.txt": String(n) }),
+    );
+    expect(lastOf(ended)).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
+    expect(lastOf(ended).message).toBe(
+      "The server's disk is full: the revision gets no traffic. Deploy again when the server's operator has freed space.",
+    );
+    expect(await (await fetch(url)).text()).toBe("before");
+    const [app] = (await api.call("GET", "/v1/deployment/list")).json;
+    expect(app).toMatchObject({
+      ...{ status: "READY", revision: "app-00001" },
+      last_deploy: { status: "ERROR", reason: "provider_unavailable" },
+    });
+    disk.free();
+  }
+  expect(await platform.up(nodeSource(helloServer("after")))).toBe(url);
+  expect(await (await fetch(url)).text()).toBe("after");
+});
