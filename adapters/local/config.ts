@@ -43,7 +43,7 @@ export const localConfigSchema = z.strictObject({
     .array(z.int().min(1).max(65_535))
     .default([])
     .describe(
-      "A port of this machine's loopback that sandboxed services may call, such as 5432 for a database; may be given again.",
+      "A port of this machine's loopback that sandboxed services may call, such as 5432 for a database, and at which base images may have a registry; may be given again.",
     ),
   maxInstances: z.int().min(1).max(1000).default(10).describe("What max_instances 0 means."),
   instancesPerAccount: z.int().min(1).default(accountLimits.instances).describe("Instances of one account at once."),

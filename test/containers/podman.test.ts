@@ -2,6 +2,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sourceOf } from "../support/archives.ts";
@@ -55,4 +57,28 @@ test("a Dockerfile is built, called, logged and removed", async (context) => {
   });
   (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "app" }))._unsafeUnwrap();
   await eventually(async () => await expect(fetch(url)).rejects.toThrow());
+});
+
+test("a base image whose trigger would download from the machine's loopback is refused", async (context) => {
+  needs(context, "base images", "podman");
+  let asked = 0;
+  const listener = createServer((_request, response) => {
+    asked++;
+    response.end("loopback-4711");
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const lines = `FROM docker.io/library/node:24-bookworm-slim\nONBUILD ADD http://127.0.0.1:${port}/x /x\n`;
+  // Podman's own format has no triggers.
+  spawnSync("podman", ["build", "--format", "docker", "--tag", "portside.test/triggers", "-"], { input: lines });
+  try {
+    await using platform = await startLocal({ runner: "process" }, {}, { environment });
+    const [last] = (await platform.deploy(sourceOf({ Dockerfile: "FROM portside.test/triggers\n" }))).slice(-1);
+    expect(last).toMatchObject({ status: "ERROR", reason: "build_failed" });
+    expect(last?.message).toContain("ONBUILD ADD");
+    expect(asked).toBe(0);
+  } finally {
+    listener.close();
+    spawnSync("podman", ["rmi", "--force", "portside.test/triggers"]);
+  }
 });

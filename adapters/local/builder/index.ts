@@ -150,6 +150,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       limits,
       network,
       within,
+      allowedPorts: containers.allowedPorts,
       home: containers.folder,
       say,
       print,

@@ -38,6 +38,8 @@ export interface Containers extends Runner {
   readonly mountsWithin: boolean;
   /** For the engine's own files of this platform. */
   readonly folder: string;
+  /** Ports of this machine at which base images may have a registry. */
+  readonly allowedPorts: readonly number[];
   startImage(job: ImageJob, onLine: OnLine): Running;
   /** What an image that is built says of itself. */
   imageLabels(image: {
@@ -84,6 +86,7 @@ export const openContainers = async (
   scope: string,
   folder: string,
   logger: Logger,
+  allowedPorts: readonly number[] = [],
 ): Promise<Containers> => {
   const { docker } = engine;
   mkdirSync(folder, { recursive: true });
@@ -184,6 +187,7 @@ export const openContainers = async (
     ownNetwork: false,
     mountsWithin,
     folder,
+    allowedPorts,
     engine,
     start: (job, onLine) => new Contained(engine, job.id, () => hostJob(job), remove, onLine),
     // One, for the classic builder makes a layer of each.

@@ -11,6 +11,8 @@ export interface ContainerEngine {
   readonly docker: Dockerode;
   readonly name: "Docker" | "Podman";
   readonly version: string;
+  /** Of its images, such as linux/amd64. */
+  readonly platform: string;
   /** Its containers' processes are this machine's; else it lives in a virtual machine. */
   readonly sharesKernel: boolean;
   /** Its root is this user. */
@@ -53,6 +55,7 @@ const open = async (
       docker,
       name: isPodman ? "Podman" : "Docker",
       version: version.Version,
+      platform: `${version.Os}/${version.Arch}`,
       sharesKernel: process.platform === "linux" && info.KernelVersion === release() && info.Name === hostname(),
       rootless: ((info.SecurityOptions ?? []) as string[]).some((option) => option.includes("rootless")),
       hasInit: isPodman ? existsSync("/usr/libexec/podman/catatonit") : info.InitBinary !== "",

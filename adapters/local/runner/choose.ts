@@ -45,11 +45,17 @@ export interface RunnerNeeds {
 /** Sources without a Dockerfile run with this machine's own programs, which a virtual machine's engine does not see. */
 const ELSEWHERE = "the engine runs on another machine or a virtual one; it builds and runs sources with a Dockerfile";
 
-const findContainers = async ({ scope, folder, environment, logger }: RunnerNeeds): Promise<Containers | string> => {
+const findContainers = async ({
+  scope,
+  folder,
+  environment,
+  logger,
+  allowedPorts,
+}: RunnerNeeds): Promise<Containers | string> => {
   const engine = await findEngine(environment);
   if (typeof engine === "string") return engine;
   try {
-    return await openContainers(engine, scope, join(folder, "containers"), logger);
+    return await openContainers(engine, scope, join(folder, "containers"), logger, allowedPorts);
   } catch (cause) {
     logger.warn("the container engine cannot be used", { cause });
     return `${engine.name} does not do what is asked of it`;

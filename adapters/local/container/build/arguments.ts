@@ -16,6 +16,8 @@ export interface ContainerBuild {
   readonly network: Readonly<Record<string, string>>;
   /** The engine's network in which the classic builder's commands run; undefined: its default. */
   readonly within: string | undefined;
+  /** Ports of this machine at which a base image may come from a registry. */
+  readonly allowedPorts: readonly number[];
   /** A folder for what the engine's command line keeps. */
   readonly home: string;
   /** The builder's own words. */

@@ -6,11 +6,11 @@ import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
 import { BuildFailed } from "../../builder/steps.ts";
 import { type ContainerEngine, statusOf, wordsOf } from "../engine.ts";
 import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
+import { checkDockerfile } from "./base-images.ts";
 import { buildWithKit } from "./build-kit.ts";
 import { contextOf, readContext } from "./context.ts";
 import { buildKitNeed } from "./dockerfile.ts";
 import { type BuildItem, BuildOutput } from "./output.ts";
-import { type RefusedLine, refusedLine } from "./refused-lines.ts";
 
 const PERIOD = 100_000;
 
@@ -45,12 +45,6 @@ export const unreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFail
   message: `${name} does not answer; deploy again when it does.`,
 });
 
-const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
-  new BuildFailed({
-    reason: "build_failed",
-    message: `Line ${line} of the Dockerfile (${text.slice(0, 100)}) ${why}.`,
-  });
-
 const isWithoutClassic = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(wordsOf(error));
 
@@ -58,8 +52,6 @@ const isWithoutClassic = (error: unknown): boolean =>
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);
-  const refused = refusedLine(dockerfile);
-  if (refused !== undefined) throw refusal(refused);
   const need = engine.name === "Docker" ? buildKitNeed(dockerfile) : undefined;
   say(`Building with the source's Dockerfile (${engine.name} ${engine.version})`);
   const withContext = async (work: (context: Readable) => Promise<BuildOutput>): Promise<BuildOutput> => {
@@ -71,12 +63,19 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
       context.destroy();
     }
   };
-  const withKit = () => withContext((context) => buildWithKit(engine, build, context, need));
-  const withApi = () =>
-    withContext((context) => throughApi(engine, build, context)).catch((error: unknown) => {
+  const check = (knowsPlatforms: boolean) =>
+    checkDockerfile(engine, dockerfile, { platform: engine.platform, knowsPlatforms }, build.allowedPorts, signal);
+  const withKit = async () => {
+    await check(true);
+    return withContext((context) => buildWithKit(engine, build, context, need));
+  };
+  const withApi = async () => {
+    await check(engine.name !== "Docker");
+    return withContext((context) => throughApi(engine, build, context)).catch((error: unknown) => {
       if (engine.name === "Docker" && isWithoutClassic(error)) return withKit();
       throw error;
     });
+  };
   const output = await (need === undefined ? withApi : withKit)().catch((error: unknown) => {
     signal.throwIfAborted();
     if (error instanceof BuildFailed) throw error;

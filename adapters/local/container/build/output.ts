@@ -24,7 +24,8 @@ const OWN_STEP = /^LABEL portside\./;
 /** A reason stands at the beginning; a pattern must not take longer than a build. */
 const MOST_LETTERS = 2000;
 
-const baseWords = (whole: string): string | undefined => {
+/** What the engine's words about a base image mean; undefined: nothing known. */
+export const baseWords = (whole: string): string | undefined => {
   const problem = whole.slice(0, MOST_LETTERS);
   if (
     /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i.test(
