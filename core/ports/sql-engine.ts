@@ -22,7 +22,7 @@ export type SqlFailure =
   | { readonly kind: "too_large" };
 
 export interface SqlLimits {
-  /** Milliseconds from the call to the last row. */
+  /** Milliseconds from the statement's turn to the last row. Where others run, it waits for its turn at most as long. */
   readonly deadline: number;
   readonly rows: number;
   /** Bytes of the answer's rows as JSON. */
@@ -48,8 +48,9 @@ export interface SqlEngine {
   /**
    * Runs a statement that `describe` has summed up and that passed the statement rule; the engine need not rely on that.
    * It sees every entry that became visible up to `capabilities.sql.lag_seconds` ago, and no other account's.
-   * A statement that passes a limit ends with its failure, never with some of its rows. `unavailable`: the engine is busy
-   * with others, or still reading the log; the same call may succeed later.
+   * A statement that passes a limit ends with its failure, never with some of its rows. A statement waits while as many
+   * others run as the engine can; accounts take turns. `unavailable`: the engine is down or still reading the log, or the wait
+   * reached the limit; the same call may succeed later.
    */
   run(
     scope: SqlScope,

@@ -1,5 +1,6 @@
 /** What a process answers about a statement's text, of which nothing runs. */
 import { composeStatement } from "./compose.ts";
+import { NotAStatement } from "./parser.ts";
 import type { SqlNews, TextOrder } from "./protocol.ts";
 import { describeStatement } from "./translate.ts";
 import { toTrino } from "./trino/translate.ts";
@@ -19,6 +20,7 @@ export const aboutText = (order: TextOrder): SqlNews => {
   try {
     return answerTo(order);
   } catch (error) {
-    return { kind: "failure", failure: { kind: "invalid_statement", message: (error as Error).message } };
+    if (!(error instanceof NotAStatement)) return { kind: "trapped", message: String(error) };
+    return { kind: "failure", failure: { kind: "invalid_statement", message: error.message } };
   }
 };

@@ -3,7 +3,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { Busy } from "./pool.ts";
-import { ProcessEnded, type SqlChild } from "./process.ts";
+import { ChildTrapped, ProcessEnded, type SqlChild } from "./process.ts";
 import type { SqlNews, TextOrder } from "./protocol.ts";
 
 export type Failed = SqlFailure | Unavailable;
@@ -19,8 +19,14 @@ const outOfMemory: SqlFailure = {
 export const silent = (cause?: unknown): Unavailable =>
   unavailable("The SQL engine does not answer; try again.", 2, cause);
 
+const unreadable: SqlFailure = {
+  kind: "invalid_statement",
+  message: "the statement is longer or nested deeper than the parser's limits; shorten it",
+};
+
 export const failedOf = (error: unknown): Failed => {
-  if (error instanceof Busy) return unavailable("The SQL engine is busy; try again.", 2, error);
+  if (error instanceof Busy) return unavailable(error.message, 2, error);
+  if (error instanceof ChildTrapped) return unreadable;
   return error instanceof ProcessEnded && error.memory ? outOfMemory : silent(error);
 };
 
@@ -45,7 +51,7 @@ export const guard = (child: SqlChild, millis: number, signal: AbortSignal | und
   };
 };
 
-/** What the process says about a statement's text. */
+/** What the process says about a statement's text. Throws `ChildTrapped`. */
 export const askAboutText = async (
   child: SqlChild,
   order: TextOrder,
@@ -56,6 +62,7 @@ export const askAboutText = async (
     for await (const news of child.tell(order)) return news.kind === "failure" ? err(news.failure) : ok(news);
     return err(silent());
   } catch (error) {
+    if (error instanceof ChildTrapped) throw error;
     return err(watch.isOver ? { kind: "timeout" } : failedOf(error));
   } finally {
     watch.end();

@@ -3,7 +3,8 @@
  * rows: what is called `logs` is then one account's by construction.
  */
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
-import { NotAStatement, readStatement } from "./translate.ts";
+import { NotAStatement } from "./parser.ts";
+import { readStatement } from "./translate.ts";
 
 export interface Composed {
   /** Of the statement as its author wrote it. */

@@ -1,4 +1,5 @@
 /** Reads statements in a process an account, for an engine that runs them elsewhere. */
+import { sqlLimits } from "../../../core/domain/limits.ts";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import type { SqlScope } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -51,7 +52,8 @@ export class Describer {
 
   async #ask({ owner }: SqlScope, order: TextOrder, signal?: AbortSignal): Promise<Result<SqlNews, Failed>> {
     try {
-      return await this.#pool.with(owner, (child) => askAboutText(child, order, signal));
+      const wait = { timeoutMs: sqlLimits.deadline, signal };
+      return await this.#pool.with(owner, wait, (child) => askAboutText(child, order, signal));
     } catch (error) {
       return err(failedOf(error));
     }

@@ -1,11 +1,9 @@
 /** The process of an engine that runs statements elsewhere: it reads their text, which is anybody's, and no more. */
 import { aboutText } from "./about-text.ts";
-import type { SqlNews, SqlOrder } from "./protocol.ts";
-
-const tell = (news: SqlNews): void => void process.send?.(news);
+import { type SqlOrder, tellParent } from "./protocol.ts";
 
 process.on("message", (order: SqlOrder) => {
-  if (order.kind !== "run") tell(aboutText(order));
+  if (order.kind !== "run") tellParent(aboutText(order));
 });
 process.on("disconnect", () => process.exit(0));
-tell({ kind: "ready" });
+tellParent({ kind: "ready" });

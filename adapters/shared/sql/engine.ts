@@ -1,5 +1,6 @@
 /** `SqlEngine` by a process an account: what is anybody's text is read and run there, never in the control plane. */
 import type { AccountId } from "../../../core/domain/account.ts";
+import { sqlLimits } from "../../../core/domain/limits.ts";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -9,8 +10,8 @@ import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { askAboutText, type Failed, failedOf, guard, silent } from "./asking.ts";
 import type { BillingSource } from "./billing.ts";
 import type { EntryRow } from "./entries.ts";
-import { type PoolConfig, SqlPool } from "./pool.ts";
-import type { SqlChild } from "./process.ts";
+import { type PoolConfig, SqlPool, type Wait } from "./pool.ts";
+import { ChildTrapped, type SqlChild } from "./process.ts";
 import type { SqlNews } from "./protocol.ts";
 
 export interface SqlEngineConfig extends PoolConfig {
@@ -65,7 +66,7 @@ export class ProcessSqlEngine implements SqlEngine {
   }
 
   describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
-    return this.#lent(scope, async (child) => {
+    return this.#lent(scope, { timeoutMs: sqlLimits.deadline, signal }, async (child) => {
       const told = await askAboutText(child, { kind: "describe", statement }, signal);
       return told.andThen((news) => (news.kind === "summary" ? ok(news.summary) : err(silent(news))));
     });
@@ -77,7 +78,7 @@ export class ProcessSqlEngine implements SqlEngine {
     limits: SqlLimits,
     { signal }: CallOptions = {},
   ): ResultAsync<SqlRows, Failed> {
-    return this.#lent(scope, async (child) => {
+    return this.#lent(scope, { timeoutMs: limits.deadline, signal }, async (child) => {
       const { owner } = scope;
       const watch = guard(child, limits.deadline, signal);
       const told: Told = { caughtUp: false, broken: false };
@@ -97,6 +98,7 @@ export class ProcessSqlEngine implements SqlEngine {
         const answer = await gather(child.tell(order), told);
         return answer.map(({ columns, rows: all }): SqlRows => ({ columns, rows: each(all) }));
       } catch (error) {
+        if (error instanceof ChildTrapped) throw error;
         if (!watch.isOver) return err<SqlRows, Failed>(failedOf(error));
         // Batches that were read stay read, so the next call begins where this one ended.
         return err<SqlRows, Failed>(
@@ -123,7 +125,13 @@ export class ProcessSqlEngine implements SqlEngine {
     return this.#pool.close();
   }
 
-  #lent<T>({ owner }: SqlScope, work: (child: SqlChild) => Promise<Result<T, Failed>>): ResultAsync<T, Failed> {
-    return new ResultAsync(this.#pool.with(owner, work).catch((error: unknown) => err<T, Failed>(failedOf(error))));
+  #lent<T>(
+    { owner }: SqlScope,
+    wait: Wait,
+    work: (child: SqlChild) => Promise<Result<T, Failed>>,
+  ): ResultAsync<T, Failed> {
+    return new ResultAsync(
+      this.#pool.with(owner, wait, work).catch((error: unknown) => err<T, Failed>(failedOf(error))),
+    );
   }
 }

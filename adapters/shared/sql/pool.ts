@@ -1,6 +1,6 @@
 /** The accounts' processes: one each, a bound together, and none for an account that asks nothing. */
 import type { AccountId } from "../../../core/domain/account.ts";
-import { SqlChild } from "./process.ts";
+import { ChildTrapped, SqlChild } from "./process.ts";
 
 export interface PoolConfig {
   readonly script: URL;
@@ -12,51 +12,51 @@ export interface PoolConfig {
   readonly compiled?: string;
 }
 
+/** How long to wait for a process where every one there may be is at work. */
+export interface Wait {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 interface Place {
-  readonly child: Promise<SqlChild>;
+  child: Promise<SqlChild>;
   busy: boolean;
   idle: NodeJS.Timeout | undefined;
 }
 
+interface Waiter {
+  readonly admit: (place: Place) => void;
+  readonly refuse: (error: Busy) => void;
+}
+
+/** No process became free. */
 export class Busy extends Error {}
+
+const closed = () => new Busy("The SQL engine is shutting down; try again.");
 
 export class SqlPool {
   readonly #config: PoolConfig;
   /** The one that was used last is the last. */
   readonly #places = new Map<AccountId, Place>();
+  /** By account, the one that was served last at the end: an account that asks much does not keep others waiting. */
+  readonly #waiting = new Map<AccountId, Waiter[]>();
   #closed = false;
 
   constructor(config: PoolConfig) {
     this.#config = config;
   }
 
-  /** Lends the account's process to some work; throws `Busy` where it, or every one there may be, is at work. */
-  async with<T>(owner: AccountId, work: (child: SqlChild) => Promise<T>): Promise<T> {
-    const { child, release } = await this.take(owner);
+  /**
+   * Lends the account's process to some work, once more to the same work where the parser failed in the first: that process was
+   * worn, or the statement is too much for any. Throws `Busy` where none became free in time.
+   */
+  async with<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
     try {
-      return await work(child);
-    } finally {
-      release();
-    }
-  }
-
-  async take(owner: AccountId): Promise<{ readonly child: SqlChild; release(): void }> {
-    const place = this.#places.get(owner) ?? this.#make(owner);
-    if (place.busy || this.#closed) throw new Busy();
-    place.busy = true;
-    clearTimeout(place.idle);
-    this.#places.delete(owner);
-    this.#places.set(owner, place);
-    const release = () => this.#release(owner, place);
-    try {
-      const child = await place.child;
-      if (!child.isOver) return { child, release: () => (child.isOver ? this.#drop(owner, place) : release()) };
+      return await this.#lend(owner, wait, work);
     } catch (error) {
-      this.#drop(owner, place);
-      throw error;
+      if (!(error instanceof ChildTrapped)) throw error;
+      return this.#lend(owner, wait, work);
     }
-    this.#drop(owner, place);
-    return this.take(owner);
   }
 
   /** The processes that run now. */
@@ -66,35 +66,101 @@ export class SqlPool {
 
   async close(): Promise<void> {
     this.#closed = true;
+    for (const waiters of this.#waiting.values()) for (const { refuse } of waiters) refuse(closed());
+    this.#waiting.clear();
     await this.endAll();
   }
 
-  /** Ends every process; whoever asks again gets a new one. */
+  /** Ends every process; the next work gets a new one. */
   async endAll(): Promise<void> {
     await Promise.all([...this.#places].map(([owner, place]) => this.#end(owner, place)));
   }
 
-  #make(owner: AccountId): Place {
-    this.#makeRoom();
+  async #lend<T>(owner: AccountId, wait: Wait, work: (child: SqlChild) => Promise<T>): Promise<T> {
+    const place = this.#take(owner) ?? (await this.#turn(owner, wait));
+    let child: SqlChild | undefined;
+    try {
+      child = await place.child;
+      if (this.#closed) throw closed();
+      if (child.isOver) child = await this.#start(owner, place);
+      return await work(child);
+    } finally {
+      this.#release(owner, place, child);
+    }
+  }
+
+  #start(owner: AccountId, place: Place): Promise<SqlChild> {
     const { script, argsOf, compiled } = this.#config;
-    const place: Place = { child: SqlChild.start(script, argsOf(owner), compiled), busy: false, idle: undefined };
-    // Whoever asked for it is told; nobody else waits for it.
+    place.child = SqlChild.start(script, argsOf(owner), compiled);
+    // The work that it was started for is told; nothing else waits for it.
     place.child.catch(() => {});
+    return place.child;
+  }
+
+  /** Reserves the account's place, or makes one; undefined where it, or every one there may be, is at work. */
+  #take(owner: AccountId): Place | undefined {
+    if (this.#closed) throw closed();
+    const place = this.#places.get(owner) ?? this.#make(owner);
+    if (place === undefined || place.busy) return undefined;
+    place.busy = true;
+    clearTimeout(place.idle);
+    this.#places.delete(owner);
     this.#places.set(owner, place);
     return place;
   }
 
-  #makeRoom(): void {
-    if (this.#places.size < this.#config.most) return;
-    const idle = [...this.#places].find(([, place]) => !place.busy);
-    if (idle === undefined) throw new Busy();
-    void this.#end(...idle);
+  #make(owner: AccountId): Place | undefined {
+    if (this.#places.size >= this.#config.most) {
+      const idle = [...this.#places].find(([, place]) => !place.busy);
+      if (idle === undefined) return undefined;
+      void this.#end(...idle);
+    }
+    const place = { busy: false, idle: undefined } as unknown as Place;
+    void this.#start(owner, place).catch(() => {});
+    return place;
   }
 
-  #release(owner: AccountId, place: Place): void {
-    place.busy = false;
+  #turn(owner: AccountId, { timeoutMs, signal }: Wait): Promise<Place> {
+    const { promise, resolve: admit, reject: refuse } = Promise.withResolvers<Place>();
+    const waiter: Waiter = { admit, refuse };
+    const waiters = this.#waiting.get(owner);
+    if (waiters === undefined) this.#waiting.set(owner, [waiter]);
+    else waiters.push(waiter);
+    const leave = (words: string) => {
+      const left = (this.#waiting.get(owner) ?? []).filter((one) => one !== waiter);
+      if (left.length > 0) this.#waiting.set(owner, left);
+      else this.#waiting.delete(owner);
+      refuse(new Busy(words));
+    };
+    const overdue = `No SQL process became free within ${timeoutMs / 1000} s: other queries run; try again.`;
+    const timer = setTimeout(() => leave(overdue), timeoutMs);
+    const abort = () => leave("The client has gone.");
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted === true) abort();
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    });
+  }
+
+  /** Gives what became free to those who wait: an account after another, each account's in their order. */
+  #serve(): void {
     if (this.#closed) return;
-    place.idle = setTimeout(() => void this.#end(owner, place), this.#config.idleMillis).unref();
+    for (const [owner, waiters] of [...this.#waiting]) {
+      const place = this.#take(owner);
+      if (place === undefined) continue;
+      this.#waiting.delete(owner);
+      if (waiters.length > 1) this.#waiting.set(owner, waiters.slice(1));
+      waiters[0]?.admit(place);
+    }
+  }
+
+  #release(owner: AccountId, place: Place, child: SqlChild | undefined): void {
+    place.busy = false;
+    const isKept = child?.isOver === false && this.#places.get(owner) === place && !this.#closed;
+    if (isKept) place.idle = setTimeout(() => void this.#end(owner, place), this.#config.idleMillis).unref();
+    else void this.#end(owner, place);
+    this.#serve();
   }
 
   #drop(owner: AccountId, place: Place): void {

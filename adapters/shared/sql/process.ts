@@ -16,6 +16,8 @@ const DATA_BYTES = 2048 * MiB;
 const RESIDENT_BYTES = 1024 * MiB;
 /** It rests with some 200 MiB; one that has kept more than this is not used again. */
 const WORN_BYTES = 512 * MiB;
+/** What it has reserved counts, too: freed memory that stays reserved leaves the parser's WebAssembly none to grow. */
+const WORN_DATA_BYTES = DATA_BYTES / 2;
 const LOOK_MS = 100;
 const START_MS = 20_000;
 
@@ -33,13 +35,22 @@ const limited = (argv: readonly string[]): [string, string[]] => [
   ["-c", `ulimit -d ${DATA_BYTES / 1024} 2>/dev/null; ulimit -c 0 2>/dev/null; exec "$@"`, "sh", ...argv],
 ];
 
-const residentBytes = (pid: number | undefined): number => {
-  if (pid === undefined) return 0;
+/** The order that this process gave made the parser fail; the process has ended. */
+export class ChildTrapped extends Error {}
+
+/** https://man7.org/linux/man-pages/man5/proc_pid_statm.5.html */
+const memoryOf = (pid: number | undefined): { readonly resident: number; readonly data: number } => {
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, "utf8").split(" ")[1]) * 4096;
+    const [, resident, , , , data] = readFileSync(`/proc/${pid}/statm`, "utf8").split(" ");
+    return { resident: Number(resident) * 4096, data: Number(data) * 4096 };
   } catch {
-    return 0;
+    return { resident: 0, data: 0 };
   }
+};
+
+const isWorn = (pid: number | undefined): boolean => {
+  const { resident, data } = memoryOf(pid);
+  return resident > WORN_BYTES || data > WORN_DATA_BYTES;
 };
 
 export class SqlChild {
@@ -66,7 +77,7 @@ export class SqlChild {
       env,
     });
     this.#child.on("message", (news) => {
-      if ((news as SqlNews).kind === "broken") this.#over = true;
+      if (["broken", "trapped"].includes((news as SqlNews).kind)) this.#over = true;
       this.#hear?.(news as SqlNews);
     });
     this.#child.on("error", () => this.#end());
@@ -98,7 +109,9 @@ export class SqlChild {
     return this.#child.pid;
   }
 
-  /** Gives an order and everything that is said about it; throws `ProcessEnded` where the process ends before. */
+  /**
+   * Gives an order and everything that is said about it; throws `ProcessEnded` where the process ends before, and `ChildTrapped`.
+   */
   async *tell(order: SqlOrder): AsyncGenerator<SqlNews> {
     const look = setInterval(() => this.#look(), LOOK_MS);
     this.#child.ref();
@@ -106,11 +119,14 @@ export class SqlChild {
     try {
       const news = this.#listen(({ kind }) => kind !== "caught_up" && kind !== "columns" && kind !== "rows");
       this.#child.send(order, () => {});
-      yield* news;
+      for await (const one of news) {
+        if (one.kind === "trapped") throw new ChildTrapped(one.message);
+        yield one;
+      }
     } finally {
       clearInterval(look);
       this.#rest();
-      if (!this.#over && residentBytes(this.#child.pid) > WORN_BYTES) this.kill();
+      if (!this.#over && isWorn(this.#child.pid)) this.kill();
     }
   }
 
@@ -136,7 +152,7 @@ export class SqlChild {
   }
 
   #look(): void {
-    if (residentBytes(this.#child.pid) <= RESIDENT_BYTES) return;
+    if (memoryOf(this.#child.pid).resident <= RESIDENT_BYTES) return;
     this.#tooBig = true;
     this.kill();
   }

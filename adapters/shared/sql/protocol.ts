@@ -44,5 +44,15 @@ export type SqlNews =
   | { readonly kind: "rows"; readonly rows: readonly (readonly SqlValue[])[] }
   | { readonly kind: "end" }
   | { readonly kind: "failure"; readonly failure: SqlFailure }
+  /** The parser failed and may fail again; the process ends behind this. */
+  | { readonly kind: "trapped"; readonly message: string }
   /** The database is of no use any more; the process ends behind this. */
   | { readonly kind: "broken"; readonly message: string };
+
+/** Tells the parent; ends the process behind news after which it is of no use. */
+export const tellParent = (news: SqlNews): void => {
+  const last = news.kind === "trapped" || news.kind === "broken";
+  process.send?.(news, () => {
+    if (last) process.exit(1);
+  });
+};

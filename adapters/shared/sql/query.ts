@@ -5,7 +5,8 @@ import { statementProblems } from "../../../core/domain/sql/statement.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import { failureOf, isBroken } from "./errors.ts";
 import { refusedIn } from "./gate.ts";
-import { describeStatement, NotAStatement, translateStatement } from "./translate.ts";
+import { NotAStatement, ParserTrapped } from "./parser.ts";
+import { describeStatement, translateStatement } from "./translate.ts";
 import { sqlValueOf, typeName } from "./values.ts";
 
 interface Limits {
@@ -53,7 +54,7 @@ const stream = async (
   }
 };
 
-/** Throws where the database is broken. */
+/** Throws where the database is broken, and `ParserTrapped`. */
 export const runStatement = async (
   connection: DuckDBConnection,
   statement: string,
@@ -65,7 +66,7 @@ export const runStatement = async (
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof NotAStatement) return invalid(message);
-    if (isBroken(message)) throw error;
+    if (error instanceof ParserTrapped || isBroken(message)) throw error;
     return failureOf(message);
   }
 };

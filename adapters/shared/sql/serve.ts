@@ -6,7 +6,8 @@ import { aboutText } from "./about-text.ts";
 import { addEntries, ReadSoFar } from "./catch-up.ts";
 import { openDatabase, removeDatabase } from "./database.ts";
 import type { LogReader } from "./entries.ts";
-import type { SqlNews, SqlOrder } from "./protocol.ts";
+import { ParserTrapped } from "./parser.ts";
+import { type SqlNews, type SqlOrder, tellParent } from "./protocol.ts";
 import { runStatement } from "./query.ts";
 import { setBilling } from "./set-billing.ts";
 
@@ -16,8 +17,6 @@ export interface SqlProcess {
   /** The log as it stands now; absent where entries come with orders. */
   readonly openLog?: () => LogReader | undefined;
 }
-
-const tell = (news: SqlNews): void => void process.send?.(news);
 
 type RunOrder = Extract<SqlOrder, { kind: "run" }>;
 
@@ -38,22 +37,24 @@ export const serveSql = async ({ database, openLog }: SqlProcess): Promise<void>
   };
 
   const run = async (order: RunOrder): Promise<SqlNews> => {
-    tell({ kind: "caught_up", entries: await catchUp(order) });
+    tellParent({ kind: "caught_up", entries: await catchUp(order) });
     const failure = await runStatement(connection, order.statement, order, {
-      columns: (columns) => tell({ kind: "columns", columns }),
-      rows: (rows) => tell({ kind: "rows", rows }),
+      columns: (columns) => tellParent({ kind: "columns", columns }),
+      rows: (rows) => tellParent({ kind: "rows", rows }),
     });
     return failure === undefined ? { kind: "end" } : { kind: "failure", failure };
   };
 
-  const broken = (error: unknown): void => {
+  const failed = (error: unknown): void => {
+    const message = String(error);
+    if (error instanceof ParserTrapped) return tellParent({ kind: "trapped", message });
     if (database !== undefined) removeDatabase(database);
-    process.send?.({ kind: "broken", message: String(error) } satisfies SqlNews, () => process.exit(1));
+    return tellParent({ kind: "broken", message });
   };
   process.on("message", (order: SqlOrder) => {
-    if (order.kind === "run") void run(order).then(tell, broken);
-    else tell(aboutText(order));
+    if (order.kind === "run") void run(order).then(tellParent, failed);
+    else tellParent(aboutText(order));
   });
   process.on("disconnect", () => process.exit(0));
-  tell({ kind: "ready" });
+  tellParent({ kind: "ready" });
 };

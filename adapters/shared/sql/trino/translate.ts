@@ -1,9 +1,9 @@
 /** GoogleSQL in, Trino's SQL out, by way of the syntax tree and never by text. */
-import { generate, parse, tokenize, transpile } from "@polyglot-sql/sdk";
 import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
+import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../parser.ts";
 import { NotOffered, rewrite } from "../rewrite.ts";
 import { summarise } from "../summary.ts";
-import { NotAStatement, readStatement } from "../translate.ts";
+import { readStatement } from "../translate.ts";
 import type { Json } from "../tree.ts";
 import { expandAliases } from "./aliases.ts";
 import { bytesAsHex } from "./bytes.ts";
@@ -12,28 +12,6 @@ import { refusedOf } from "./gate.ts";
 import { queryJsonFields } from "./json-fields.ts";
 import { type ShapedColumn, shaped } from "./shape.ts";
 
-const [GOOGLE, TRINO] = ["bigquery" as never, "trino" as never];
-
-const oneOf = ({
-  success,
-  sql,
-  error,
-}: {
-  success: boolean;
-  sql?: readonly string[];
-  error?: string | null;
-}): string => {
-  const [one, ...more] = sql ?? [];
-  if (!success || one === undefined || more.length > 0) throw new NotAStatement(error ?? "it does not parse");
-  return one;
-};
-
-const treeOf = (text: string, dialect: never): readonly Json[] => {
-  const { success, ast, error } = parse(text, dialect);
-  if (!success) throw new NotAStatement(String(error ?? "it does not parse").replace(/^Parse error/, "syntax error"));
-  return ast as unknown as readonly Json[];
-};
-
 export interface Translated {
   /** Of the statement as its author wrote it. */
   readonly summary: StatementSummary;
@@ -41,18 +19,16 @@ export interface Translated {
 }
 
 const translated = (text: string, columns: readonly ShapedColumn[]): string => {
-  const google = bytesAsHex(expandAliases(queryJsonFields([...treeOf(text, GOOGLE)])));
-  const middle = oneOf(generate(rewrite(google) as never, GOOGLE) as never);
-  const [query, ...more] = expand([
-    ...treeOf(oneOf(transpile(middle, GOOGLE, TRINO) as never), TRINO),
-  ]) as readonly Json[];
+  const google = bytesAsHex(expandAliases(queryJsonFields([...parseStatements(text, "bigquery")])));
+  const middle = textOf(rewrite(google) as readonly Json[], "bigquery");
+  const trino = parseStatements(transpiled(middle, "bigquery", "trino"), "trino");
+  const [query, ...more] = expand([...trino]) as readonly Json[];
   if (query === undefined || more.length > 0) throw new NotAStatement("one statement at a time");
-  return oneOf(generate([shaped(query, columns)] as never, TRINO) as never);
+  return textOf([shaped(query, columns)], "trino");
 };
 
 const checked = (sent: string): string => {
-  const tokens = (tokenize(sent, TRINO).tokens ?? []).map((token) => ({ text: token.text, start: token.span.start }));
-  const refused = refusedOf(summarise(sent, treeOf(sent, TRINO), tokens));
+  const refused = refusedOf(summarise(sent, parseStatements(sent, "trino"), tokensOf(sent, "trino")));
   if (refused !== undefined) throw new NotAStatement(refused);
   return sent;
 };

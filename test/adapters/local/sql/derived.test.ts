@@ -154,13 +154,63 @@ test("of processes at rest the one that rested longest makes room", async () => 
   expect(before.filter((pid) => !after.includes(pid))).toEqual([before[1]]);
 });
 
-test("an account asks one question at a time, and others are not kept by it", async () => {
+/** Runs until its deadline. */
+const endless = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
+/** Each process has its turn before this resolves. */
+const occupy = async (...accounts: readonly AccountId[]) => {
+  for (const account of accounts) {
+    await log(2000, "app", account);
+    await count(account);
+  }
+  const ran = accounts.map((one) => sql.run({ owner: one }, endless, { deadline: 3000, rows: 10, bytes: 1000 }));
+  return { ran };
+};
+
+test("questions of one account wait for each other, and others are not kept by them", async () => {
   await log(2000);
   await count();
-  const long = "SELECT COUNT(*) AS n FROM logs a CROSS JOIN logs b CROSS JOIN logs c CROSS JOIN logs d";
-  const running = sql.run({ owner }, long, { deadline: 3000, rows: 10, bytes: 1000 });
-  await eventually(async () => expect(await count()).toMatchObject({ kind: "unavailable", retryAfterSeconds: 2 }));
+  const running = sql.run({ owner }, endless, { deadline: 3000, rows: 10, bytes: 1000 });
+  const waiting = Promise.all([count(), count()]);
   expect(await count("other" as AccountId)).toEqual([[0]]);
-  expect((await running).isErr()).toBe(true);
-  expect(await count()).toEqual([[2000]]);
+  expect((await running)._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
+  expect(await waiting).toEqual([[[2000]], [[2000]]]);
+});
+
+test("while every process is at work, accounts wait and take turns", async () => {
+  const [first, second, greedy, modest] = ["a", "b", "c", "d"].map((name) => name as AccountId) as AccountId[] as [
+    AccountId,
+    AccountId,
+    AccountId,
+    AccountId,
+  ];
+  const { ran } = await occupy(first, second);
+  const order: string[] = [];
+  const ask = async (account: AccountId) => {
+    expect(await count(account)).toEqual([[0]]);
+    order.push(account);
+  };
+  const asked = [greedy, greedy, greedy, modest].map(ask);
+  for (const one of ran) expect((await one)._unsafeUnwrapErr()).toEqual({ kind: "timeout" });
+  await Promise.all(asked);
+  expect(order.indexOf(modest)).toBeLessThan(order.lastIndexOf(greedy));
+  expect(await sql.pids()).toHaveLength(2);
+});
+
+test("a wait ends at its deadline, with its client and with the engine, and leaves nothing behind", async () => {
+  const { ran } = await occupy("a" as AccountId, "b" as AccountId);
+  const limits = { deadline: 100, rows: 10, bytes: 1000 };
+  const overdue = await sql.run({ owner }, "SELECT 1 AS n", limits);
+  expect(overdue._unsafeUnwrapErr()).toMatchObject({
+    kind: "unavailable",
+    message: "No SQL process became free within 0.1 s: other queries run; try again.",
+  });
+  const client = new AbortController();
+  const gone = sql.describe({ owner }, "SELECT 1 AS n", { signal: client.signal });
+  client.abort();
+  expect((await gone)._unsafeUnwrapErr().kind).toBe("unavailable");
+  const last = sql.describe({ owner }, "SELECT 1 AS n");
+  await sql.close();
+  expect((await last)._unsafeUnwrapErr().kind).toBe("unavailable");
+  for (const one of ran) expect((await one).isErr()).toBe(true);
+  expect(await sql.pids()).toEqual([]);
 });

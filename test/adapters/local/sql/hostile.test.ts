@@ -86,6 +86,35 @@ test.each(Object.entries(heavy))("%s: an error, and the next query works", async
   await works();
 });
 
+/** Each level doubles the type of the level before. */
+const nestedStructs = (depth: number) => {
+  const levels = Array.from({ length: depth }, (_, n) => `a${n + 1} AS (SELECT STRUCT(s AS x,s AS y) AS s FROM a${n})`);
+  return `WITH ${["a0 AS (SELECT STRUCT(1 AS x,2 AS y) AS s)", ...levels].join(", ")} SELECT s FROM a${depth}`;
+};
+
+test("after statements that use up a process's memory, the next one works", async () => {
+  for (const depth of [16, 17, 20]) {
+    const error = (await ask(nestedStructs(depth)))._unsafeUnwrapErr();
+    expect(error).toMatchObject({ kind: "invalid_input" });
+    expect(error.message).not.toMatch(/WASM|unreachable/);
+    expect((await ask("SELECT 1 AS a"))._unsafeUnwrap().rows).toEqual([[1]]);
+  }
+});
+
+test("a statement that is nested too deeply is told so, and the next one works", async () => {
+  const deep: readonly (readonly [string, string])[] = [
+    [`SELECT ${"(".repeat(400)}1${")".repeat(400)} AS a`, "nested deeper than the limit of 32 levels"],
+    [`SELECT ${Array(5000).fill("1").join("+")} AS a`, "nested deeper than the limit of 512 levels"],
+    [`SELECT CONCAT(${Array(3000).fill("'a'").join(",")}) AS a`, "longer or nested deeper than the parser's limits"],
+  ];
+  for (const [statement, words] of deep) {
+    const error = (await ask(statement))._unsafeUnwrapErr();
+    expect(error).toMatchObject({ kind: "invalid_input", message: expect.stringContaining(words) });
+    expect(error.message).not.toMatch(/WASM|E_GUARD|call stack|line 0/);
+    expect((await ask("SELECT 1 AS a"))._unsafeUnwrap().rows).toEqual([[1]]);
+  }
+});
+
 test("a cross join of a million squared ends at its deadline", async () => {
   await works();
   const ended = watch();

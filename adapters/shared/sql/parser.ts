@@ -1,0 +1,63 @@
+/** The parser of statements: its calls, and its failures in words for the author of a statement. */
+import { generate, parse, tokenize, transpile } from "@polyglot-sql/sdk";
+import type { Token } from "./summary.ts";
+import type { Json } from "./tree.ts";
+
+export type Dialect = "bigquery" | "duckdb" | "trino";
+
+/** Why a statement is none, for its author. */
+export class NotAStatement extends Error {}
+
+/**
+ * The parser's WebAssembly failed instead of answering: memory or stack ran out. It may fail for every statement from then on, so
+ * that its process must end.
+ */
+export class ParserTrapped extends Error {}
+
+/** `E_GUARD_PARSER_DEPTH_EXCEEDED: value 33 exceeds configured limit 32`, with the place before it. */
+const GUARD = /E_GUARD_([A-Z_]+)_EXCEEDED: value \d+ exceeds configured limit (\d+)/;
+
+const guarded = (error: string): string | undefined => {
+  const [, name = "", limit] = GUARD.exec(error) ?? [];
+  if (limit === undefined) return undefined;
+  const place = /line [1-9]\d*, column [1-9]\d*/.exec(error)?.[0];
+  const what = name.includes("DEPTH")
+    ? `it is nested deeper than the limit of ${limit} levels; each operator of a chain such as a + b + c is a level`
+    : `it is longer than the limit of ${limit} parts`;
+  return place === undefined ? what : `${what} (${place})`;
+};
+
+const failure = (error: unknown): Error => {
+  const text = String(error ?? "it does not parse");
+  if (text.startsWith("WASM ")) return new ParserTrapped(text);
+  return new NotAStatement(guarded(text) ?? text.replace(/^Parse error/, "syntax error"));
+};
+
+export const parseStatements = (text: string, dialect: Dialect): readonly Json[] => {
+  const { success, ast, error } = parse(text, dialect as never);
+  if (!success) throw failure(error);
+  return ast as unknown as readonly Json[];
+};
+
+export const tokensOf = (text: string, dialect: Dialect): readonly Token[] => {
+  const { success, tokens, error } = tokenize(text, dialect as never);
+  if (!success) throw failure(error);
+  return (tokens ?? []).map((token) => ({ text: token.text, start: token.span.start }));
+};
+
+const oneOf = (answer: {
+  success: boolean;
+  sql?: readonly string[] | undefined;
+  error?: string | undefined;
+}): string => {
+  const [one, ...more] = answer.sql ?? [];
+  if (!answer.success || one === undefined || more.length > 0) throw failure(answer.error);
+  return one;
+};
+
+/** The text of a tree with one statement. */
+export const textOf = (statements: readonly Json[], dialect: Dialect): string =>
+  oneOf(generate(statements as never, dialect as never) as never);
+
+export const transpiled = (text: string, from: Dialect, to: Dialect): string =>
+  oneOf(transpile(text, from as never, to as never) as never);
