@@ -53,6 +53,8 @@ export class LocalPlatform implements ServicePlatform {
   readonly #deps: PlatformDeps;
   readonly #budget = new Map<AccountId, number>();
   readonly #background = new Set<Promise<unknown>>();
+  /** Revisions whose owner knows that the image is gone. */
+  readonly #told = new Set<string>();
 
   constructor(deps: PlatformDeps) {
     this.#deps = deps;
@@ -60,12 +62,12 @@ export class LocalPlatform implements ServicePlatform {
 
   /** Opens the entrances of everything that is deployed; services start when they are first called. */
   async open(): Promise<void> {
-    const { rows, ingress, images } = this.#deps;
+    const { rows, ingress } = this.#deps;
     for (const stored of rows.all()) {
       await ingress.enter(stored.name);
       if (stored.serving === null) continue;
       const { id, template } = stored.serving;
-      if (!images.has(template.image)) this.#tellOwner(stored, id);
+      await this.#lacksImage(stored);
       ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
     }
   }
@@ -100,13 +102,20 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       const { rows, clock } = this.#deps;
       const stored = rows.get(name);
-      if (stored !== undefined) return { kind: "held", owner: stored.owner, service: this.#service(stored) };
-      return rows.present(name, timestampOf(clock.now())) as NameState;
+      return stored === undefined
+        ? { free: rows.present(name, timestampOf(clock.now())) as NameState }
+        : { stored, service: this.#service(stored) };
+    }).map(async (found): Promise<NameState> => {
+      if ("free" in found) return found.free;
+      const { stored, service } = found;
+      return { kind: "held", owner: stored.owner, service: await this.#withImage(stored, service) };
     });
   }
 
   list(owner: AccountId): ReturnType<ServicePlatform["list"]> {
-    return this.#guarded(() => this.#deps.rows.ofOwner(owner).map((stored) => this.#service(stored)));
+    return this.#guarded(() =>
+      this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
+    ).map((all) => Promise.all(all.map(([stored, service]) => this.#withImage(stored, service))));
   }
 
   rollout(
@@ -291,10 +300,30 @@ export class LocalPlatform implements ServicePlatform {
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
-      ...(stored.serving === null || this.#deps.images.has(stored.serving.template.image)
-        ? {}
-        : { broken: "image_not_found" }),
     };
+  }
+
+  async #withImage(stored: StoredService, service: Service): Promise<Service> {
+    return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
+  }
+
+  /** Whether what serves has lost its image, in the data folder or at the container engine; its owner is told once. */
+  async #lacksImage(stored: StoredService): Promise<boolean> {
+    if (stored.serving === null) return false;
+    const { id, template } = stored.serving;
+    const { images, instances } = this.#deps;
+    const container = images.containerId(template.image);
+    const { containers } = instances;
+    const lacks =
+      container === undefined || typeof containers === "string"
+        ? !images.has(template.image)
+        : await containers.lacksImage(container);
+    if (!lacks) this.#told.delete(id);
+    else if (!this.#told.has(id)) {
+      this.#told.add(id);
+      this.#tellOwner(stored, id);
+    }
+    return lacks;
   }
 
   #tellOwner({ owner, name: service }: StoredService, revision: string): void {

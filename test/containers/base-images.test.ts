@@ -1,5 +1,8 @@
 /** Base images whose triggers reach for what is not their account's, and registries that only this machine reaches. */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { sourceOf } from "../support/archives.ts";
@@ -155,4 +158,19 @@ describe.each([
     const { last } = await deploy(`FROM --platform=linux/s390x ${BASE}\n${more}`);
     expect(last?.message).toContain("Remove --platform");
   });
+});
+
+test("a registry that never answers ends with the build's deadline", async (context) => {
+  needs(context, "base images");
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  await using own = await startLocal(
+    { runner: "process", allowHostPort: [port] },
+    { deployLimits: { buildDeadline: 1500 } },
+  );
+  const source = sourceOf({ Dockerfile: `FROM localhost:${port}/x\n` });
+  expect((await own.deploy(source)).at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
+  silent.closeAllConnections();
+  silent.close();
 });

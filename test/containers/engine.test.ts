@@ -6,7 +6,7 @@ import { sourceOf } from "../support/archives.ts";
 import { containersOf, removeImagesOf } from "../support/at-docker.ts";
 import { eventually } from "../support/eventually.ts";
 import { folderWith } from "../support/folders.ts";
-import { principalOf, startLocal, startLocalIn } from "../support/local-platform.ts";
+import { principalOf, startLocal, startLocalIn, type TestPlatform } from "../support/local-platform.ts";
 import { has, needs } from "../support/machine.ts";
 import { startPrivateEngine } from "../support/private-engine.ts";
 import { Client, serve } from "../support/served.ts";
@@ -87,6 +87,64 @@ test("a network that somebody has removed is made again; an image that somebody 
   expect(answer.status).toBe(503);
   expect(await answer.text()).toContain("image_not_found");
   expect(await (await fetch(await platform.up(source()))).text()).toBe("hi");
+});
+
+test("an image that somebody has removed makes its deployment FAILED, at zero instances and after a restart, and the log says what to do", async (context) => {
+  needs(context, "base images", "root");
+  using folder = folderWith();
+  const options = { idleSeconds: 0.2 };
+  const deps = { environment: engine.environment };
+  const shown = async ({ controlPlane }: TestPlatform) => {
+    const [deployment] = (await controlPlane.listDeployments(principalOf("acme")))._unsafeUnwrap();
+    return {
+      status: deployment?.status,
+      last: deployment?.last_deploy?.status,
+      reason: deployment?.last_deploy?.reason,
+    };
+  };
+  const words = async ({ controlPlane }: TestPlatform) => {
+    const request = { deployment_name: "app", limit: 100, query: 'jsonPayload.event="image_missing"' };
+    return (await controlPlane.readLogs(principalOf("acme"), request))
+      ._unsafeUnwrap()
+      .logs.map(({ message }) => message);
+  };
+  const lost = { status: "FAILED", last: "ERROR", reason: "image_not_found" };
+  const remove = () => {
+    const images = engine.docker("images", "--quiet", "--filter", "label=portside.image").split("\n").filter(Boolean);
+    engine.docker("image", "rm", "--force", ...images);
+  };
+  {
+    await using platform = await startLocalIn(folder.path, options, {}, deps);
+    await platform.up(source());
+    expect(await shown(platform)).toMatchObject({ status: "READY", last: "DONE" });
+    await eventually(() => expect(containers()).toEqual([]));
+    remove();
+    // Nobody has called it since.
+    expect(await shown(platform)).toEqual(lost);
+    expect(await shown(platform)).toEqual(lost);
+    await eventually(async () =>
+      expect(await words(platform)).toEqual([expect.stringContaining("Deploy the source again")]),
+    );
+    await platform.up(source());
+    expect(await shown(platform)).toMatchObject({ status: "READY", last: "DONE" });
+    await eventually(() => expect(containers()).toEqual([]));
+  }
+  remove();
+  {
+    await using platform = await startLocalIn(folder.path, options, {}, deps);
+    await eventually(async () => expect(await words(platform)).toHaveLength(2));
+    expect(await shown(platform)).toEqual(lost);
+    const [{ url = "" } = {}] = (await platform.controlPlane.listDeployments(principalOf("acme")))._unsafeUnwrap();
+    const answer = await fetch(url);
+    expect(answer.status).toBe(503);
+    expect(await answer.text()).toContain("Its owner must deploy it again");
+    // An engine that does not answer has not lost anything.
+    await engine.stop();
+    expect((await shown(platform)).status).toBe("READY");
+    await engine.start();
+    await platform.up(source());
+    expect(await shown(platform)).toMatchObject({ status: "READY", last: "DONE" });
+  }
 });
 
 test("images of a folder's platform that it knows nothing of are removed at its start", async (context) => {

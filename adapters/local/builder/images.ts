@@ -174,6 +174,12 @@ export class ImageStore {
     return needed;
   }
 
+  /** The id that the image has at the container engine; undefined if it is not kept there. */
+  containerId(reference: string): string | undefined {
+    const manifest = this.#manifest(reference);
+    return manifest?.kind === "container" ? manifest.id : undefined;
+  }
+
   /** The ids that images have at the container engine. */
   containerIds(): ReadonlySet<string> {
     const ids = namesIn(this.#root).flatMap((owner) =>

@@ -4,6 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { GiB } from "../../../core/domain/limits.ts";
@@ -53,6 +54,8 @@ export interface Containers extends Runner {
   buildNetwork(owner: AccountId): Promise<string | undefined>;
   /** Throws where the engine does not answer. */
   hasImage(id: string): Promise<boolean>;
+  /** Whether somebody removed an image from the engine; false where the engine does not answer soon. */
+  lacksImage(id: string): Promise<boolean>;
   removeImage(id: string): Promise<void>;
   /** Removes what an earlier server built and did not come to write down. */
   sweepImages(known: ReadonlySet<string>): Promise<void>;
@@ -65,6 +68,8 @@ const containerDisk = 2 * GiB;
 /** The label of images that were built here. */
 const IMAGE = "portside.image";
 const AGAIN_MS = 5000;
+/** A list of deployments waits for the engine no longer than this. */
+const ANSWER_MS = 1000;
 const gone = [404, 409];
 
 /** Whose an image says it is; anybody may have written the label. */
@@ -198,6 +203,10 @@ export const openContainers = async (
     // Podman's builder knows no networks by name.
     buildNetwork: async (owner) => (engine.name === "Docker" ? networkOf(owner) : undefined),
     hasImage: (id) => hasImage(engine, id),
+    lacksImage: (id) => {
+      const has = hasImage(engine, id).catch(() => true);
+      return Promise.race([has.then((found) => !found), sleep(ANSWER_MS, false, { ref: false })]);
+    },
     removeImage,
     sweepImages: async (known) => {
       const built = await docker.listImages({ filters: { label: [IMAGE] } }).catch((cause: unknown) => {
