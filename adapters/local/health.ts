@@ -1,11 +1,11 @@
 /** Whether the engine can do its work now: each part is tried, and what does not work is named without paths. */
-import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../core/ports/system.ts";
 import { explainFileError } from "./data-folder/error.ts";
+import { PROBE_FILE } from "./data-folder/layout.ts";
 import { STATE_FILE } from "./state/inspect.ts";
 import { LOCK_FILE } from "./state/lock.ts";
 
@@ -21,22 +21,26 @@ export interface HealthDeps {
 const PROBE_BYTES = 64 * 1024;
 
 const tryWriting = async (folder: string): Promise<void> => {
-  const probe = join(folder, `probe-${randomUUID()}`);
+  const probe = join(folder, PROBE_FILE);
   try {
-    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { flag: "wx", mode: 0o600 });
+    await writeFile(probe, Buffer.alloc(PROBE_BYTES), { mode: 0o600, flush: true });
   } finally {
     await rm(probe, { force: true });
   }
 };
 
-/** Takes the write lock and reads; a change that is undone is enough to meet a file that is read-only or damaged. */
-const tryState = (db: DatabaseSync): void => {
+/**
+ * A change that is undone meets a file that is read-only or damaged. It writes nothing to the disk, so a file beside the
+ * state does.
+ */
+const tryState = async (db: DatabaseSync, dataDir: string): Promise<void> => {
   db.exec("BEGIN IMMEDIATE");
   try {
     db.exec("UPDATE settings SET value = value");
   } finally {
     if (db.isTransaction) db.exec("ROLLBACK");
   }
+  await tryWriting(dataDir);
 };
 
 const words = { full: "the disk is full", read_only: "it is read-only", damaged: "it is damaged" } as const;
@@ -89,7 +93,7 @@ export const watchHealth = (deps: HealthDeps): (() => Promise<string[]>) => {
 const findDown = async ({ dataDir, db, losesLogs, logger }: HealthDeps): Promise<string[]> => {
   const at = (...parts: string[]) => join(dataDir, ...parts);
   const parts: readonly { name: string; path: string; attempt: () => unknown }[] = [
-    { name: "the state cannot be written", path: at("state.sqlite"), attempt: () => tryState(db) },
+    { name: "the state cannot be written", path: at(STATE_FILE), attempt: () => tryState(db, dataDir) },
     { name: "the data folder cannot be written", path: at("spool"), attempt: () => tryWriting(at("spool")) },
     { name: "volumes cannot be written", path: at("storage"), attempt: () => tryWriting(at("storage", "uploads")) },
     { name: "logs cannot be written", path: at("logs"), attempt: () => tryWriting(at("logs")) },

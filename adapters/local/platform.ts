@@ -248,15 +248,16 @@ export class LocalPlatform implements ServicePlatform {
       takeBudget: () => this.#takeBudget(owner),
       giveBudget: () => this.#giveBudget(owner),
       start: async (signal) => {
-        const image = images.find(template.image);
-        if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE };
-        const options = { listenMillis, signal, say: () => undefined };
-        const outcome = await startInstance(instances, { template, revision, image }, options).catch(
-          (cause): DeployFailure => {
-            logger.error("an instance could not be started", { name: template.name, cause });
-            return { reason: "internal", message: "The platform could not start an instance." };
-          },
-        );
+        const start = async () => {
+          const image = images.find(template.image);
+          if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE } as const;
+          const options = { listenMillis, signal, say: () => undefined };
+          return startInstance(instances, { template, revision, image }, options);
+        };
+        const outcome = await start().catch((cause): DeployFailure => {
+          logger.error("an instance could not be started", { name: template.name, cause });
+          return { reason: "internal", message: "The platform could not start an instance." };
+        });
         if ("reason" in outcome && outcome.reason !== "interrupted")
           log("ERROR", "", {
             event: "start_failed",

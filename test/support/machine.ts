@@ -100,6 +100,10 @@ const checks = {
     here: () => works("docker", ["image", "inspect", "python:3.11-slim-bookworm", "node:24-bookworm-slim"]),
     why: "the base images are not here (test/containers/base-images.sh makes them)",
   },
+  "loop devices": {
+    here: () => process.getuid?.() === 0 && works("losetup", ["--find"]) && works("mkfs.ext4", ["-V"]),
+    why: "file systems in files cannot be mounted here; that takes root, loop devices and mkfs.ext4",
+  },
   root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
   cgroups: {
     here: () => findControlGroups("portside-probe") !== undefined,

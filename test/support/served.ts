@@ -30,12 +30,13 @@ export const serve = async (
   options: Readonly<Record<string, string>>,
   started: (child: ChildProcess) => void = () => {},
   node: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<Served> => {
   const flags = { "data-dir": dataDir, port: "0", "ingress-port": "0", "log-level": "warn", ...options };
   const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
   const child = spawn(process.execPath, [...node, "hosts/cli/main.ts", "serve", "--json", ...args], {
     cwd: repository,
-    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: dataDir },
+    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: dataDir, ...environment },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });

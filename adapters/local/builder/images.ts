@@ -8,6 +8,7 @@ import { mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
+import { diskFaultOf } from "../../shared/disk-fault.ts";
 import type { Leftovers } from "../leftovers.ts";
 import { readText } from "../tenant-files/read-text.ts";
 
@@ -97,7 +98,7 @@ export class ImageStore {
     if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
     const manifest = this.#manifest(reference);
     if (manifest === undefined || !this.#isWhole(reference, manifest)) return undefined;
-    lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
+    this.#noteUse(reference);
     return manifest.kind === "container"
       ? { ...manifest, reference }
       : { ...manifest, reference, app: this.appFolder(reference) };
@@ -107,6 +108,15 @@ export class ImageStore {
   has(reference: string): boolean {
     const manifest = this.#manifest(reference);
     return manifest !== undefined && this.#isWhole(reference, manifest);
+  }
+
+  /** Notes the use for the sweep. An image runs also if its disk cannot be written. */
+  #noteUse(reference: string): void {
+    try {
+      lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
+    } catch (error) {
+      if (diskFaultOf(error) === undefined) throw error;
+    }
   }
 
   #isWhole(reference: string, manifest: ImageManifest): boolean {

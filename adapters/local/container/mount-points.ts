@@ -4,7 +4,7 @@
  * process, where it is root, mounts what it holds open: https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
-import { fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenBind } from "../runner/runner.ts";
 import type { Mounted } from "./settings.ts";
@@ -27,13 +27,16 @@ export const mountsWithin = isRoot && process.platform === "linux";
 export class MountPoints {
   readonly #folder: string;
 
+  /** @param folder made if it is missing */
   constructor(folder: string) {
     this.#folder = folder;
+    mkdirSync(folder, { recursive: true });
   }
 
   /** Takes away what an earlier server left. */
   async sweep(): Promise<void> {
-    mkdirSync(this.#folder, { recursive: true });
+    // A data folder that was removed under the server is not made again.
+    if (!existsSync(this.#folder)) return;
     for (const name of readdirSync(this.#folder)) await this.#leave(join(this.#folder, name));
   }
 

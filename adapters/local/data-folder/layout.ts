@@ -41,6 +41,9 @@ const ownTree: Rule = {
   },
 };
 
+/** What tries whether a folder can be written. The next try replaces one that a kill left. */
+export const PROBE_FILE = "probe";
+
 /** Never set aside: a missing volume is worse than a server that does not start. */
 const STORAGE = "storage";
 
@@ -104,6 +107,7 @@ const backupRules: Readonly<Record<string, BackupRule>> = {
   // Made anew from the logs and the bill.
   sql: "left out",
   // Belong to a running server.
+  [PROBE_FILE]: "left out",
   run: "left out",
   spool: "left out",
   sandbox: "left out",

@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import type { Logger } from "../../../core/ports/system.ts";
 
 const noteSchema = z.object({ service: z.string(), job: z.string() });
 
@@ -13,11 +14,24 @@ export type InstanceNote = z.output<typeof noteSchema>;
 export const RUN_FOLDER = "run";
 const ENDING = ".instance";
 
-/** Returns what takes it away. */
-export const noteInstance = (runDir: string, note: InstanceNote): (() => void) => {
+/** Returns what removes the note. The next start removes a note that cannot be removed. */
+export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger): (() => void) => {
   const file = join(runDir, `${note.job}${ENDING}`);
-  writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: "wx" });
-  return () => rmSync(file, { force: true });
+  const forget = (): void => {
+    try {
+      rmSync(file, { force: true });
+    } catch (cause) {
+      logger.warn("the note of an instance could not be removed", { file, cause });
+    }
+  };
+  try {
+    writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    // A full disk leaves an empty file.
+    forget();
+    throw error;
+  }
+  return forget;
 };
 
 /** Those of the platform on this folder; undefined where no platform has run on it. */

@@ -140,8 +140,15 @@ export const launchService = (
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
   const launch = { deps, spec, id, port, mounts, onLine };
-  const running = image.kind === "container" ? launchImage(launch, image.id) : launchUnpacked(launch, image);
-  const forget = noteInstance(deps.runDir, { service: template.name, job: running.id });
+  // Before it runs: a process that cannot be noted must not be left behind.
+  const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
+  let running: Running;
+  try {
+    running = image.kind === "container" ? launchImage(launch, image.id) : launchUnpacked(launch, image);
+  } catch (error) {
+    forget();
+    throw error;
+  }
   void running.exited.then(forget);
   const ended = deps.meter?.(template);
   void running.exited.then(() => ended?.());

@@ -9,6 +9,7 @@ import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../c
 import { diskFaultOf, storeUnavailable } from "../../shared/disk-fault.ts";
 import { type StorageMethod, signUrl } from "../../shared/storage/signed-url.ts";
 import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
+import { isNoWay } from "../tenant-files/folder.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import { NoUserLeft, type UserOf } from "../users/account-users.ts";
 import type { LocalObjects } from "./objects.ts";
@@ -195,7 +196,9 @@ export class LocalVolumes implements VolumeStore {
   async #unmake(id: string): Promise<void> {
     const { objects, records, logger } = this.#config;
     try {
-      await rmdir(objects.folderOf(id));
+      await rmdir(objects.folderOf(id)).catch((error: unknown) => {
+        if (!isNoWay(error)) throw error;
+      });
       await records.remove(id);
     } catch (cause) {
       logger.warn("the folder of a volume that was not created could not be removed", { id, cause });

@@ -1,12 +1,12 @@
 /** A disk that is full: every refusal says so and what to do, nothing half-made stays, and everything works with room again. */
 import { randomBytes } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy-events.ts";
 import { type Answer, serveApi } from "../../../support/api.ts";
 import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
-import { type LocalOptions, principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { type LocalOptions, principalOf, runners, startLocalIn } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
 import { ballastOn, smallDisk } from "../../../support/small-disk.ts";
 
@@ -37,6 +37,16 @@ const madeIn = (dataDir: string): Readonly<Record<string, readonly string[]>> =>
       readdirSync(join(dataDir, name)).sort(),
     ]),
   );
+
+/** The processes whose working folder is below the path. */
+const processesIn = (path: string): string[] =>
+  readdirSync("/proc").filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`).startsWith(path);
+    } catch {
+      return false;
+    }
+  });
 
 const lastOf = ({ text }: Answer): DeployEvent => JSON.parse(text.trimEnd().split("\n").at(-1) as string);
 
@@ -194,3 +204,31 @@ test("a rollout whose state cannot be written ends with that reason, and leaves 
   expect(await platform.up(nodeSource(helloServer("after")))).toBe(url);
   expect(await (await fetch(url)).text()).toBe("after");
 });
+
+test.for(runners)(
+  "a service of %s that cannot start on a full disk leaves nothing, and starts once there is room",
+  async (runner, context) => {
+    needs(context, "root");
+    await using small = await startOnSmallDisk("16m", { idleSeconds: 1, runner });
+    const { platform, disk, dataDir } = small;
+    const url = await platform.up(nodeSource(helloServer("app")));
+    // A sandbox has other paths.
+    const running = () => (runner === "process" ? processesIn(join(dataDir, "images")) : []);
+    const notes = () => readdirSync(join(dataDir, "run")).filter((name) => name.endsWith(".instance"));
+    await expect.poll(running).toEqual([]);
+    await expect.poll(notes).toEqual([]);
+    for (let n = 0; n < 3; n++) {
+      disk.fill();
+      const refused = await fetch(url);
+      expect([refused.status, (await refused.json()) as unknown]).toEqual([
+        503,
+        { detail: expect.stringContaining("provider_unavailable") },
+      ]);
+      expect(running()).toEqual([]);
+    }
+    expect(notes()).toEqual([]);
+    disk.free();
+    // Starts that fail are tried again after a pause.
+    await expect.poll(async () => (await fetch(url)).text()).toBe("app");
+  },
+);
