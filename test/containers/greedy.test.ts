@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { helloServer, nodeSource, sourceOf } from "../support/archives.ts";
-import { containersOf, processesOf } from "../support/at-docker.ts";
+import { containersOf, processesOf, volumesOf } from "../support/at-docker.ts";
 import { eventually } from "../support/eventually.ts";
 import { greedy } from "../support/greedy.ts";
 import { principalOf, startLocal, type TestPlatform } from "../support/local-platform.ts";
@@ -27,8 +27,8 @@ afterAll(async () => {
   await platform?.[Symbol.asyncDispose]();
 });
 
-const logged = async (): Promise<string> => {
-  const request = { deployment_name: "greedy", limit: 100, query: "logName=platform" };
+const logged = async (name = "greedy"): Promise<string> => {
+  const request = { deployment_name: name, limit: 100, query: "logName=platform" };
   const page = await platform.controlPlane.readLogs(principalOf("acme"), request);
   return page
     ._unsafeUnwrap()
@@ -54,6 +54,24 @@ test("memory: it is ended, and that is told", async (context) => {
 test("its own files: it is ended, and that is told", async (context) => {
   needs(context, "base images");
   await contained("/disk", "into its own files");
+});
+
+test("files below a VOLUME of its image: it is ended, that is told, and the engine keeps nothing of it", async (context) => {
+  needs(context, "base images");
+  const filling = `require("node:http").createServer((request, response) => {
+    response.end("hi");
+    if (request.url === "/fill") require("node:fs").ftruncateSync(require("node:fs").openSync("/kept/x", "w"), 3 * 1024 ** 3);
+  }).listen(process.env.PORT)`;
+  const lines = `${Dockerfile}RUN mkdir /kept && echo content > /kept/y\nVOLUME /kept\n`;
+  const before = await volumesOf();
+  const filler = await platform.up(sourceOf({ Dockerfile: lines, "server.js": filling }), { function_name: "filler" });
+  expect(await volumesOf()).toHaveLength(before.length + 1);
+  await fetch(`${filler}/fill`);
+  await eventually(async () => expect(await logged("filler")).toContain("into its own files"));
+  await eventually(async () => expect(await (await fetch(filler)).text()).toBe("hi"));
+  (await platform.controlPlane.deleteDeployment(principalOf("acme"), { name: "filler" }))._unsafeUnwrap();
+  await eventually(async () => expect(await containersOf("filler")).toEqual([]));
+  expect(await volumesOf()).toEqual(before);
 });
 
 test("processes: no more than the limit can be made, and a neighbour starts and answers", async (context) => {
@@ -105,4 +123,21 @@ test("more CPUs than the machine has: a build script and a service run with what
   const source = nodeSource(helloServer("built"), { "package.json": JSON.stringify({ type: "module", scripts }) });
   const asked = Math.max(8, availableParallelism());
   expect(await (await fetch(await platform.up(source, { function_name: "wide", cpu: asked }))).text()).toBe("built");
+});
+
+test("processes of a Dockerfile's commands: no more than the limit can be made, and a neighbour answers", async (context) => {
+  needs(context, "base images");
+  // The kernel tells the limit in the container. Without one the bomb stops at a number above it.
+  const bomb = `limit() { cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null; }
+n=0; while [ "$(limit)" = max ] && [ $n -lt 200 ]; do sleep 0.1; n=$((n + 1)); done
+made=0; while [ $made -lt 6000 ]; do sleep 100 & made=$((made + 1)); echo $made >/made; done 2>/dev/null
+`;
+  const lines = `FROM node:24-bookworm-slim\nCOPY bomb.sh /\nRUN sh /bomb.sh || true\nRUN echo "made $(cat /made)"\n`;
+  const deployed = platform.deploy(sourceOf({ Dockerfile: lines, "bomb.sh": bomb }), { function_name: "bomber" });
+  expect(await (await fetch(neighbour)).text()).toBe("hi");
+  const said = (await deployed).map(({ message }) => message).join("\n");
+  const [, made = ""] = /^made (\d+)$/m.exec(said) ?? [];
+  expect(Number(made), said).toBeGreaterThan(1000);
+  expect(Number(made), said).toBeLessThan(4096);
+  expect(await (await fetch(neighbour)).text()).toBe("hi");
 });

@@ -8,6 +8,10 @@ export const containersOf = async (service: string): Promise<string[]> => {
   return (await docker.listContainers({ all: true, filters })).map(({ Id }) => Id);
 };
 
+/** The names of the engine's volumes. */
+export const volumesOf = async (): Promise<string[]> =>
+  ((await docker.listVolumes()).Volumes ?? []).map(({ Name }) => Name).sort();
+
 /** How many processes and threads a container has. */
 export const processesOf = async (id: string): Promise<number> =>
   (await docker.getContainer(id).stats({ stream: false })).pids_stats?.current ?? 0;

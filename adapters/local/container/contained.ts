@@ -11,6 +11,7 @@ import type { ContainerEngine } from "./engine.ts";
 import { ContainerLog } from "./log.ts";
 import { refusedStart } from "./refused-start.ts";
 import { type ContainerJob, containerName, createOptions } from "./settings.ts";
+import { ownVolumes, writtenBy } from "./written.ts";
 
 /** What it takes to run a container, made when its turn comes, and what to do when it is gone. */
 export interface Prepared {
@@ -21,13 +22,6 @@ export interface Prepared {
 const LOG_END_MS = 2000;
 const AGAIN_MS = 50;
 const DISK_LOOK_MS = 3000;
-
-/** Bytes of its own files that differ from the image's. The package's types do not know the question. */
-const writtenBy = async (container: Container): Promise<number> => {
-  const asked: object = { size: true };
-  const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };
-  return SizeRw;
-};
 
 export class Contained implements Running {
   readonly id: string;
@@ -116,12 +110,12 @@ export class Contained implements Running {
     await starting;
     if (this.#killed.signal.aborted) return { code: null, signal: "SIGKILL", outOfMemory: false };
     begun();
-    const { State, NetworkSettings } = await container.inspect();
+    const { State, NetworkSettings, Mounts } = await container.inspect();
     const { sharesKernel, rootless } = this.#engine;
     const host = NetworkSettings.Networks[job.network]?.IPAddress;
     if (sharesKernel && !rootless && host && job.port !== undefined) this.address = { host, port: job.port.inside };
     this.#pid = State.Pid;
-    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, job.disk);
+    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, ownVolumes({ Mounts }), job.disk);
     try {
       const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
       return {
@@ -136,11 +130,11 @@ export class Contained implements Running {
   }
 
   /** Nothing bounds a container's own files on every engine's storage: they are measured, and it is ended. */
-  #watchDisk(container: Container, most: number): () => void {
+  #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
       // An engine that does not answer is seen by whoever waits for the container's end.
-      const written = await writtenBy(container).catch(() => 0);
+      const written = await writtenBy(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_LOOK_MS);
       if (written <= most || this.#overflown !== undefined) return;

@@ -10,7 +10,7 @@ export interface ContainerBuild {
   /** What it is called at the engine. */
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of the classic builder's commands; BuildKit has none. */
+  /** Of the classic builder's commands; BuildKit has none, and Podman that of memory alone. */
   readonly limits: Limits;
   /** The network's settings; the engine has its own for base images, this is for commands. */
   readonly network: Readonly<Record<string, string>>;

@@ -10,6 +10,7 @@ import { checkDockerfile } from "./base-images.ts";
 import { buildWithKit } from "./build-kit.ts";
 import { contextOf, readContext } from "./context.ts";
 import { buildKitNeed } from "./dockerfile.ts";
+import { limitProcesses } from "./limit-processes.ts";
 import { type BuildItem, BuildOutput } from "./output.ts";
 
 const PERIOD = 100_000;
@@ -21,6 +22,7 @@ const throughApi = async (
 ): Promise<BuildOutput> => {
   const { tag, labels, limits, network, within, print, signal } = build;
   const output = new BuildOutput(print);
+  using _limited = within === undefined ? undefined : await limitProcesses({ docker }, within, limits.processes);
   const answer = await docker.buildImage(context as NodeJS.ReadableStream, {
     t: tag,
     labels: { ...labels },

@@ -1,0 +1,35 @@
+/** How many bytes a container has written into its own files, with those below the VOLUMEs of its image. */
+import type { Container, ContainerInspectInfo } from "dockerode";
+import type { ContainerEngine } from "./engine.ts";
+
+type Docker = ContainerEngine["docker"];
+
+/** The volumes that the engine made for the container alone; mounts of the service are binds. */
+export const ownVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
+  Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
+
+/** The engine measures all volumes at once, so containers that ask meanwhile share its answer. */
+const measuring = new WeakMap<Docker, Promise<ReadonlyMap<string, number>>>();
+
+const measure = async (docker: Docker): Promise<ReadonlyMap<string, number>> => {
+  // The package's types do not know that newer engines can leave out the rest.
+  const df = docker.df.bind(docker) as (asked: object) => Promise<unknown>;
+  const { Volumes } = (await df({ type: "volume" })) as {
+    Volumes?: readonly { readonly Name: string; readonly UsageData?: { readonly Size: number } | null }[] | null;
+  };
+  return new Map((Volumes ?? []).map(({ Name, UsageData }) => [Name, Math.max(0, UsageData?.Size ?? 0)]));
+};
+
+const volumeSizes = (docker: Docker): Promise<ReadonlyMap<string, number>> => {
+  const asked = measuring.get(docker) ?? measure(docker).finally(() => measuring.delete(docker));
+  measuring.set(docker, asked);
+  return asked;
+};
+
+export const writtenBy = async (docker: Docker, container: Container, volumes: readonly string[]): Promise<number> => {
+  // The package's types do not know the question.
+  const asked: object = { size: true };
+  const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };
+  const sizes = volumes.length === 0 ? new Map<string, number>() : await volumeSizes(docker);
+  return volumes.reduce((sum, name) => sum + (sizes.get(name) ?? 0), SizeRw);
+};
