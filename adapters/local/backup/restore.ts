@@ -11,6 +11,7 @@ import { pipeline } from "node:stream";
 import { promisify } from "node:util";
 import { createGunzip } from "node:zlib";
 import { DataFolderError, explainFileError } from "../data-folder/error.ts";
+import { restoreFolderOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { openState } from "../state/database.ts";
 import { inspectState, STATE_FILE } from "../state/inspect.ts";
@@ -75,7 +76,7 @@ class Restore {
     const lock = this.#claimTarget();
     let kept: string | undefined;
     try {
-      await using work = await openWorkFolder(`${this.#target}.restore`);
+      await using work = await openWorkFolder(restoreFolderOf(this.#target));
       const data = join(work.path, "data");
       await mkdir(data);
       await chmod(data, 0o700);

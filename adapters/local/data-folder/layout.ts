@@ -5,15 +5,17 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fchmodSync,
   lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   type Stats,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError } from "./error.ts";
@@ -186,12 +188,41 @@ const refuseForeign = (dataDir: string, stats: Stats): void => {
   );
 };
 
+/** Where a restore unpacks what takes the place of the folder. The path has no links. */
+export const restoreFolderOf = (dataDir: string): string => `${dataDir}.restore`;
+
+/** Where a missing folder belongs: its path may be a link that the operator made. */
+const targetOf = (path: string): string => {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink() === true) return resolve(dirname(path), readlinkSync(path));
+  return existsSync(dirname(path)) ? join(realpathSync(dirname(path)), basename(path)) : path;
+};
+
+/** A kill between the two renames of a restore leaves no folder: an empty one must not take its place. */
+const refuseHalfRestored = (dataDir: string): void => {
+  if (existsSync(dataDir)) return;
+  const target = targetOf(dataDir);
+  const work = restoreFolderOf(target);
+  if (!existsSync(work)) return;
+  const kept = readdirSync(dirname(target)).filter((name) => name.startsWith(`${basename(target)}.before-`));
+  const back =
+    kept.length === 0
+      ? ""
+      : ` The folder that was there is ${join(dirname(target), kept.sort().at(-1) ?? "")}: to go on with it, rename it back.`;
+  throw new DataFolderError(
+    "outdated",
+    dataDir,
+    `The data folder ${dataDir} is missing, because a restore of it was ended too early. Run 'portside restore' again with the same file.${back} To begin with an empty folder, remove ${work}.`,
+  );
+};
+
 /**
  * Makes the data folder if it is missing, and closes it to other users of the machine.
- * Throws a `DataFolderError` if the folder cannot be used or belongs to another user.
+ * Throws a `DataFolderError` if the folder cannot be used, belongs to another user, or is missing after a restore was killed.
  */
 export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
+    refuseHalfRestored(dataDir);
     if (mkdirSync(dataDir, { recursive: true, mode: FOLDER }) !== undefined) chmodSync(dataDir, FOLDER);
     // The path may be a link that the operator made.
     const folder = realpathSync(dataDir);

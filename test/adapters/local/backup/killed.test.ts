@@ -1,21 +1,29 @@
 /** A backup or a restore that is killed leaves the data folder as it was, and the next try works. */
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { backupDataFolder, createLocalIdentity, restoreDataFolder } from "../../../../adapters/local/index.ts";
+import {
+  backupDataFolder,
+  createLocalIdentity,
+  DataFolderError,
+  restoreDataFolder,
+} from "../../../../adapters/local/index.ts";
+import { abortingDisk } from "../../../support/aborting-disk.ts";
 import { folderWith } from "../../../support/folders.ts";
+import { needs } from "../../../support/machine.ts";
 import { portside } from "../../../support/terminal.ts";
 
 const OBJECTS = 300;
 
 /** A data folder whose volume has as many objects as a kill needs to meet one. */
-const fill = (path: string): void => {
+const fill = (path: string, objects = OBJECTS): void => {
   createLocalIdentity(path).close();
   const volume = join(path, "storage", "quarantine", "one", "volume");
   mkdirSync(volume, { recursive: true });
-  for (let n = 0; n < OBJECTS; n++) writeFileSync(join(volume, `object-${n}`), `content of ${n}`.repeat(2000));
+  for (let n = 0; n < objects; n++) writeFileSync(join(volume, `object-${n}`), `content of ${n}`.repeat(2000));
 };
 
 const objectsIn = (path: string): number => {
@@ -30,11 +38,23 @@ const objectsIn = (path: string): number => {
 
 const child = new URL("../../../support/killed-backup-child.ts", import.meta.url).pathname;
 
-/** Runs until so many bytes are done, and kills it there. */
-const killed = async (what: "backup" | "restore", dataDir: string, file: string, bytes: number): Promise<void> => {
-  const process_ = spawn(process.execPath, [child, what, dataDir, file, String(bytes)], { stdio: "inherit" });
+/** Runs until so many bytes are done, or until it is about to make that change of the file system, and kills it there. */
+const killed = async (
+  what: "backup" | "restore",
+  dataDir: string,
+  file: string,
+  at: number,
+  unit: "bytes" | "change" = "bytes",
+): Promise<void> => {
+  const process_ = spawn(process.execPath, [child, what, dataDir, file, unit, String(at)], { stdio: "inherit" });
   const [, signal] = await once(process_, "exit");
   expect(signal).toBe("SIGKILL");
+};
+
+/** How many changes of the file system a restore makes. */
+const changesOf = async (dataDir: string, file: string): Promise<number> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [child, "restore", dataDir, file, "count"]);
+  return Number(stdout);
 };
 
 const share = (bytes: number, part: number): number => Math.floor(bytes * part);
@@ -79,6 +99,75 @@ test.each([0, 0.3, 0.9])(
     expect(names).toEqual(["b.tar.gz", "data", expect.stringMatching(/^data\.before-/)]);
   },
 );
+
+const object = (data: string): string => join(data, "storage", "quarantine", "one", "volume", "object-0");
+
+/** What a start finds: its data folder, or a refusal with the next step. It must not begin an empty folder. */
+const startOn = (data: string): string => {
+  try {
+    createLocalIdentity(data).close();
+    return readFileSync(object(data), "utf8").startsWith("content") ? "restored" : "before";
+  } catch (error) {
+    if (!(error instanceof DataFolderError)) throw error;
+    expect(error.message).toMatch(/Run 'portside restore' again/);
+    return "refused";
+  }
+};
+
+test("a restore that is killed at any change leaves the old folder, the new one, or a refusal that says how to go on", async () => {
+  using folder = folderWith();
+  const [source, data, file] = ["source", "data", "b.tar.gz"].map((name) => join(folder.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const begin = (): void => {
+    for (const name of readdirSync(folder.path))
+      if (name.startsWith("data")) rmSync(join(folder.path, name), { recursive: true });
+    fill(data, 3);
+    writeFileSync(object(data), "changed");
+  };
+  fill(source, 3);
+  await backupDataFolder({ dataDir: source, file });
+  begin();
+  const all = await changesOf(data, file);
+  // Each of the last ones, where the folders change places, and some of those before.
+  const moments = Array.from({ length: all }, (_, n) => n + 1).filter((n) => n > all - 13 || n % 20 === 1);
+  const outcomes: string[] = [];
+  for (const moment of moments) {
+    begin();
+    await killed("restore", data, file, moment, "change");
+    const outcome = startOn(data);
+    outcomes.push(outcome);
+    if (outcome === "refused") expect(existsSync(data)).toBe(false);
+    await restoreDataFolder({ file, dataDir: data, replace: true });
+    expect(startOn(data)).toBe("restored");
+    const kept = readdirSync(folder.path).filter((name) => name.startsWith("data.before-"));
+    expect(kept.map((name) => readFileSync(object(join(folder.path, name)), "utf8"))).toContain("changed");
+    expect(readdirSync(folder.path).filter((name) => name.endsWith(".restore"))).toEqual([]);
+  }
+  // One after the other, and each is met.
+  expect(outcomes).toEqual([...outcomes].sort((a, b) => order.indexOf(a) - order.indexOf(b)));
+  expect(new Set(outcomes)).toEqual(new Set(order));
+});
+
+const order = ["before", "refused", "restored"];
+
+test("a restored folder is whole after a power cut", async (context) => {
+  needs(context, "loop devices");
+  using folder = folderWith();
+  using disk = abortingDisk(64);
+  const [source, file] = [join(folder.path, "source"), join(folder.path, "b.tar.gz")];
+  fill(source);
+  await backupDataFolder({ dataDir: source, file });
+  const data = join(disk.path, "parent", "data");
+  fill(data, 3);
+  writeFileSync(object(data), "changed");
+  await restoreDataFolder({ file, dataDir: data, replace: true });
+  const again = join(disk.remounted(), "parent", "data");
+  expect(startOn(again)).toBe("restored");
+  expect(objectsIn(again)).toBe(OBJECTS);
+});
 
 test("Ctrl-C ends a backup and a restore, and leaves nothing", async () => {
   using folder = folderWith();
