@@ -6,9 +6,11 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
+import { randomFrom } from "../../../support/crash.ts";
 import { folderWith } from "../../../support/folders.ts";
 import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
 import { needs } from "../../../support/machine.ts";
+import { serve } from "../../../support/served.ts";
 
 const UID = 2_100_000_007;
 const FOLDERS = 100;
@@ -96,6 +98,51 @@ test("100,000 files change owner after a killed walk, while other services answe
   expect(answered).toBeGreaterThan(0);
   const { uid } = lstatSync(volume);
   expect([...owners(volume)]).toEqual([[uid, ALL]]);
+  expect([...owners(outside).keys()]).toEqual([0]);
+});
+
+test("a server that is killed again and again while a volume changes owner resumes, and leaves nothing half-owned", async (context) => {
+  needs(context, "root", "bubblewrap");
+  using folder = folderWith({ "outside/secret": "s" });
+  const [dataDir, outside] = [join(folder.path, "data"), join(folder.path, "outside")];
+  let url: string;
+  {
+    await using platform = await startLocalIn(dataDir, { runner: "process" });
+    url = await platform.up(nodeSource(helloServer("mounted")), { volumes: { "/data": "files" } });
+  }
+  const [volume] = globSync(join(dataDir, "storage", "volumes", "*")) as [string];
+  const [folders, files] = [40, 500];
+  for (let n = 0; n < folders; n++) {
+    mkdirSync(join(volume, `d${n}`));
+    for (let m = 0; m < files; m++) writeFileSync(join(volume, `d${n}`, `f${m}`), "");
+    symlinkSync(outside, join(volume, `d${n}`, "link"));
+    symlinkSync(join(outside, "secret"), join(volume, `d${n}`, "file-link"));
+  }
+  // As the walk lists them.
+  const order = readdirSync(volume);
+  const random = randomFrom(4);
+  const users = new Set<number>();
+  let cut = 0;
+  for (const part of [0, 0.3, 0.6, 0.9]) {
+    const reached = order[Math.floor(folders * part * random())] as string;
+    const { child } = await serve(dataDir, { runner: "bubblewrap" });
+    const ended = once(child, "exit");
+    const called = fetch(url).catch(() => undefined);
+    await expect.poll(() => lstatSync(join(volume, reached, "f0")).uid, { interval: 1 }).not.toBe(0);
+    child.kill("SIGKILL");
+    expect(await ended).toEqual([null, "SIGKILL"]);
+    await called;
+    users.add(lstatSync(join(volume, reached, "f0")).uid);
+    // The folder itself is the last one. A walk may be faster than the kill.
+    if (lstatSync(volume).uid === 0) cut++;
+  }
+  expect(cut).toBeGreaterThan(0);
+  await using _ = await startLocalIn(dataDir, { runner: "bubblewrap" });
+  expect(await (await fetch(url)).text()).toBe("mounted");
+  const { uid } = lstatSync(volume);
+  expect([...owners(volume)]).toEqual([[uid, folders * (files + 1) + 1]]);
+  // A uid that a killed server gave is the account's for good.
+  expect([...users]).toEqual([uid]);
   expect([...owners(outside).keys()]).toEqual([0]);
 });
 
