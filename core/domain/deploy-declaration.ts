@@ -56,7 +56,7 @@ export interface DeclareContext {
 type Raw = Readonly<Record<string, unknown>>;
 
 const readSource = (raw: unknown, context: DeclareContext): { source?: SourceReference; issues: readonly Issue[] } => {
-  const object = typeof raw === "string" && raw !== "" ? raw : undefined;
+  const object = typeof raw === "string" && raw !== "" && raw !== "null" ? raw : undefined;
   const sent = context.archive;
   const path = ["source_archive"];
   if (object !== undefined && sent !== undefined)

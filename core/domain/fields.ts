@@ -20,11 +20,14 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
     bounds.max === undefined
       ? `an integer of at least ${bounds.min}`
       : `an integer from ${bounds.min} to ${bounds.max}`;
-  const wrong = (input: unknown) => `must be ${range}; got ${shown(input)}`;
   const coerce = (value: unknown) =>
-    typeof value === "string" && /^[+-]?\d{1,15}$/.test(value) ? Number(value) : value;
-  const error = ({ input }: { input?: unknown }) => wrong(input);
-  const inner = z.int({ error }).min(bounds.min, { error });
+    typeof value === "string" && /^[+-]?\d{1,300}$/.test(value) ? Number(value) : value;
+  // A number beyond 2^53 has lost digits: it is not repeated.
+  const error = ({ input }: { input?: unknown }) =>
+    typeof input === "number" && Math.abs(input) > Number.MAX_SAFE_INTEGER
+      ? `must be an integer from ${bounds.min} to ${bounds.max ?? Number.MAX_SAFE_INTEGER}`
+      : `must be ${range}; got ${shown(input)}`;
+  const inner = z.int({ error, abort: true }).min(bounds.min, { error });
   return z
     .preprocess(coerce, bounds.max === undefined ? inner : inner.max(bounds.max, { error }))
     .default(bounds.default)

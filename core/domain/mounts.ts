@@ -55,6 +55,8 @@ const nestingProblem = (path: string, declared: ReadonlySet<string>): string | u
 const subPathProblem = (path: string): string | undefined => {
   if (path.startsWith("/")) return "sub_path is relative: no '/' at its start";
   if (CONTROL.test(path)) return "sub_path has no control characters";
+  // Object paths have none either: no object could lie in such a folder.
+  if (path.includes("\\")) return "sub_path has no backslash; its parts are separated by '/'";
   if (path.split("/").some((part) => part === "" || part === "." || part === ".."))
     return "sub_path is normalized: no empty, '.' or '..' part";
   return undefined;

@@ -19,27 +19,15 @@ const MOST_MEMORY = 32 * GiB;
 
 const notAnInteger = (): fc.Arbitrary<unknown> =>
   fc.oneof(
-    fc.constantFrom<unknown>(
-      "",
-      " ",
-      "1.5",
-      "0x10",
-      "1e3",
-      "1_000",
-      "١",
-      "true",
-      "null",
-      "1234567890123456",
-      1.5,
-      null,
-    ),
+    fc.constantFrom<unknown>("", " ", "1.5", "0x10", "1e3", "1_000", "١", "true", "null", 1.5, null),
     fc.constantFrom<unknown>(true, [], [1], {}, { toString: 1 }),
-    nastyString().filter((text) => !/^[+-]?\d{1,15}$/.test(text)),
+    nastyString().filter((text) => !/^[+-]?\d{1,300}$/.test(text)),
   );
 
 const integerFaults = (field: string, min: number, max: number): Fault[] => [
   fault(field, "greater_than_equal", fc.integer({ min: -1_000_000, max: min - 1 })),
   fault(field, "less_than_equal", fc.integer({ min: max + 1, max: 999_999_999 })),
+  fault(field, "less_than_equal", fc.constantFrom<unknown>("1234567890123456", "9".repeat(30), 2 ** 53)),
   fault(field, "int_parsing", notAnInteger()),
 ];
 

@@ -22,6 +22,9 @@ const HOP_BY_HOP = new Set([
   "x-forwarded-host",
 ]);
 
+/** Headers that route and frame a message: never of its connection, whatever it declares. */
+const NEEDED: ReadonlySet<string> = new Set(["close", "keep-alive", "upgrade", "host", "content-length"]);
+
 /** The further headers that a message itself declares to be of its connection. */
 export const namedByConnection = (connection: string | undefined): string[] =>
   connection === undefined
@@ -30,7 +33,7 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .toLowerCase()
         .split(",")
         .map((name) => name.trim())
-        .filter((name) => name !== "close" && name !== "keep-alive" && name !== "upgrade");
+        .filter((name) => !NEEDED.has(name));
 
 /** What a service is told of a request besides what the client said. */
 export interface Forwarded {

@@ -79,7 +79,7 @@ describe("a complete declaration", () => {
     expect(issuesOf({ source_object: "vol/x" })).toEqual([["source_archive", "value_error"]]);
     for (const odd of ["vol", "vol/", "/x"])
       expect(issuesOf({ source_object: odd }, none)).toEqual([["source_object", "value_error"]]);
-    for (const absent of ["", null, undefined])
+    for (const absent of ["", null, undefined, "null"])
       expect(declared({ source_object: absent }).source?.kind).toBe("archive");
   });
 });

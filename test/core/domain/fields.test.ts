@@ -53,6 +53,22 @@ describe("integers", () => {
     expect(read({ open: () => 1 }).issues[0]?.message).toBe("must be an integer of at least 0; got nothing");
     expect(read({ open: -1 }).issues[0]?.message).toBe("must be an integer of at least 0; got -1");
   });
+
+  test.each<[unknown, string]>([
+    ["9007199254740992", "less_than_equal"],
+    ["99999999999999999999999999", "less_than_equal"],
+    [2 ** 53, "less_than_equal"],
+    [1e300, "less_than_equal"],
+    ["-9007199254740992", "greater_than_equal"],
+  ])("%j is beyond 2^53, and the answer says the bound", (value, type) => {
+    expect(issuesOf({ open: value })).toEqual([["open", type]]);
+    expect(read({ open: value }).issues[0]?.message).toBe("must be an integer from 0 to 9007199254740991");
+    expect(read({ count: value }).issues[0]?.message).toBe("must be an integer from 1 to 9");
+  });
+
+  test("the largest integer that keeps its digits is taken", () => {
+    expect(read({ open: "9007199254740991" }).values.open).toBe(Number.MAX_SAFE_INTEGER);
+  });
 });
 
 describe("booleans", () => {

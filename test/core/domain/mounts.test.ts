@@ -66,6 +66,7 @@ describe("what is refused, and where", () => {
   test.each<[unknown, string]>([
     [{ name: "vol", sub_path: "/x" }, "sub_path is relative: no '/' at its start"],
     [{ name: "vol", sub_path: "x\ny" }, "sub_path has no control characters"],
+    [{ name: "vol", sub_path: "a\\b" }, "sub_path has no backslash; its parts are separated by '/'"],
     [{ name: "vol", sub_path: "x/" }, "sub_path is normalized: no empty, '.' or '..' part"],
     [{ name: "vol", sub_path: 5 }, "must be a text"],
     [{ name: "vol", read_only: "yes" }, "must be true or false"],

@@ -83,6 +83,13 @@ describe("the request", () => {
     }
   });
 
+  test("keeps the headers that route and frame a message, also where Connection names them", async () => {
+    const lines = ["POST / HTTP/1.1", "Host: app", "Connection: close, Host, content-length", "Content-Length: 2"];
+    const came = await sendRaw(url, `${lines.join("\r\n")}\r\n\r\nhi`);
+    const { headers } = JSON.parse(came.slice(came.indexOf("{")));
+    expect(headers).toMatchObject({ host: "app", "content-length": "2" });
+  });
+
   test("keeps repeated headers and their letters", async () => {
     const { rawHeaders } = await sendForJson(url, { headers: ["Host", "a", "X-Twice", "1", "x-TWICE", "2"] });
     expect(rawHeaders.join()).toContain("X-Twice,1,x-TWICE,2");
