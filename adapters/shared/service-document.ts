@@ -34,6 +34,7 @@ const documentSchema = z.object({
     cronToken: z.string(),
     // Pairs, not an object: a variable may be called `__proto__`.
     env: z.array(z.tuple([z.string(), z.string()])),
+    envAliases: z.array(z.tuple([z.string(), z.string()])).optional(),
   }),
 });
 
@@ -55,6 +56,7 @@ export const renderService = (template: ServiceTemplate): ServiceDocument => ({
     schedule: template.schedule === null ? null : { ...template.schedule },
     cronToken: template.cronToken,
     env: Object.entries(template.env),
+    ...(template.envAliases === undefined ? {} : { envAliases: Object.entries(template.envAliases) }),
   },
 });
 
@@ -86,5 +88,6 @@ export const parseService = (raw: unknown): ServiceTemplate | undefined => {
     schedule: spec.schedule,
     cronToken: spec.cronToken,
     env: Object.fromEntries(spec.env),
+    ...(spec.envAliases === undefined ? {} : { envAliases: Object.fromEntries(spec.envAliases) }),
   };
 };

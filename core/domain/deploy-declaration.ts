@@ -5,7 +5,7 @@
 import { err, ok, type Result } from "../result.ts";
 import type { Capabilities, Feature } from "./capabilities.ts";
 import { deployFields } from "./deploy-fields.ts";
-import type { Environment } from "./environment.ts";
+import { aliasIssues, type EnvAliases, type Environment } from "./environment.ts";
 import { parseFields } from "./fields.ts";
 import { type Issue, type IssueType, issue } from "./issue.ts";
 import { type AccountLimits, accountLimits } from "./limits.ts";
@@ -47,6 +47,8 @@ export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;
   readonly reserved?: readonly string[];
+  /** Names that are the platform's in `env`. */
+  readonly envAliases?: EnvAliases;
   /** Issues that receiving the archive found; undefined where none was sent. */
   readonly archive?: { readonly issues: readonly Issue[] } | undefined;
   /** A plan needs no source. */
@@ -145,6 +147,7 @@ export const declareDeploy = (raw: Raw, context: DeclareContext): Result<DeployD
   const issues = [
     ...fieldIssues,
     ...nameIssues(values.function_name, context.reserved ?? reservedNames),
+    ...aliasIssues(raw["env"], context.envAliases ?? {}),
     ...schedule.issues,
     ...source.issues,
     ...providerIssues(values, context),

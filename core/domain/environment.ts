@@ -1,12 +1,61 @@
 /** The environment that a deployment declares for its service. Values are secrets: they are never shown. */
 import { type Issue, issue } from "./issue.ts";
 import { fieldLimits } from "./limits.ts";
+import { parseStrictJson } from "./strict-json.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
 /** True for names that the platform sets itself (contract 4.1). */
 const isReserved = (name: string): boolean =>
   name === "PORT" || name === "CRON_TOKEN" || name.startsWith("K_") || name.startsWith("PORTSIDE_");
+
+/** Variables of the platform that may have further names; only these have the same meaning on every provider. */
+const aliasable = ["PORT", "CRON_TOKEN", "PORTSIDE_VOLUMES"] as const;
+
+/** Further names for variables of the platform: `{"OTHER_TOKEN": "CRON_TOKEN"}`. Services see both. */
+export type EnvAliases = Readonly<Record<string, string>>;
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The rule that a setting of aliases breaks, in words. */
+export const envAliasesProblem = (aliases: EnvAliases): string | undefined => {
+  for (const [alias, name] of Object.entries(aliases)) {
+    if (!NAME.test(alias))
+      return `the alias '${alias}' is no variable's name: letters, digits and '_', and no digit at its start`;
+    if (isReserved(alias)) return `the alias '${alias}' is a name of the platform; choose another`;
+    if (!(aliasable as readonly string[]).includes(name))
+      return `the alias '${alias}' stands for '${name}'; it may stand for ${aliasable.join(", ")}`;
+  }
+  return undefined;
+};
+
+/** The platform's variables, and those that have aliases under these as well. */
+export const withAliases = (
+  variables: Readonly<Record<string, string>>,
+  aliases: EnvAliases = {},
+): Readonly<Record<string, string>> => ({
+  ...variables,
+  ...Object.fromEntries(
+    Object.entries(aliases).flatMap(([alias, name]) => {
+      const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+      return value === undefined ? [] : [[alias, value]];
+    }),
+  ),
+});
+
+const RESERVED = "is set by the platform; choose another name";
+
+/**
+ * What is wrong with the field `env` on a platform with aliases: names that the platform sets itself.
+ * @param raw the field as it was sent, which may break other rules as well
+ */
+export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[] => {
+  const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
+  const names = json.ok && typeof json.value === "object" && json.value !== null ? Object.keys(json.value) : [];
+  return names
+    .filter((name) => Object.hasOwn(aliases, name))
+    .map((name) => issue(["env", name], RESERVED, "value_error"));
+};
 
 const textBytes = (text: string): number => new TextEncoder().encode(text).length;
 
@@ -16,11 +65,11 @@ export const readEnvironment = (raw: unknown): { readonly env: Environment; read
   const issues: Issue[] = [];
   const entries = Object.entries(raw);
   for (const [name, value] of entries) {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+    if (!NAME.test(name))
       issues.push(
         issue([name], "a name has letters, digits and '_' and does not start with a digit", "string_pattern_mismatch"),
       );
-    else if (isReserved(name)) issues.push(issue([name], "is set by the platform; choose another name", "value_error"));
+    else if (isReserved(name)) issues.push(issue([name], RESERVED, "value_error"));
     if (typeof value !== "string") issues.push(issue([name], "must be a text; write numbers in quotes", "string_type"));
     else if (value.includes("\0")) issues.push(issue([name], "has a null byte", "value_error"));
   }

@@ -6,7 +6,7 @@
 import type { AccountId } from "./account.ts";
 import type { DeployOutcome } from "./deploy-events.ts";
 import type { DeployReason } from "./deploy-reason.ts";
-import type { Environment } from "./environment.ts";
+import type { EnvAliases, Environment } from "./environment.ts";
 import type { Timestamp } from "./instant.ts";
 import { type BoundMount, type Mount, renderMounts } from "./mounts.ts";
 import type { DeploymentName } from "./names.ts";
@@ -55,6 +55,8 @@ export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];
   /** What the clock shows the service to prove that a fire is one; the same in every deploy of a deployment. */
   readonly cronToken: string;
+  /** Names under which the service sees variables of the platform as well; no part of `env`. */
+  readonly envAliases?: EnvAliases;
   /** The image reference that the builder returned. */
   readonly image: string;
   /** The deploy that made it. */

@@ -1,4 +1,5 @@
 /** What every use case works with: the ports, the settings, and the deploys of this replica. */
+import { type EnvAliases, envAliasesProblem } from "../domain/environment.ts";
 import {
   type AccountLimits,
   accountLimits,
@@ -18,6 +19,8 @@ export interface Settings {
   readonly deployLimits: DeployLimits;
   readonly logLimits: LogLimits;
   readonly reservedNames: readonly string[];
+  /** Names under which services see variables of the platform as well; 422 in `env`. */
+  readonly envAliases: EnvAliases;
   /** Asked in this order about every deploy and plan. */
   readonly policies: readonly Policy[];
 }
@@ -37,6 +40,7 @@ export interface SettingsInput {
   readonly deployLimits?: Partial<DeployLimits>;
   readonly logLimits?: Partial<LogLimits>;
   readonly reservedNames?: readonly string[];
+  readonly envAliases?: EnvAliases;
   readonly policies?: readonly Policy[];
 }
 
@@ -47,11 +51,14 @@ const providersOwn = ({ provider }: Ports): Partial<DeployLimits> => {
 };
 
 export const createContext = (ports: Ports, input: SettingsInput): Context => {
+  const problem = envAliasesProblem(input.envAliases ?? {});
+  if (problem !== undefined) throw new TypeError(`envAliases: ${problem}`);
   const settings: Settings = {
     accountLimits: { ...accountLimits, ...input.accountLimits },
     deployLimits: { ...deployLimits, ...providersOwn(ports), ...input.deployLimits },
     logLimits: { ...logLimits, ...input.logLimits },
     reservedNames: input.reservedNames ?? reservedNames,
+    envAliases: input.envAliases ?? {},
     policies: input.policies ?? [],
   };
   return {

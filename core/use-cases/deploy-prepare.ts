@@ -27,6 +27,7 @@ const declareContext = ({ ports, settings }: Context): DeclareContext => ({
   capabilities: ports.provider.capabilities,
   limits: settings.accountLimits,
   reserved: settings.reservedNames,
+  envAliases: settings.envAliases,
 });
 
 /** Reads the request; every broken rule comes back at once. */

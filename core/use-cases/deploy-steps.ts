@@ -9,6 +9,7 @@ import type { BuildEvent } from "../ports/image-builder.ts";
 import type { Ports } from "../ports/provider.ts";
 import type { RolloutEvent } from "../ports/service-platform.ts";
 import type { Source } from "../ports/source-spool.ts";
+import type { Settings } from "./context.ts";
 import type { Run } from "./deploy-run.ts";
 import { mountsProblem } from "./deploy-volumes.ts";
 import { type Watched, watchPort } from "./watch-port.ts";
@@ -79,7 +80,7 @@ export const buildStep = async (
 /** Says what was adjusted, then rolls out; the value is the service's URL. */
 export const rolloutStep = async (
   ports: Ports,
-  limits: DeployLimits,
+  { deployLimits: limits, envAliases }: Pick<Settings, "deployLimits" | "envAliases">,
   run: Run,
   plan: DeployPlan,
   made: { readonly image: string; readonly mounts: readonly BoundMount[] },
@@ -88,7 +89,8 @@ export const rolloutStep = async (
   for (const { message } of plan.adjustments) run.emit(deploying(message));
   for (const message of plan.notEnforced) run.emit(deploying(message));
   const cronToken = plan.cronToken ?? ports.ids.secret(CRON_TOKEN_CHARS);
-  const template = { ...plan.spec, ...made, cronToken, deployId: run.deployId };
+  const aliased = Object.keys(envAliases).length === 0 ? {} : { envAliases };
+  const template = { ...plan.spec, ...made, cronToken, ...aliased, deployId: run.deployId };
   const mayServe = () => mountsProblem(ports, run, made.mounts);
   const watched = await watchPort<RolloutEvent>(
     (signal) =>

@@ -68,7 +68,7 @@ const perform = async (
     const bound = await volumesStep(ports, run, plan.value);
     if (!bound.ok) return run.signal.aborted ? endedEarly(run) : bound.failure;
     const image = built.value;
-    const rolled = await rolloutStep(ports, settings.deployLimits, run, plan.value, { image, mounts: bound.value });
+    const rolled = await rolloutStep(ports, settings, run, plan.value, { image, mounts: bound.value });
     if (!rolled.ok) return rolled.failure;
     const scheduled = await scheduleStep(ports, settings.deployLimits, run, plan.value, rolled.value);
     return scheduled.ok ? rolled.value : scheduled.failure;

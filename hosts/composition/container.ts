@@ -65,9 +65,10 @@ export interface Platform {
 
 const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): SettingsInput => {
   const { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute } = settings;
-  const { buildSeconds, listenSeconds, deploysQueued } = settings;
+  const { buildSeconds, listenSeconds, deploysQueued, envAliases } = settings;
   return {
     policies,
+    ...(envAliases === undefined ? {} : { envAliases }),
     accountLimits: { deployments, instances, volumes, buildsAtOnce, uploadsAtOnce, requestsPerMinute },
     deployLimits: {
       ...(buildSeconds === undefined ? {} : { buildDeadline: buildSeconds * 1000 }),

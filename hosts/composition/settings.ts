@@ -11,6 +11,7 @@ import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
 import { localConfigSchema } from "../../adapters/local/config.ts";
 import { spoolSetting } from "../../adapters/shared/spool-place.ts";
 import { closest } from "../../core/domain/closest.ts";
+import { envAliasesProblem } from "../../core/domain/environment.ts";
 import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
 import { logLevels } from "./logger.ts";
 import { prefixed } from "./provider-settings.ts";
@@ -57,6 +58,16 @@ export const serveShape = {
     .positive()
     .optional()
     .describe("How long a service may take to listen (default: likewise the provider's)."),
+  envAliases: z
+    .record(z.string(), z.string())
+    .optional()
+    .superRefine((aliases, ctx) => {
+      const problem = envAliasesProblem(aliases ?? {});
+      if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
+    })
+    .describe(
+      "Further names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services: OTHER_TOKEN=CRON_TOKEN,...; in the file an object.",
+    ),
   keysDatabase: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
@@ -125,7 +136,17 @@ export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveSha
 
 const toNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
 
+/** `A=B,C=D` */
+const toRecord = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    text.split(",").map((pair) => {
+      const [key = "", ...value] = pair.split("=");
+      return [key.trim(), value.join("=").trim()];
+    }),
+  );
+
 const fromText = (key: keyof typeof serveShape, text: string): unknown => {
+  if (typeOf(serveShape[key]) === "object") return toRecord(text);
   if (isList(key)) return text.split(",").map((one) => toNumber(one.trim()));
   return ["integer", "number"].includes(typeOf(serveShape[key])) ? toNumber(text) : text;
 };

@@ -43,14 +43,22 @@ export const serviceTemplate = (): fc.Arbitrary<ServiceTemplate> =>
   fc
     .tuple(
       serviceSpec(),
-      fc.record({
-        cronToken: hex,
-        image: hex.map((digest) => `memory://acme/sha256:${digest}`),
-        deployId: fc.string({
-          unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789"),
-          minLength: 20,
-          maxLength: 20,
-        }),
-      }),
+      fc.record(
+        {
+          cronToken: hex,
+          envAliases: fc.dictionary(
+            fc.constantFrom("OTHER_TOKEN", "OTHER_VOLUMES", "__proto__", "x"),
+            fc.constantFrom("PORT", "CRON_TOKEN", "PORTSIDE_VOLUMES"),
+            { noNullPrototype: true },
+          ),
+          image: hex.map((digest) => `memory://acme/sha256:${digest}`),
+          deployId: fc.string({
+            unit: fc.constantFrom(..."abcdefghijklmnopqrstuvwxyz0123456789"),
+            minLength: 20,
+            maxLength: 20,
+          }),
+        },
+        { requiredKeys: ["cronToken", "image", "deployId"], noNullPrototype: true },
+      ),
     )
     .map(([spec, rest]) => ({ ...spec, ...rest, mounts: spec.mounts.map(bound) }));

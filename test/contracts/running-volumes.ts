@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { BoundMount } from "../../core/domain/mounts.ts";
 import type { VolumeName } from "../../core/domain/names.ts";
 import type { ObjectPath } from "../../core/domain/object-path.ts";
+import type { ServiceTemplate } from "../../core/domain/service-template.ts";
 import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, deployed, expectOk, rollOut, serviceOf, templateFor } from "./support.ts";
@@ -25,10 +26,15 @@ let places = 0;
 const freshPath = (): string => `/srv/portside-contract/${process.pid}-${++places}`;
 
 /** A service of the volumes' owner that works on files, with these mounts. */
-const fileService = async (subject: ProviderSubject, owner: StoredVolume["owner"], mounts: readonly BoundMount[]) => {
+const fileService = async (
+  subject: ProviderSubject,
+  owner: StoredVolume["owner"],
+  mounts: readonly BoundMount[],
+  declared: Partial<Pick<ServiceTemplate, "env" | "envAliases">> = {},
+) => {
   const name = subject.name();
   const image = await build(subject, owner, name, subject.sources.files());
-  const template = { ...templateFor(owner, name, image), mounts };
+  const template = { ...templateFor(owner, name, image), ...declared, mounts };
   const { url } = await deployed(subject, template);
   const call = async (method: string, path: string, more: { to?: string; body?: string } = {}) => {
     const query = new URLSearchParams({ path, ...(more.to === undefined ? {} : { to: more.to }) });
@@ -170,6 +176,18 @@ const cases: readonly Omit<Case, "group">[] = [
     run: async (subject) => {
       const { env, template } = await fileService(subject, subject.account(), []);
       expect(await env("CRON_TOKEN")).toBe(template.cronToken);
+    },
+  },
+  {
+    name: "aliases of the platform's variables have their values, before variables of the same name",
+    when: mounting,
+    run: async (subject) => {
+      const volume = await newVolume(subject, subject.account());
+      const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_PORT: "PORT", OTHER_VOLUMES: "PORTSIDE_VOLUMES" };
+      const declared = { env: { OTHER_TOKEN: "declared before it was an alias", OWN: "1" }, envAliases };
+      const { env } = await fileService(subject, volume.owner, [mountOf(volume, freshPath())], declared);
+      for (const [alias, name] of Object.entries(envAliases)) expect(await env(alias)).toBe(await env(name));
+      expect(await env("OWN")).toBe("1");
     },
   },
 ];

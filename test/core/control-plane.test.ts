@@ -21,6 +21,7 @@ test("settings are the contract's unless told, each on its own", () => {
     deployLimits,
     logLimits,
     reservedNames,
+    envAliases: {},
     policies: [],
   });
   const told = createControlPlane(ports, { accountLimits: { deployments: 3 }, deployLimits: { heartbeat: 1000 } });

@@ -10,6 +10,7 @@ import type {
   Volume,
 } from "@aws-sdk/client-ecs";
 import type { CreateTargetGroupCommandInput } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { withAliases } from "../../../core/domain/environment.ts";
 import type { BoundMount } from "../../../core/domain/mounts.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { AwsConfig } from "../config.ts";
@@ -57,13 +58,17 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
 };
 
 /** What the platform says to the service beside what was declared (contract 4.1, 4.5, 5.2). */
-const ownVariables = ({ port, cronToken, mounts }: ServiceTemplate): Readonly<Record<string, string>> => ({
-  PORT: String(port),
-  CRON_TOKEN: cronToken,
-  ...(mounts.length === 0
-    ? {}
-    : { PORTSIDE_VOLUMES: JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]))) }),
-});
+const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate): Readonly<Record<string, string>> =>
+  withAliases(
+    {
+      PORT: String(port),
+      CRON_TOKEN: cronToken,
+      ...(mounts.length === 0
+        ? {}
+        : { PORTSIDE_VOLUMES: JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]))) }),
+    },
+    envAliases,
+  );
 
 /** Variables that neither the former nor the new declaration names were set by hand. */
 const environmentOf = (
@@ -71,8 +76,9 @@ const environmentOf = (
   present: ContainerDefinition,
   former: ServiceTemplate | undefined,
 ) => {
-  const own = [...Object.entries(template.env), ...Object.entries(ownVariables(template))];
-  const known = new Set([...own.map(([name]) => name), ...Object.keys(former?.env ?? {}), "PORTSIDE_VOLUMES"]);
+  const own = Object.entries({ ...template.env, ...ownVariables(template) });
+  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
+  const known = new Set([...own.map(([name]) => name), ...before, "PORTSIDE_VOLUMES"]);
   const byHand = (present.environment ?? []).filter(({ name }) => !known.has(name ?? ""));
   return [...own.map(([name, value]) => ({ name, value })), ...byHand];
 };

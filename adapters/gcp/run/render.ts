@@ -3,6 +3,7 @@
  * was, whoever set it. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
+import { withAliases } from "../../../core/domain/environment.ts";
 import { MiB } from "../../../core/domain/limits.ts";
 import type { BoundMount } from "../../../core/domain/mounts.ts";
 import { formatMemory } from "../../../core/domain/resources.ts";
@@ -69,14 +70,16 @@ const bucketsOf = ({ mounts }: ServiceTemplate): string =>
 
 /** Variables that neither the former nor the new declaration names were set by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
-  const env = [
-    ...Object.entries(template.env),
-    [CRON_TOKEN, template.cronToken],
-    [VOLUMES, bucketsOf(template)],
-  ] as const;
-  const declared = new Set([...env.map(([name]) => name), ...Object.keys(former?.env ?? {})]);
+  // Run sets PORT itself, and refuses a template that does.
+  const { PORT: _port, ...own } = withAliases(
+    { PORT: String(template.port), [CRON_TOKEN]: template.cronToken, [VOLUMES]: bucketsOf(template) },
+    template.envAliases,
+  );
+  const env = Object.entries({ ...template.env, ...own });
+  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
+  const declared = new Set([...env.map(([name]) => name), ...before]);
   const byHand = (present?.env ?? []).filter(({ name }) => !declared.has(name ?? ""));
-  return [...env.map(([name = "", value = ""]) => ({ name, value })), ...byHand];
+  return [...env.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
 /** Few long tries, as Run's own default probe is one: a port that is refused is tried again until the time is over. */

@@ -1,6 +1,7 @@
 /** Starts a service's command: a built source with this machine's programs, or a container image with its own. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { withAliases } from "../../../core/domain/environment.ts";
 import { readLine } from "../../../core/domain/log-line.ts";
 import type { UnpackedImage } from "../builder/images.ts";
 import { APP, programBinds } from "../builder/steps.ts";
@@ -32,13 +33,17 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
 };
 
 /** What every service is told, however it runs. */
-const told = ({ spec: { template, revision }, mounts }: Launch, port: number): Record<string, string> => ({
-  CRON_TOKEN: template.cronToken,
-  PORT: String(port),
-  K_SERVICE: template.name,
-  K_REVISION: revision,
-  ...mounts.env,
-});
+const told = ({ spec: { template, revision }, mounts }: Launch, port: number): Readonly<Record<string, string>> =>
+  withAliases(
+    {
+      CRON_TOKEN: template.cronToken,
+      PORT: String(port),
+      K_SERVICE: template.name,
+      K_REVISION: revision,
+      ...mounts.env,
+    },
+    template.envAliases,
+  );
 
 const unpackedEnvironment = (
   launch: Launch,

@@ -1,6 +1,6 @@
 /** The environment that a deployment declares: names, reserved ones, values, size (contract 4.1). */
 import { describe, expect, test } from "vitest";
-import { readEnvironment } from "../../../core/domain/environment.ts";
+import { envAliasesProblem, readEnvironment, withAliases } from "../../../core/domain/environment.ts";
 
 const issuesOf = (raw: unknown) => readEnvironment(raw).issues.map(({ path, type }) => [path.join("."), type]);
 
@@ -68,5 +68,29 @@ describe("size: names and values with the two bytes around each, in UTF-8", () =
   test("bytes are counted, not characters", () => {
     expect(issuesOf(filling("é", 2))).toEqual([]);
     expect(issuesOf({ A: "é".repeat(LIMIT / 2) })).toEqual([["", "too_large"]]);
+  });
+});
+
+describe("aliases of the platform's variables", () => {
+  test("have the value of what they stand for, where that is there", () => {
+    const variables = { PORT: "1", CRON_TOKEN: "t" };
+    expect(withAliases(variables)).toEqual(variables);
+    expect(withAliases(variables, { OTHER: "CRON_TOKEN", MORE: "CRON_TOKEN", DATA: "PORTSIDE_VOLUMES" })).toEqual({
+      ...variables,
+      OTHER: "t",
+      MORE: "t",
+    });
+  });
+
+  test("are names of their own, for variables that every provider has", () => {
+    expect(envAliasesProblem({})).toBeUndefined();
+    expect(envAliasesProblem({ A: "PORT", B: "CRON_TOKEN", C: "PORTSIDE_VOLUMES" })).toBeUndefined();
+    expect(envAliasesProblem({ "A-B": "PORT" })).toMatch(/^the alias 'A-B' is no variable's name/);
+    expect(envAliasesProblem({ K_TOKEN: "PORT" })).toBe(
+      "the alias 'K_TOKEN' is a name of the platform; choose another",
+    );
+    expect(envAliasesProblem({ A: "K_SERVICE" })).toBe(
+      "the alias 'A' stands for 'K_SERVICE'; it may stand for PORT, CRON_TOKEN, PORTSIDE_VOLUMES",
+    );
   });
 });

@@ -48,6 +48,18 @@ describe("a setting", () => {
     expect(() => of(["--allow-host-port", "all"], {})).toThrow("--allow-host-port");
   });
 
+  test("may be pairs, in one text or as an object of the file", () => {
+    const envAliases = { OTHER_TOKEN: "CRON_TOKEN", OTHER_DATA: "PORTSIDE_VOLUMES" };
+    using folder = folderWith({ "portside.config.json": JSON.stringify({ envAliases }) });
+    const text = "OTHER_TOKEN=CRON_TOKEN, OTHER_DATA=PORTSIDE_VOLUMES";
+    expect(resolveSettings({}, { PORTSIDE_DATA_DIR: folder.path }).envAliases).toEqual(envAliases);
+    expect(resolveSettings({ envAliases: text }, { PORTSIDE_DATA_DIR: "/nonexistent" }).envAliases).toEqual(envAliases);
+    for (const wrong of ["OTHER_TOKEN", "A=K_SERVICE", "K_A=PORT"])
+      expect(() => resolveSettings({ envAliases: wrong }, { PORTSIDE_DATA_DIR: "/nonexistent" })).toThrow(
+        "--env-aliases: the alias",
+      );
+  });
+
   test.each(Object.keys(serveShape))("%s is described", (key) => {
     expect(serveShape[key as keyof typeof serveShape].description).toMatch(/^[A-Z].+\.$/);
   });
