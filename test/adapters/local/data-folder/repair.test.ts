@@ -184,3 +184,22 @@ test("each volume has a record outside of its folder, which follows deletion and
   (await platform.controlPlane.restoreVolume(acme, { name: "photos" }))._unsafeUnwrap();
   expect(record().deleted_at).toBeUndefined();
 });
+
+test.each([
+  ["missing", (path: string) => rmSync(path)],
+  ["damaged", (path: string) => truncateSync(path, 20)],
+])("a start writes the record that is %s, so that a rebuild finds the volume", async (_what, spoil) => {
+  {
+    await using platform = await start();
+    await addVolume(platform, "photos");
+  }
+  const [name] = readdirSync(at("storage", "records")) as [string];
+  spoil(at("storage", "records", name));
+  writeFileSync(at("storage", "records", "vol-gone.json"), "{}");
+  await (await start())[Symbol.asyncDispose]();
+  expect(readdirSync(at("storage", "records"))).toEqual([name]);
+  for (const file of ["state.sqlite", "state.copy.sqlite"]) writeFileSync(at(file), "damaged".repeat(1000));
+  await run(rebuildDataFolder);
+  await using platform = await start();
+  expect(await served(platform)).toEqual({ photos: "photos" });
+});
