@@ -1,20 +1,20 @@
 /** A request to a service that is scaled to zero: the price of not running. */
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../support/free-port.ts";
 import type { Bench } from "./bench.ts";
 import { instancesOf, listening, startServer, stop } from "./processes.ts";
 
-const PORT = 48_571;
-
 const bareStart = async (): Promise<number> => {
+  const port = await freePort();
   const begun = performance.now();
   const child = spawn(process.execPath, ["server.js"], {
     cwd: "examples/hello",
-    env: { PORT: String(PORT) },
+    env: { PORT: String(port) },
     stdio: "ignore",
   });
-  await listening(PORT);
-  await (await fetch(`http://127.0.0.1:${PORT}`, { headers: { connection: "close" } })).text();
+  await listening(port, child);
+  await (await fetch(`http://127.0.0.1:${port}`, { headers: { connection: "close" } })).text();
   const took = performance.now() - begun;
   await stop(child);
   return took;

@@ -14,7 +14,7 @@ const byHand = async (): Promise<number> => {
   spawnSync("sh", ["-c", `tar -C examples/hello -cz . | tar -C ${folder} -xz`]);
   const port = await freePort();
   const child = spawn(process.execPath, ["server.js"], { cwd: folder, env: { PORT: String(port) }, stdio: "ignore" });
-  await listening(port);
+  await listening(port, child);
   const took = performance.now() - begun;
   await stop(child);
   rmSync(folder, { recursive: true });

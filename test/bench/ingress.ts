@@ -1,15 +1,16 @@
 /** Requests a second through the ingress: proxy on core 0, load and upstream on core 1, 32 connections. */
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startOnFreePort } from "../support/free-port.ts";
 import type { Bench, Contender } from "./bench.ts";
 import {
   canPin,
+  endWithUs,
   installed,
   instancesOf,
-  listening,
   pin,
   programPath,
   startPeer,
@@ -17,8 +18,6 @@ import {
   stop,
   wrk,
 } from "./processes.ts";
-
-const NGINX_PORT = 48_573;
 
 /** The service: nginx where there is one, because it leaves the proxy to be the slowest part. */
 const upstreamSource = (folder: string, nginx: string): void => {
@@ -41,18 +40,17 @@ const nodeSource = (folder: string): void => {
   );
 };
 
-const startNginx = async (folder: string, upstream: number): Promise<ChildProcess> => {
-  const config = join(folder, "proxy.conf");
-  writeFileSync(
-    config,
-    `daemon off; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
+const startNginx = (folder: string, upstream: number) =>
+  startOnFreePort((port) => {
+    const config = join(folder, "proxy.conf");
+    writeFileSync(
+      config,
+      `daemon off; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events { worker_connections 1024; }
 http { access_log off; keepalive_requests 1000000000; upstream u { server 127.0.0.1:${upstream}; keepalive 64; keepalive_requests 1000000000; }
-server { listen 127.0.0.1:${NGINX_PORT}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; } } }`,
-  );
-  const child = spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" });
-  await listening(NGINX_PORT);
-  return child;
-};
+server { listen 127.0.0.1:${port}; location / { proxy_pass http://u; proxy_http_version 1.1; proxy_set_header Connection ""; } } }`,
+    );
+    return endWithUs(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
+  }, "/");
 
 export const ingress: Bench = {
   name: "ingress",
@@ -94,11 +92,11 @@ export const ingress: Bench = {
       peers: [
         load("undici relay", `http://127.0.0.1:${relay.port}/`),
         load("http-proxy-3", `http://127.0.0.1:${popular.port}/`),
-        ...(nginx === undefined ? [] : [load("nginx", `http://127.0.0.1:${NGINX_PORT}/`)]),
+        ...(nginx === undefined ? [] : [load("nginx", `${nginx.url}/`)]),
       ],
       missing: hasNginx ? [] : ["nginx is not installed, so it is neither the upstream nor a peer"],
       [Symbol.asyncDispose]: async () => {
-        if (nginx !== undefined) await stop(nginx);
+        if (nginx !== undefined) await stop(nginx.child);
         await relay[Symbol.asyncDispose]();
         await popular[Symbol.asyncDispose]();
         await server[Symbol.asyncDispose]();

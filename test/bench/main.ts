@@ -75,3 +75,5 @@ for (const bench of benches) {
   // After each, so that a long run that breaks off has not been for nothing.
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(outcomes, null, 2)}\n`);
 }
+// A benchmark that failed while it prepared leaves processes behind, which would keep this one running.
+process.exit();

@@ -32,6 +32,12 @@ export const stop = async (child: ChildProcess): Promise<void> => {
   await ended;
 };
 
+/** Ends a process with this one: a benchmark that fails while it prepares leaves it behind. */
+export const endWithUs = (child: ChildProcess): ChildProcess => {
+  process.once("exit", () => child.kill());
+  return child;
+};
+
 /** The first line that a process prints. */
 const firstLine = async (child: ChildProcess): Promise<string> => {
   if (child.stdout === null) throw new Error("the process has no output");
@@ -68,9 +74,7 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
     "error",
     ...flags,
   ];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
-  // A benchmark that fails must not leave it.
-  process.once("exit", () => child.kill());
+  const child = endWithUs(spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] }));
   const { url, api_key: apiKey } = JSON.parse(await firstLine(child)) as { url: string; api_key: string };
   const env = { PORTSIDE_URL: url, PORTSIDE_API_KEY: apiKey };
   return {
@@ -92,7 +96,7 @@ export const startServer = async (...flags: string[]): Promise<Server> => {
 
 /** A peer that prints its port once it listens. */
 export const startPeer = async (file: string, ...args: string[]) => {
-  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = endWithUs(spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] }));
   const port = Number(await firstLine(child));
   return { port, pid: child.pid as number, [Symbol.asyncDispose]: () => stop(child) };
 };
@@ -130,9 +134,10 @@ export const wrk = async (
 export const residentMegabytes = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** Resolves when something accepts connections on a loopback port. */
-export const listening = async (port: number): Promise<void> => {
+/** Resolves when the process accepts connections on the port of the loopback interface. Throws if it ends first. */
+export const listening = async (port: number, child: ChildProcess): Promise<void> => {
   for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${child.spawnfile} ended at its start`);
     const open = await new Promise<boolean>((resolve) => {
       const socket = connect({ host: "127.0.0.1", port });
       const answer = (accepted: boolean) => {

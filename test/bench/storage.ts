@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { startOnFreePort } from "../support/free-port.ts";
 import type { Bench, Setup } from "./bench.ts";
-import { canPin, installed, listening, pin, startServer, stop } from "./processes.ts";
+import { canPin, endWithUs, installed, pin, startServer, stop } from "./processes.ts";
 
 const run = promisify(execFile);
-const NGINX_PORT = 48_574;
 
 /** Mebibytes a second of one transfer, by curl's own account. */
 const transfer = async (...args: string[]): Promise<number> => {
@@ -27,18 +27,18 @@ const transfer = async (...args: string[]): Promise<number> => {
   return Math.max(...stdout.split(" ").map(Number)) / 1024 ** 2;
 };
 
-const startNginx = async (folder: string) => {
-  const config = join(folder, "nginx.conf");
-  writeFileSync(
-    config,
-    `daemon off; user root; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events {}
-http { access_log off; sendfile on; client_body_temp_path ${folder}/half; server { listen 127.0.0.1:${NGINX_PORT};
+const startNginx = (folder: string) =>
+  startOnFreePort((port) => {
+    const config = join(folder, "nginx.conf");
+    writeFileSync(
+      config,
+      `daemon off; user root; pid ${folder}/nginx.pid; error_log /dev/null; worker_processes 1; events {}
+http { access_log off; sendfile on; client_body_temp_path ${folder}/half; server { listen 127.0.0.1:${port};
+location = /up { return 204; }
 location / { root ${folder}/files; dav_methods PUT; client_max_body_size 0; } } }`,
-  );
-  const child = spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" });
-  await listening(NGINX_PORT);
-  return child;
-};
+    );
+    return endWithUs(spawn("taskset", ["-c", "0", "nginx", "-c", config, "-p", folder], { stdio: "ignore" }));
+  }, "/up");
 
 const prepare = async (small: boolean) => {
   if (!installed("curl") || !installed("nginx") || !canPin())
@@ -59,12 +59,12 @@ const prepare = async (small: boolean) => {
   await call("/v1/volume/create", { name: "bench" });
   const object = { volume: "bench", path: "file.bin" };
   const upload = (await call("/v1/volume/upload", object)).url;
-  const beside = `http://127.0.0.1:${NGINX_PORT}/file.bin`;
+  const beside = `${nginx.url}/file.bin`;
   await transfer("-T", file, upload);
   await transfer("-T", file, beside);
   const download = (await call("/v1/volume/download", object)).url;
   const close = async () => {
-    await stop(nginx);
+    await stop(nginx.child);
     await server[Symbol.asyncDispose]();
     rmSync(folder, { recursive: true });
   };
