@@ -251,7 +251,11 @@ const handleError = (error: unknown, request: FastifyRequest, reply: FastifyRepl
   return reply.code(status).headers(headers).send(body);
 };
 
+const FASTIFY_MAJOR = 5;
+
 export const portside = async (app: FastifyInstance, options: PortsideOptions): Promise<void> => {
+  if (Number.parseInt(app.version, 10) !== FASTIFY_MAJOR)
+    throw new TypeError(`portside/http needs Fastify ${FASTIFY_MAJOR}; this is ${app.version}`);
   const { controlPlane, documents = true, health = false, origins = [] } = options;
   const callers = { ...options, origins: checkOrigins(origins) };
   readBodies(app);

@@ -130,3 +130,11 @@ test("without its pages, and with its health, where that is wanted", async () =>
   expect((await call("GET", "/openapi.json")).statusCode).toBe(404);
   expect((await call("GET", "/health")).json()).toEqual({ status: "ok" });
 });
+
+test.each(["4.29.1", "6.0.0"])("Fastify %s is refused by its version", async (version) => {
+  app = Fastify();
+  const controlPlane = createControlPlane(createMemoryProvider().ports);
+  await expect(portside(Object.create(app, { version: { value: version } }), { controlPlane })).rejects.toThrow(
+    `portside/http needs Fastify 5; this is ${version}`,
+  );
+});
