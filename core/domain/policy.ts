@@ -14,6 +14,7 @@
  * They are asked in their order, each about what those before it made of the declaration. What they make of it has to
  * be something that a client could have declared: it is read by the same rules again.
  */
+import { type Internal, internal } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Principal } from "./account.ts";
 import { type DeclareContext, type DeployDeclaration, declareDeploy } from "./deploy-declaration.ts";
@@ -91,37 +92,42 @@ const kept: readonly string[] = ["name", "writtenName", "source", "env"];
 const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
   Object.hasOwn(declaration, field) && !kept.includes(field) && typeof value === typeof declaration[field];
 
-/** An exception of a policy is a bug of whoever wrote it, who will look for its name; so is a ruling that is none. */
-const rulingsOf = (policy: Policy, question: PolicyQuestion): readonly Ruling[] => {
-  let rulings: readonly Ruling[];
+const failure = ({ name }: Policy, problem: string, cause?: unknown): Internal =>
+  internal(`Policy '${name}' failed: ${problem}`, cause);
+
+const rulingsOf = (policy: Policy, question: PolicyQuestion): Result<readonly Ruling[], Internal> => {
   try {
-    rulings = policy.judge(question);
+    const rulings = policy.judge(question);
+    return Array.isArray(rulings) ? ok(rulings) : err(failure(policy, "it returned no list of rulings"));
   } catch (cause) {
-    throw new Error(`the policy '${policy.name}' threw`, { cause });
+    return err(failure(policy, cause instanceof Error ? cause.message : String(cause), cause));
   }
-  if (!Array.isArray(rulings)) throw new TypeError(`the policy '${policy.name}' returned no list of rulings`);
-  return rulings;
 };
 
-/** Asks each policy in turn. Every veto comes back at once; so does every rule that an adjusted declaration breaks. */
+/**
+ * Asks each policy in turn. Fails with every veto and with every rule that an adjusted declaration breaks, or with
+ * `internal` if a policy throws or returns something that is not a ruling.
+ */
 export const applyPolicies = (
   policies: readonly Policy[],
   question: PolicyQuestion,
   context: DeclareContext,
-): Result<Ruled, readonly Issue[]> => {
+): Result<Ruled, readonly Issue[] | Internal> => {
   let { declaration } = question;
   const adjustments: Adjustment[] = [];
   const issues: Issue[] = [];
   for (const policy of policies) {
     const before = declaration;
-    for (const ruling of rulingsOf(policy, { ...question, declaration })) {
+    const rulings = rulingsOf(policy, { ...question, declaration });
+    if (rulings.isErr()) return err(rulings.error);
+    for (const ruling of rulings.value) {
       const message = words(policy, ruling.message);
       if (ruling.kind === "veto") {
         issues.push(issue([ruling.field], message, "value_error"));
         continue;
       }
       if (!isChange(ruling.change, declaration))
-        throw new TypeError(`the policy '${policy.name}' gave '${ruling.change.field}' a value that it cannot have`);
+        return err(failure(policy, `it gave '${ruling.change.field}' a value that the field cannot have`));
       const adjusted = { ...declaration, [ruling.change.field]: ruling.change.value };
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;

@@ -73,7 +73,7 @@ export const preparePlan = async (
   const present = current === null ? null : shownTemplate(current);
   const question = { declaration, current: present, principal };
   const ruled = applyPolicies(context.settings.policies, question, declareContext(context));
-  if (ruled.isErr()) return err(invalidInput(ruled.error));
+  if (ruled.isErr()) return err("kind" in ruled.error ? ruled.error : invalidInput(ruled.error));
   const { declaration: allowed, adjustments } = ruled.value;
   const volumes = await volumesFor(context, account, allowed, options);
   return volumes.map((known) => planDeploy(account, allowed, current, capabilities, known, adjustments));

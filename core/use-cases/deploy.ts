@@ -58,7 +58,12 @@ const perform = async (
     if (run.signal.aborted) return endedEarly(run);
     const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
     if (run.signal.aborted) return endedEarly(run);
-    if (plan.isErr()) return failureOfError(plan.error);
+    if (plan.isErr()) {
+      const { kind, message } = plan.error;
+      if (kind === "internal")
+        ports.logger.error("a deploy met a bug", { deployId: run.deployId, bug: message, cause: plan.error.cause });
+      return failureOfError(plan.error);
+    }
     const fetched = await fetchStep(ports, settings.deployLimits, run, given);
     if (!fetched.ok) return fetched.failure;
     source = fetched.value;

@@ -62,14 +62,51 @@ test("a deploy is judged again in its turn: what an earlier one has made meanwhi
   });
 });
 
-test("a policy that throws is a bug, and no deploy", async () => {
-  const broken: Policy = {
-    name: "broken",
-    judge: () => {
-      throw new Error("of its own");
+const broken: Policy = {
+  name: "broken",
+  judge: () => {
+    throw new Error("of its own");
+  },
+};
+
+test("a policy that throws fails as a value that names it, and deploys nothing", async () => {
+  const platform = startMemory({ settings: { policies: [broken] } });
+  const error = { kind: "internal", message: "Policy 'broken' failed: of its own" };
+  expect((await platform.controlPlane.plan(platform.principal(), { fields }))._unsafeUnwrapErr()).toMatchObject(error);
+  expect((await platform.submit())._unsafeUnwrapErr()).toMatchObject(error);
+  expect(await listed(platform)).toEqual([]);
+});
+
+test("one that throws in the deploy's turn ends the stream without its words, and the log has them", async () => {
+  const cause = new Error("of its own");
+  const moody: Policy = {
+    name: "moody",
+    judge: ({ current }) => {
+      if (current !== null) throw cause;
+      return [];
     },
   };
-  const platform = startMemory({ settings: { policies: [broken] } });
-  expect((await platform.submit())._unsafeUnwrapErr()).toMatchObject({ kind: "internal" });
-  expect(await listed(platform)).toEqual([]);
+  const logged: unknown[] = [];
+  const quiet = () => {};
+  const logger = {
+    debug: quiet,
+    info: quiet,
+    warn: quiet,
+    error: (message: string, fields?: object) => void logged.push({ message, ...fields }),
+  };
+  const platform = startMemory({ settings: { policies: [moody] }, logger });
+  const both = await whileTicking(platform.clock, Promise.all([platform.submit(), platform.submit()]));
+  const [first, second] = both.map((one) => one._unsafeUnwrap()) as [DeployRun, DeployRun];
+  expect((await recordsOf(platform, first)).at(-1)).toMatchObject({ status: "DONE" });
+  const last = (await recordsOf(platform, second)).at(-1);
+  expect(last).toMatchObject({ status: "ERROR", reason: "internal" });
+  expect(last?.message).not.toContain("moody");
+  expect(logged).toEqual([
+    {
+      message: "a deploy met a bug",
+      deployId: second.deployId,
+      bug: "Policy 'moody' failed: of its own",
+      cause,
+    },
+  ]);
 });
