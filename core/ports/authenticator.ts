@@ -1,4 +1,4 @@
-/** Credentials: who a caller is, and how accounts manage their keys and tokens. */
+/** Ports for authentication, API keys and tokens. */
 import type { AccountId, Principal } from "../domain/account.ts";
 import type { Instant, Timestamp } from "../domain/instant.ts";
 import type { NotFound, Unauthenticated, Unavailable, Unsupported } from "../errors.ts";
@@ -11,40 +11,41 @@ export type Credential =
 
 export interface Authenticator {
   /**
-   * The principal that a credential stands for. `unauthenticated`: it is malformed, unknown, revoked, expired or not
-   * yet valid; the message does not tell which of the first three, and never repeats the credential. Keys and issued tokens
-   * set `credentialKind`. A token that a key's principal had issued is refused within 10 seconds of the key's revocation, on
-   * every replica.
+   * Returns the principal of a credential.
+   *
+   * Fails with `unauthenticated` if the credential is malformed, unknown, revoked, expired or not yet valid. The message
+   * must not distinguish the first three and must not repeat the credential. The principal of an API key or of an issued
+   * token has a `credentialKind`. After a key is revoked, every replica must refuse the tokens issued with it within 10 s.
    */
   authenticate(credential: Credential, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
 
-/** A key as it is listed; the secret is shown once, when it is made. */
+/** An API key without its secret, which only `create` returns. */
 export interface ApiKey {
   readonly id: string;
   readonly account: AccountId;
   readonly label: string;
-  /** The first characters, to recognise it by. */
+  /** The first characters of the secret, so that people can recognise the key. */
   readonly prefix: string;
   readonly createdAt: Timestamp;
   readonly lastUsedAt: Timestamp | null;
 }
 
 export interface ApiKeys {
-  /** Makes a key: `psk_` and 40 base62 characters. It authenticates as soon as the result is ok. */
+  /** Creates a key: `psk_` and 40 base62 characters. The key must authenticate as soon as the call succeeds. */
   create(
     account: AccountId,
     label: string,
     options?: CallOptions,
   ): ResultAsync<ApiKey & { readonly key: string }, Unavailable>;
-  /** The account's keys that are not revoked, oldest first. */
+  /** Returns the account's keys, oldest first, without revoked ones. */
   list(account: AccountId, options?: CallOptions): ResultAsync<readonly ApiKey[], Unavailable>;
-  /** `not_found`: the account has no such key. Afterwards the key is refused. */
+  /** Revokes a key, which must then be refused. Fails with `not_found` if the account has no such key. */
   revoke(account: AccountId, id: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 }
 
 export interface TokenIssuer {
-  /** A bearer token of the platform's own for the principal's account. `unsupported`: tokens come from elsewhere. */
+  /** Issues a bearer token for the principal's account. Fails with `unsupported` if another system issues the tokens. */
   issue(
     principal: Principal,
     options?: CallOptions,

@@ -1,4 +1,4 @@
-/** Who collects money from accounts; chosen apart from the provider, as identity is. */
+/** Port for subscriptions. Independent of the provider, like identity. */
 import type { AccountId } from "../domain/account.ts";
 import type { Subscription } from "../domain/subscription.ts";
 import type { Unavailable } from "../errors.ts";
@@ -7,10 +7,11 @@ import type { CallOptions } from "./system.ts";
 
 export interface Billing {
   /**
-   * What the account pays for, at most a minute old; an account that the billing provider does not know has the free
-   * plan. Of several subscriptions it is the one that counts (`mostRelevant`). Accounts are told apart to the letter,
-   * case included. `unavailable`: the billing provider is down, or refuses the platform; the message names neither
-   * the account nor any secret.
+   * Returns the account's subscription, at most one minute old. An account that the billing provider does not know has the
+   * free plan. If an account has several subscriptions, `mostRelevant` decides. Account names are case-sensitive.
+   *
+   * Fails with `unavailable` if the billing provider is down or refuses the request. The message must not contain the
+   * account or a secret.
    */
   subscription(account: AccountId, options?: CallOptions): ResultAsync<Subscription, Unavailable>;
 }

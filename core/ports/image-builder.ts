@@ -1,4 +1,4 @@
-/** Source in, image out. */
+/** Port for builds: turns a source archive into an image. */
 import type { AccountId } from "../domain/account.ts";
 import type { DeployFailure } from "../domain/deploy-reason.ts";
 import type { DeploymentName } from "../domain/names.ts";
@@ -9,24 +9,24 @@ export interface BuildRequest {
   readonly owner: AccountId;
   readonly name: DeploymentName;
   readonly deployId: string;
-  /** Walked and safe; the builder reads it and does not discard it. */
+  /** A validated source. The builder reads it and must not discard it. */
   readonly source: Source;
 }
 
 export type BuildEvent =
-  /** One line of the build's output, or of the builder's own words, without its line end. */
+  /** One line of build output, or a message of the builder, without the line break. */
   | { readonly kind: "progress"; readonly message: string }
   | { readonly kind: "built"; readonly image: string }
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
 export interface ImageBuilder {
   /**
-   * Builds an image. Yields progress as it happens, then exactly one of `built` and `failed`, last; never throws.
+   * Builds an image. Yields progress while it happens, and exactly one `built` or `failed` as its last event. Never throws.
    *
-   * The image reference is content-addressed within the account: the same source gives the same image, and a
-   * source that was built before is not built again. An image that was returned stays usable at least until a
-   * rollout of the same deploy has ended. When `signal` aborts, every process of the build ends, nothing half
-   * built is left, and the iteration ends within 5 s with `failed`, reason `interrupted`.
+   * The image reference is content-addressed within the account: the same source returns the same image, and must not be
+   * built twice. The image must stay usable until a rollout of the same deploy has ended. If `signal` aborts, the builder
+   * must end all processes of the build, remove partial results, and yield `failed` with the reason `interrupted` within
+   * 5 s.
    */
   build(request: BuildRequest, options?: CallOptions): AsyncIterable<BuildEvent>;
 }

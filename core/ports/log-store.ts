@@ -1,4 +1,4 @@
-/** Where log entries are kept: one total order a deployment. */
+/** Port for logs. The entries of a deployment have a total order. */
 import type { AccountId } from "../domain/account.ts";
 import type { Instant } from "../domain/instant.ts";
 import type { LogPosition } from "../domain/log-cursor.ts";
@@ -9,7 +9,7 @@ import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** A deployment's log is named by its account and its name, never by the name alone. */
+/** Identifies a log by account and deployment name. A name alone does not identify a log. */
 export interface LogScope {
   readonly owner: AccountId;
   readonly service: DeploymentName;
@@ -17,50 +17,50 @@ export interface LogScope {
 
 export interface LogQuery {
   readonly filter: LogFilter;
-  /** Entries at most. The caller guarantees 1 ≤ limit ≤ 1000. */
+  /** Maximum number of entries. The caller must pass 1 to 1000. */
   readonly limit: number;
-  /** Only entries up to this instant: those after it may not be all there yet. Absent: every entry. */
+  /** Newest time of an entry to return, because later entries may still be arriving. Absent: no bound. */
   readonly until?: Instant;
-  /** Milliseconds after which the search ends with what it has found, from the call on, waiting included. */
+  /** Milliseconds from the call, including time in a queue, after which the search must return what it has found. */
   readonly patience: number;
 }
 
 export interface LogFindings {
-  /** Oldest first; fewer than there are where they are too long for one page (`pageRoom`). */
+  /** Oldest first. Contains fewer than `limit` entries if more would exceed the size of a page (`pageRoom`). */
   readonly entries: readonly LogEntry[];
   /**
-   * Where the next search goes on: nothing that lies before or at this place was left out, but what limit, room or
-   * patience of `newest` left out. Absent where there was nothing to look at.
+   * Where the next search continues. The search has covered every entry up to and including this position, except those
+   * that `newest` omits because of its limit, page size or time limit. Absent if there were no entries to search.
    */
   readonly seen?: LogPosition;
-  /** The patience, or the room of the page, was over before the search was. One that goes on from `seen` gets on. */
+  /** True if the search reached its time limit or page size first. A search that continues from `seen` makes progress. */
   readonly partial: boolean;
 }
 
 export interface LogStore {
   /**
-   * Adds entries, in order. The store gives each its position: an instant not before the last one of
-   * the scope, and a code that tells entries of one nanosecond apart.
+   * Appends entries in order. The store assigns each a position: an instant that is not before the last one of the log,
+   * and a code that distinguishes entries of the same nanosecond.
    *
-   * The caller guarantees that `json` can be written as JSON, and read again. An entry that cannot be is lost, and no
-   * other with it.
+   * The caller must pass `json` values that survive a round trip through JSON. The store may drop an entry that does not,
+   * but must keep the others.
    *
-   * When the result is ok, a search that begins `capabilities.logs.settle_seconds` afterwards sees them. `unavailable`:
-   * none of them may be counted on, and calling again may double some.
+   * A search that begins `capabilities.logs.settle_seconds` after the call succeeds must find the entries. If the call
+   * fails with `unavailable`, some entries may be stored, so a second call may duplicate them.
    */
   append(entries: readonly NewLogEntry[], options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * The newest matches of the scope. A scope that was never written to has none; that is no error.
-   * `seen` is the newest entry of the scope, whether it matches or not. Where the page has no room for all of them, the
-   * oldest are left out. When `signal` aborts, the search ends soon, with an error.
+   * Returns the newest matches. A log without entries returns none and does not fail. `seen` is the newest entry of the
+   * log, whether it matches or not. If the matches exceed the page size, the oldest are omitted. If `signal` aborts, the
+   * search must fail soon.
    */
   newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable>;
 
   /**
-   * The first matches behind a place. `seen` is the last match where the limit was reached, else the last
-   * entry that was looked at; absent where none lies behind the place. Where the page has no room for all of them, the
-   * newest are left out, and come with the next call.
+   * Returns the first matches after a position. `seen` is the last match if the search reached its limit, otherwise the
+   * last entry that it examined; absent if no entry follows the position. If the matches exceed the page size, the newest
+   * are omitted, and the next call returns them.
    */
   after(
     scope: LogScope,

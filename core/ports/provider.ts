@@ -1,4 +1,4 @@
-/** The ports together: what a provider brings, and what the control plane needs. */
+/** The ports that a provider implements, and all ports that the control plane needs. */
 import type { Capabilities } from "../domain/capabilities.ts";
 import type { CompilePattern } from "../domain/log-filter/pattern.ts";
 import type { Unavailable } from "../errors.ts";
@@ -14,10 +14,10 @@ import type { SqlEngine } from "./sql-engine.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
 import type { VolumeStore } from "./volume-store.ts";
 
-/** The version of these ports; a provider made for another is refused at start. */
+/** The version of these ports. The control plane refuses a provider of another version. */
 export const CONTRACT_VERSION = 1;
 
-/** A place where services run, with everything that belongs to it. */
+/** A platform that runs services, with its builds, volumes, schedules, logs and SQL. */
 export interface Provider {
   readonly contractVersion: typeof CONTRACT_VERSION;
   readonly capabilities: Capabilities;
@@ -28,11 +28,11 @@ export interface Provider {
   readonly logs: LogStore;
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
-  /** Ok where its backing services answer. */
+  /** Checks the backing services. Fails with `unavailable` if one does not respond. */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
 }
 
-/** Who callers are; chosen apart from the provider. */
+/** Authentication, keys and tokens. Independent of the provider. */
 export interface Identity {
   readonly authenticator: Authenticator;
   readonly keys: ApiKeys;
@@ -42,7 +42,6 @@ export interface Identity {
 export interface Ports {
   readonly provider: Provider;
   readonly identity: Identity;
-  /** Who collects money from accounts; chosen apart from the provider as well. */
   readonly billing: Billing;
   readonly clock: Clock;
   readonly ids: Ids;

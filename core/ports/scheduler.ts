@@ -1,4 +1,4 @@
-/** The clock that calls services: at each fire of its schedule a service gets `POST /cron` (contract 4.5). */
+/** Port for schedules. A service receives `POST /cron` each time its schedule fires. */
 import type { AccountId } from "../domain/account.ts";
 import type { CronJob } from "../domain/cron-job.ts";
 import type { DeploymentName } from "../domain/names.ts";
@@ -13,13 +13,13 @@ export interface ScheduledService {
 
 export interface Scheduler {
   /**
-   * Sets the service's schedule, in place of any before: after it, fires follow this one alone. At each fire, within
-   * its provider's accuracy and at least once, the service gets `POST /cron` with `X-Cron-Token` and `X-Cron-Time`;
-   * retries follow the fire policy of the core.
+   * Sets the service's schedule and replaces an earlier one, which must not fire afterwards. At each fire the service
+   * receives `POST /cron` with `X-Cron-Token` and `X-Cron-Time`, at least once and within the accuracy of the provider.
+   * Retries must follow `fire-policy.ts`.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Ends the service's schedule; also fine where it has none. Runs that have begun go on. */
+  /** Removes the service's schedule. Succeeds if it has none. Runs that have started continue. */
   remove(service: ScheduledService, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** The service's schedule as it stands. */
+  /** Returns the service's current schedule, or null. */
   find(service: ScheduledService, options?: CallOptions): ResultAsync<CronJob | null, Unavailable>;
 }

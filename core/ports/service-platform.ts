@@ -1,6 +1,6 @@
 /**
- * Where services run. It is also the database of the control plane: what runs, who owns it and what it
- * mounts is read from its templates, and nowhere else.
+ * Port for running services. The platform is also the control plane's database: the templates of its services are the only
+ * record of what runs, who owns it and what it mounts.
  */
 import type { AccountId } from "../domain/account.ts";
 import type { DeployOutcome } from "../domain/deploy-events.ts";
@@ -12,61 +12,61 @@ import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** What stands under a name. */
+/** The state of a deployment name. */
 export type NameState =
   | { readonly kind: "free" }
   | { readonly kind: "held"; readonly owner: AccountId; readonly service: Service }
   /**
-   * Freed by this account less than seven days ago; only where `names.remembers_freed` is offered. Or taken, on a
-   * platform that others use as well, by something that no account of ours made: its owner is then nobody's name.
+   * The owner freed the name less than seven days ago (only with the capability `names.remembers_freed`). Or something
+   * outside this control plane uses the name on a shared platform; no account has the name of that owner.
    */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
 export interface RolloutRequest {
-  /** Fits the platform's catalogue. The image was built by the platform's own builder. */
+  /** The caller must pass resources of the platform's catalogue and an image of the platform's builder. */
   readonly template: ServiceTemplate;
-  /** What the deploy saw when it began. */
+  /** The state of the name when the deploy began. */
   readonly expected: Expected;
-  /** How long the new revision may take until it listens, in milliseconds. */
+  /** Milliseconds that the new revision may take until it listens. */
   readonly listenDeadline: number;
   /**
-   * Asked once the template shows as `rollingOut` to every reader, before traffic moves; a failure that it answers ends
-   * the rollout with it. Absent: it may serve.
+   * The platform must call it after every reader sees the template as `rollingOut`, and before traffic moves. If it
+   * returns a failure, the rollout must end with that failure. Absent: traffic may move.
    */
   readonly mayServe?: () => Promise<DeployFailure | undefined>;
 }
 
 export type RolloutEvent =
   | { readonly kind: "progress"; readonly message: string }
-  /** `runner`: how it runs, where there are several ways. */
+  /** `runner` names how the service runs, on platforms with several ways. */
   | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
 export interface ServicePlatform {
-  /**
-   * What stands under the name now. A read that begins after a write ended sees it.
-   */
+  /** Returns the state of the name. A read that begins after a write has ended must see that write. */
   find(name: DeploymentName, options?: CallOptions): ResultAsync<NameState, Unavailable>;
 
-  /** All services of the account, by name. The same promise about writes as `find`. */
+  /** Returns all services of the account, sorted by name. Sees writes as `find` does. */
   list(owner: AccountId, options?: CallOptions): ResultAsync<readonly Service[], Unavailable>;
 
   /**
-   * Creates or replaces a service. Yields progress, then exactly one of `ready` and `failed`, last; never throws.
+   * Creates or replaces a service. Yields progress, and exactly one `ready` or `failed` as its last event. Never throws.
    *
-   * The write is conditional: where what stands under the name is not `expected`, it fails with `superseded`,
-   * `name_taken` or `deleted` and changes nothing (see `writeConflict`). While it runs, the service shows the
-   * template as `rollingOut` and the revision before it serves untouched. `ready`: the new revision has all
-   * traffic, `find` shows it as serving, and a connection to `url` succeeded. `failed`: what served before serves
-   * still; a service that never served stays with nothing serving, so that its logs can be read. When `signal`
-   * aborts before traffic moved it fails with `interrupted` within 10 s; afterwards it ends with `ready`.
+   * The write is conditional. If the state of the name is not `expected`, the rollout must fail with `superseded`,
+   * `name_taken` or `deleted` and change nothing (see `writeConflict`). During the rollout the service shows the template
+   * as `rollingOut`, and the previous revision keeps serving.
+   *
+   * On `ready`, the new revision has all traffic, `find` shows it as serving, and a connection to `url` has succeeded. On
+   * `failed`, the previous revision still serves. A service that never served remains, without a serving revision, so that
+   * its logs can be read. If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 s. If
+   * it aborts later, the rollout must end with `ready`.
    */
   rollout(request: RolloutRequest, options?: CallOptions): AsyncIterable<RolloutEvent>;
 
   /**
-   * Stops and forgets a service; its volumes and logs stay. `conflict`: it is not the one that was expected.
-   * `not_found`: there is none. When the result is ok, none of its instances takes requests any more, and the
-   * name is reserved to its owner where the platform can remember it.
+   * Stops and deletes a service. Its volumes and logs remain. Afterwards no instance may receive requests, and the name is
+   * reserved for its owner if the platform supports that. Fails with `conflict` if the service is not the expected one, and
+   * with `not_found` if there is none.
    */
   remove(
     name: DeploymentName,
@@ -75,10 +75,10 @@ export interface ServicePlatform {
   ): ResultAsync<void, NotFound | Conflict | Unavailable>;
 
   /**
-   * Remembers how a deploy of the name stands, for `Service.lastDeploy`: the outcome that was noted last counts.
-   * Leaves the service's etag as it is, so that a note never makes another deploy lose.
-   * Does nothing where the owner has no such service, unless the platform can remember it until there is one.
-   * A platform that finds a note without an end when it starts ends it with `interrupted` and logs that.
+   * Persists the status of a deploy for `Service.lastDeploy`. The last call wins. The service's etag must not change, so
+   * that the call never conflicts with another deploy. If the owner has no such service, the platform may keep the status
+   * until it has one, or ignore the call. A platform that finds an unfinished status at its start must end it with
+   * `interrupted` and log that.
    */
   noteDeploy(
     service: { readonly name: DeploymentName; readonly owner: AccountId },

@@ -1,36 +1,37 @@
-/** Where an uploaded source waits while it is checked and until it is built. */
+/** Port for uploaded sources: validates them on arrival and stores them until their build. */
 import type { Issue } from "../domain/issue.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** A source archive that was received whole and walked from end to end. */
+/** A source archive that was received completely and is valid. */
 export interface Source {
   /** `sha256:` and the hexadecimal digest of the archive's bytes. */
   readonly digest: string;
   readonly bytes: number;
-  /** The archive's bytes from the start; may be called more than once until `discard`. */
+  /** Returns the archive's bytes from the start. May be called several times before `discard`. */
   open(): AsyncIterable<Uint8Array>;
-  /** Frees what it takes. Calling it again does nothing. */
+  /** Deletes the stored archive. Idempotent. */
   discard(): Promise<void>;
 }
 
 export type ReceivedSource =
   | { readonly kind: "kept"; readonly source: Source }
-  /** Nothing of it was kept. */
+  /** The archive is invalid. Nothing of it is stored. */
   | { readonly kind: "refused"; readonly issues: readonly Issue[] };
 
 export interface ReceiveOptions extends CallOptions {
-  /** Most bytes of the archive itself; absent: those of an upload. */
+  /** Maximum bytes of the archive. Absent: the limit of an upload. */
   readonly fileBytes?: number;
 }
 
 export interface SourceSpool {
   /**
-   * Receives an archive in bounded memory and walks it meanwhile (contract 4.1).
+   * Receives and validates an archive, in bounded memory.
    *
-   * Refused, with `too_large` or `archive_invalid` and the entry named, as soon as that is known; the rest of
-   * `bytes` is then not read. `unavailable`: there was no room, or `bytes` itself failed; nothing is kept.
+   * Returns `refused`, with `too_large` or `archive_invalid` and the name of the entry, as soon as the archive is known to
+   * be invalid; the rest of `bytes` is not read. Fails with `unavailable` if there is no space or `bytes` throws; nothing
+   * is stored then.
    */
   receive(bytes: AsyncIterable<Uint8Array>, options?: ReceiveOptions): ResultAsync<ReceivedSource, Unavailable>;
 }

@@ -1,4 +1,4 @@
-/** Answers questions in GoogleSQL over one account's logs and billing. */
+/** Port for queries in GoogleSQL over the logs and billing of one account. */
 import type { AccountId } from "../domain/account.ts";
 import type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 import type { StatementSummary } from "../domain/sql/statement.ts";
@@ -6,39 +6,39 @@ import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** Whose rows the two tables have. */
+/** The account whose rows the tables contain. */
 export interface SqlScope {
   readonly owner: AccountId;
 }
 
-/** Why a statement has no answer. Messages are for the author of the statement, and name nothing of the engine. */
+/** Why a statement failed. Messages address the author of the statement and must not expose the engine. */
 export type SqlFailure =
-  /** It does not parse, names what is not there, or its types do not fit. */
+  /** The statement does not parse, names an unknown table, column or function, or has incompatible types. */
   | { readonly kind: "invalid_statement"; readonly message: string }
-  /** It failed on its data: a division, a cast, memory. */
+  /** The statement failed while it ran, for example in a division or a cast, or for lack of memory. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "timeout" }
   | { readonly kind: "too_many_rows" }
   | { readonly kind: "too_large" };
 
 export interface SqlLimits {
-  /** Milliseconds from the statement's turn to the last row. Where others run, it waits for its turn at most as long. */
+  /** Milliseconds from the start of the statement to its last row. A statement may wait in a queue for as long again. */
   readonly deadline: number;
   readonly rows: number;
-  /** Bytes of the answer's rows as JSON. */
+  /** Maximum bytes of the rows as JSON. */
   readonly bytes: number;
 }
 
 export interface SqlRows {
   readonly columns: readonly SqlColumn[];
-  /** Values in the order of the columns. A failure on the way is the last item, and nothing of the rows may be shown. */
+  /** Values in the order of the columns. If the last item is a failure, the caller must discard the rows. */
   readonly rows: AsyncIterable<readonly SqlValue[] | SqlFailure>;
 }
 
 export const isSqlFailure = (item: readonly SqlValue[] | SqlFailure): item is SqlFailure => !Array.isArray(item);
 
 export interface SqlEngine {
-  /** What a statement is made of, by the engine's own parser; nothing of it runs. The text is anybody's. */
+  /** Parses a statement with the engine's parser and summarizes it, without running it. The text is untrusted. */
   describe(
     scope: SqlScope,
     statement: string,
@@ -46,11 +46,12 @@ export interface SqlEngine {
   ): ResultAsync<StatementSummary, SqlFailure | Unavailable>;
 
   /**
-   * Runs a statement that `describe` has summed up and that passed the statement rule; the engine need not rely on that.
-   * It sees every entry that became visible up to `capabilities.sql.lag_seconds` ago, and no other account's.
-   * A statement that passes a limit ends with its failure, never with some of its rows. A statement waits while as many
-   * others run as the engine can; accounts take turns. `unavailable`: the engine is down or still reading the log, or the wait
-   * reached the limit; the same call may succeed later.
+   * Runs a statement. The caller must pass one that `describe` summarized and that the statement rule permits.
+   *
+   * The statement must see every entry of the account that became visible at least `capabilities.sql.lag_seconds` ago, and
+   * no entry of another account. A statement that exceeds a limit must end with a failure. If the engine is busy, statements
+   * wait in a queue that is fair between accounts. Fails with `unavailable` if the engine is down or still reads the log,
+   * or if the wait exceeds the deadline; a retry may succeed.
    */
   run(
     scope: SqlScope,

@@ -1,23 +1,23 @@
-/** The ambient things, named: time, randomness, and where the platform's own words go. */
+/** Ports for time, random values and the operator's log. */
 import type { Instant } from "../domain/instant.ts";
 
 export interface Clock {
-  /** Now. Never runs backwards by more than the machine's clock does. */
+  /** Returns the current time. */
   now(): Instant;
   /** Resolves after `millis`, or as soon as `signal` aborts; never rejects. */
   sleep(millis: number, signal?: AbortSignal): Promise<void>;
 }
 
 export interface Ids {
-  /** A new id of 20 characters `a-z0-9`, unique, sortable by nothing. */
+  /** Returns a unique id: 20 random characters of `a-z0-9`. */
   id(): string;
-  /** `length` base62 characters from a cryptographic source. */
+  /** Returns `length` base62 characters from a cryptographic random source. */
   secret(length: number): string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Messages carry no secrets; fields are data. */
+/** Messages and fields must not contain secrets. */
 export interface Logger {
   debug(message: string, fields?: Fields): void;
   info(message: string, fields?: Fields): void;
@@ -25,8 +25,8 @@ export interface Logger {
   error(message: string, fields?: Fields): void;
 }
 
-/** What every port call takes beside its arguments. */
+/** Options of every port call. */
 export interface CallOptions {
-  /** Aborting ends the call soon; what it had begun is undone or left as the method's promise says. */
+  /** Aborts the call. The method documents the state that it leaves. */
   readonly signal?: AbortSignal;
 }

@@ -1,37 +1,37 @@
-/** What a provider tells of itself as it works, for the operator's metrics. */
+/** Port for the operator's metrics. */
 
-/** How much there is to do at this moment. */
+/** The current load of the engine. */
 export interface Load {
   readonly instances: {
-    /** On their way, because requests wait. */
+    /** Starting because requests wait. */
     readonly starting: number;
-    /** With a request at least. */
+    /** Serving at least one request. */
     readonly busy: number;
     readonly idle: number;
-    /** Of a revision that is being rolled out, or of one that drains. */
+    /** Belonging to a revision that is rolling out or draining. */
     readonly rolling: number;
   };
-  /** Requests to services that wait for a place in an instance. */
+  /** Requests that wait for capacity in an instance. */
   readonly requestsWaiting: number;
-  /** Log entries that were taken in and are not stored yet. */
+  /** Log entries that are accepted but not stored yet. */
   readonly logEntriesWaiting: number;
 }
 
-/** Each call costs next to nothing, and never throws. */
+/** Calls must be cheap and must not throw. */
 export interface Telemetry {
-  /** An instance was started because requests waited, and listened after `seconds`. */
+  /** An instance started because requests waited, and listened after `seconds`. */
   coldStarted(seconds: number): void;
-  /** A request to a service was answered with `status`, `seconds` after it came. */
+  /** A request to a service received its response with `status`, `seconds` after it arrived. */
   requestServed(status: number, seconds: number): void;
-  /** Log entries were stored; the oldest of them `lagSeconds` after its time. */
+  /** Log entries were stored, the oldest `lagSeconds` after its timestamp. */
   logStored(entries: number, lagSeconds: number): void;
-  /** Log entries could not be stored, and are gone. */
+  /** Log entries could not be stored and are lost. */
   logLost(entries: number): void;
-  /** `read` is asked whenever somebody wants to see the figures, until the function that is returned was called. */
+  /** Registers `read`, which is called at each collection of metrics. Returns a function that unregisters it. */
   watchLoad(read: () => Load): () => void;
 }
 
-/** For whoever collects no figures. */
+/** Telemetry that does nothing. */
 export const noTelemetry: Telemetry = {
   coldStarted: () => {},
   requestServed: () => {},

@@ -1,6 +1,6 @@
 /**
- * Named storage that outlives deployments. A volume is a bucket of objects; its bytes never pass the control plane:
- * clients get signed URLs and talk to the storage directly. Names, lifetimes and who may do what are decided above.
+ * Port for volumes: named storage that outlives deployments. A volume is a bucket of objects. Clients transfer bytes
+ * through signed URLs, directly with the storage. The core decides about names, lifetimes and permissions.
  */
 import type { AccountId } from "../domain/account.ts";
 import type { Instant, Timestamp } from "../domain/instant.ts";
@@ -11,21 +11,21 @@ import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** A volume that lives. */
+/** A volume that is not deleted. */
 export interface StoredVolume {
   readonly name: VolumeName;
   readonly owner: AccountId;
-  /** The bucket: unique for ever, and fit for a URL as it stands. */
+  /** The bucket. Never reused, and URL-safe without escaping. */
   readonly id: string;
   readonly createdAt: Timestamp;
 }
 
-/** What an account finds under a volume's name. */
+/** The state of a volume name, as one account sees it. */
 export type VolumeState =
   | { readonly kind: "held"; readonly volume: StoredVolume }
-  /** Its own, while it is decided whether it goes. */
+  /** The account's volume, while its deletion is in progress. */
   | { readonly kind: "hidden" }
-  /** None of its own, but another account has one. */
+  /** Only another account has a volume of this name. */
   | { readonly kind: "elsewhere" }
   | { readonly kind: "free" };
 
@@ -37,43 +37,43 @@ export interface ObjectEntry {
 }
 
 export interface ObjectQuery {
-  /** Paths that begin with this; empty for all. */
+  /** Prefix of the paths to return. Empty: all paths. */
   readonly prefix: string;
-  /** Paths strictly behind this one, in the order of their UTF-8 bytes. */
+  /** Returns only paths after this one, in the order of their UTF-8 bytes. */
   readonly after?: string;
   readonly limit: number;
 }
 
 export interface ObjectListing {
-  /** By the UTF-8 bytes of their paths. */
+  /** Sorted by the UTF-8 bytes of their paths. */
   readonly objects: readonly ObjectEntry[];
-  /** There are more behind the last one. */
+  /** True if more objects follow. */
   readonly more: boolean;
 }
 
-/** A URL with the right to do one thing. */
+/** A signed URL that permits one operation. */
 export interface Grant {
   readonly url: string;
-  /** When it ends in truth; never later than asked for. */
+  /** The actual expiry, which must not be later than requested. */
   readonly expiresAt: Instant;
 }
 
-/** The right to put one object in parts: each by a PUT to its URL, and then all of them by a POST to `completeUrl`. */
+/** Signed URLs for an upload in parts: a PUT for each part, then a POST to `completeUrl`. */
 export interface PartsGrant {
-  /** In order, without gaps; `offset` and `length` are bytes of the object. */
+  /** In order and without gaps. `offset` and `length` are bytes of the object. */
   readonly parts: readonly { readonly url: string; readonly offset: number; readonly length: number }[];
-  /** Its body is S3's `CompleteMultipartUpload`: of each part its number, from 1 on, and the `ETag` of its answer. */
+  /** The body must be S3's `CompleteMultipartUpload`: the number of each part, from 1, and the `ETag` of its response. */
   readonly completeUrl: string;
   readonly expiresAt: Instant;
 }
 
-/** Of storage that takes only so much in one PUT. */
+/** For storage that limits the size of one PUT. */
 export interface UploadsInParts {
-  /** Bytes that one PUT may have. */
+  /** Maximum bytes of one PUT. */
   readonly above: number;
-  /** Bytes that an object may have. */
+  /** Maximum bytes of an object. */
   readonly most: number;
-  /** The right to put this one object of `size` bytes until `until`; what was there stays until all is complete. */
+  /** Permits an upload of `size` bytes until `until`. The earlier object remains until the upload is complete. */
   grant(
     volume: StoredVolume,
     path: ObjectPath,
@@ -84,15 +84,15 @@ export interface UploadsInParts {
 }
 
 export interface VolumeStore {
-  /** What stands under the name for this account. A call that begins after a write ended sees it, as everywhere here. */
+  /** Returns the state of the name. In this port, a call that begins after a write has ended must see that write. */
   find(owner: AccountId, name: VolumeName, options?: CallOptions): ResultAsync<VolumeState, Unavailable>;
 
-  /** The account's volumes that live, hidden ones left out, by name. */
+  /** Returns the account's volumes sorted by name, without hidden and deleted ones. */
   list(owner: AccountId, options?: CallOptions): ResultAsync<readonly StoredVolume[], Unavailable>;
 
   /**
-   * Makes a volume, or gives back the one that is there: of calls that race, one has created it.
-   * `conflict`: one of the name is hidden now.
+   * Creates a volume, or returns the existing one. Of concurrent calls, exactly one returns `created`. Fails with
+   * `conflict` if a volume of this name is hidden.
    */
   create(
     owner: AccountId,
@@ -101,48 +101,48 @@ export interface VolumeStore {
   ): ResultAsync<{ readonly volume: StoredVolume; readonly created: boolean }, Conflict | Unavailable>;
 
   /**
-   * Takes a volume out of sight until `show` or `discard`; its bytes and grants stay. `not_found`: it does not live;
-   * `conflict`: it is hidden. A store that outlives the caller shows it again by itself: when it starts, or a minute
-   * after a caller that said nothing more.
+   * Begins a deletion: hides a volume until `show` or `discard`. Its objects and grants remain. Fails with `not_found` if
+   * there is no such volume, and with `conflict` if it is hidden already. If the caller ends before `show` or `discard`,
+   * the store must show the volume again: at its next start, or after a minute.
    */
   hide(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
-  /** Ends `hide`. */
+  /** Cancels a deletion: makes a hidden volume visible. */
   show(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Moves a hidden volume to the trash: its name is free, its objects and grants lead nowhere until it is restored.
-   * `conflict`: it is not hidden any more; it stays.
+   * Completes a deletion: moves a hidden volume to the trash. Its name becomes free, and its objects and grants must not
+   * work until the volume is restored. Fails with `conflict` if the volume is no longer hidden.
    */
   discard(volume: StoredVolume, deletedAt: Timestamp, options?: CallOptions): ResultAsync<void, Conflict | Unavailable>;
 
-  /** The account's volumes in the trash, in any order, also such that may not be restored any more. */
+  /** Returns the account's volumes in the trash, in any order, including those that have expired. */
   trash(owner: AccountId, options?: CallOptions): ResultAsync<readonly DeletedVolume[], Unavailable>;
-  /** Brings one back, with its id and objects. `conflict`: a volume of its name lives; `not_found`: it is gone. */
+  /** Restores a volume with its id and objects. Fails with `conflict` if its name is in use, or `not_found` if it is purged. */
   restore(
     owner: AccountId,
     id: string,
     options?: CallOptions,
   ): ResultAsync<StoredVolume, NotFound | Conflict | Unavailable>;
 
-  /** A page of the volume's objects. What a service writes that no object path can name is left out. */
+  /** Returns a page of the volume's objects, without files of services whose names are not valid object paths. */
   objects(
     volume: StoredVolume,
     query: ObjectQuery,
     options?: CallOptions,
   ): ResultAsync<ObjectListing, NotFound | Unavailable>;
-  /** `not_found`: there is no such object. */
+  /** Returns the size and time of an object. */
   stat(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<ObjectEntry, NotFound | Unavailable>;
-  /** The object's bytes, as they were at the call; an error on the way is thrown from the iteration. */
+  /** Returns the object's bytes as of the call. The iteration throws if reading fails. */
   read(
     volume: StoredVolume,
     path: ObjectPath,
     options?: CallOptions,
   ): ResultAsync<AsyncIterable<Uint8Array>, NotFound | Unavailable>;
-  /** `not_found`: there is no such object. */
+  /** Deletes an object. */
   remove(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 
   /**
-   * The right to PUT this one object until `until`. The storage replaces an object at once and whole: a cut upload
-   * leaves the earlier one.
+   * Permits a PUT of one object until `until`. The storage must replace the object atomically: an aborted upload leaves the
+   * earlier object unchanged.
    */
   grantUpload(
     volume: StoredVolume,
@@ -150,9 +150,9 @@ export interface VolumeStore {
     until: Instant,
     options?: CallOptions,
   ): ResultAsync<Grant, Unavailable>;
-  /** Absent: an object of any size is put at once. */
+  /** Absent: one PUT may have any size. */
   readonly uploadsInParts?: UploadsInParts;
-  /** The right to GET this one object until `until`; and to HEAD it, where `volumes.head_downloads` is offered. */
+  /** Permits a GET of one object until `until`, and a HEAD with the capability `volumes.head_downloads`. */
   grantDownload(
     volume: StoredVolume,
     path: ObjectPath,
