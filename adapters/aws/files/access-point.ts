@@ -1,20 +1,20 @@
 /**
- * A folder of a volume as an access point, by which every request counts as root's whoever the service runs as: what is
- * put by URL is owned by root, and services often run as somebody else. Root's rights are given by the file system's
- * policy. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-access-points-creating.html
+ * Mounts a volume's folder through an access point that maps every request to root. Objects put by URL are owned by root,
+ * while services often run as another user. The file system's policy grants root access.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-access-points-creating.html
  */
 import { createHash } from "node:crypto";
 import type { CreateAccessPointRequest, ListAccessPointsDescription } from "@aws-sdk/client-s3files";
 
-/** Where a folder of a bucket is mounted from. */
+/** The mount source for a folder of a bucket. */
 export interface MountedFrom {
   /** ARN. */
   readonly fileSystem: string;
-  /** ARN; undefined: of the file system, by the folder's path. */
+  /** ARN; undefined: mount the folder's path of the file system directly. */
   readonly accessPoint: string | undefined;
 }
 
-/** What names a folder of a bucket. */
+/** Unique key of a folder of a bucket. */
 export const folderKey = (bucket: string, subPath: string | undefined): string =>
   JSON.stringify([bucket, subPath ?? ""]);
 
@@ -24,7 +24,7 @@ export const pathOf = (subPath: string | undefined): string => `/${subPath ?? ""
 const LONGEST = 100;
 const PATH = /^(\/|(\/(?!\.)[^$#<>;`|&?{}^*/\n]+){1,4})$/;
 
-/** Whether there can be an access point of the folder: of four levels at most, and not of every name. */
+/** Whether the folder can have an access point: S3 Files allows at most four levels and not every character. */
 export const canBeAccessPoint = (subPath: string | undefined): boolean => {
   const path = pathOf(subPath);
   return path.length <= LONGEST && PATH.test(path);
@@ -32,7 +32,7 @@ export const canBeAccessPoint = (subPath: string | undefined): boolean => {
 
 const ROOT = { uid: 0, gid: 0 };
 
-/** @param bucket whose file system it is; with the path it makes the token, so that calls that race make one */
+/** @param bucket the file system's bucket; bucket and path form the client token, so concurrent calls create one access point */
 export const accessPointInput = (
   fileSystemId: string,
   bucket: string,
@@ -43,12 +43,12 @@ export const accessPointInput = (
   posixUser: ROOT,
   rootDirectory: {
     path: pathOf(subPath),
-    // A folder that is not there is made so by the first mount.
+    // The first mount creates a missing folder with these permissions.
     creationPermissions: { ownerUid: ROOT.uid, ownerGid: ROOT.gid, permissions: "0755" },
   },
 });
 
-/** Whether it is the one that the input makes, and not going. */
+/** Whether the access point matches the input and is not being deleted. */
 export const isAccessPointOf =
   ({ rootDirectory }: CreateAccessPointRequest) =>
   ({ posixUser, rootDirectory: present, status }: ListAccessPointsDescription): boolean =>

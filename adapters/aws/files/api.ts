@@ -1,5 +1,5 @@
 /**
- * The calls of S3 Files that mounts are made of, each with the states it can meet as values.
+ * The S3 Files API calls for mounts. Expected states are values, not errors.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_S3_Files.html
  */
 import type {
@@ -41,7 +41,7 @@ export class FilesApi {
     this.#deps = deps;
   }
 
-  /** Pages are followed. */
+  /** Fetches all pages. */
   fileSystems(bucketArn: string, options: CallOptions): Answer<ListFileSystemsDescription[]> {
     return this.#pages("ListFileSystems", options, async (client, { ListFileSystemsCommand }, send, nextToken) => {
       const page = await client.send(new ListFileSystemsCommand({ bucket: bucketArn, nextToken }), send);
@@ -75,14 +75,14 @@ export class FilesApi {
     );
   }
 
-  /** `there`: one of the bucket was there already. */
+  /** `there`: the bucket already has a file system. */
   createFileSystem(input: CreateFileSystemRequest, options: CallOptions): Answer<"made" | "there"> {
     return this.#ends("CreateFileSystem", options, (client, { CreateFileSystemCommand }, send) =>
       client.send(new CreateFileSystemCommand(input), send),
     );
   }
 
-  /** `there`: one of the subnet, or of its zone, was there already. */
+  /** `there`: the subnet, or its zone, already has a mount target. */
   createMountTarget(input: CreateMountTargetRequest, options: CallOptions): Answer<"made" | "there"> {
     return this.#ends("CreateMountTarget", options, (client, { CreateMountTargetCommand }, send) =>
       client.send(new CreateMountTargetCommand(input), send),
@@ -95,14 +95,14 @@ export class FilesApi {
     );
   }
 
-  /** Also with what it has not brought to the bucket yet. `there`: it has mount targets or access points still. */
+  /** Also deletes data that was not exported to the bucket yet. `there`: mount targets or access points still exist. */
   deleteFileSystem(fileSystemId: string, options: CallOptions): Answer<"made" | "there"> {
     return this.#ends("DeleteFileSystem", options, (client, { DeleteFileSystemCommand }, send) =>
       client.send(new DeleteFileSystemCommand({ fileSystemId, forceDelete: true }), send),
     );
   }
 
-  /** False: it is refused; a role that it names is not known yet. */
+  /** False: S3 Files rejects the policy because a role in it is not visible yet. */
   async putPolicy(fileSystemId: string, policy: object, options: CallOptions): Answer<boolean> {
     const put = await this.#send("PutFileSystemPolicy", options, (client, { PutFileSystemPolicyCommand }, send) =>
       client.send(new PutFileSystemPolicyCommand({ fileSystemId, policy: JSON.stringify(policy) }), send),
@@ -112,7 +112,7 @@ export class FilesApi {
     return put.error.code === "invalid" ? ok(false) : err(unavailable(words(put.error.error), 30, put.error.error));
   }
 
-  /** What is gone already was deleted; a conflict is `there`. */
+  /** Deleting something missing succeeds; a conflict is `there`. */
   async #ends<T>(what: string, options: CallOptions, act: Act<T>): Answer<"made" | "there"> {
     const sent = await this.#send(what, options, act);
     if (sent.isOk()) return ok("made");

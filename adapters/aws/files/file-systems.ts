@@ -1,6 +1,6 @@
 /**
- * Volumes as folders: a file system of S3 Files for each bucket that a service mounts, made the first time, with a mount
- * target in each subnet, and open to the account's own role alone. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
+ * Mounts volumes as folders. Each mounted bucket gets an S3 Files file system on its first mount, with a mount target per
+ * subnet. Only the account's own role may mount it. https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files.html
  */
 import type {
   CreateAccessPointRequest,
@@ -23,9 +23,9 @@ import { ownerOfBucket } from "../storage/names.ts";
 import { accessPointInput, canBeAccessPoint, isAccessPointOf, type MountedFrom } from "./access-point.ts";
 import { type Answer, FilesApi } from "./api.ts";
 
-/** A file system and its mount targets take minutes at first (no figure is documented). */
+/** Creating a file system and its mount targets takes minutes (AWS documents no figure). */
 const AVAILABLE_MS = 600_000;
-/** How long a deletion waits for mount targets that go; the next one goes on. */
+/** How long a deletion waits for mount targets to disappear. The next deletion resumes. */
 const GONE_MS = 120_000;
 const LOOK_MS = 2000;
 
@@ -35,7 +35,7 @@ export interface FileSystemsDeps {
   readonly ambient: AwsAmbient;
 }
 
-/** `read`, `write`, and to be root, as which files of objects that say nothing of owners are owned. */
+/** Read, write, and root access: objects without owner metadata are owned by root. */
 const policyFor = (role: string): object => ({
   Version: "2012-10-17",
   Statement: [
@@ -53,7 +53,7 @@ interface Removal {
   readonly isRefused: () => boolean;
 }
 
-/** The rights are missing; credentials that have ended are another thing, and the same call goes well later. */
+/** Permission denied. Expired credentials do not count: the same call succeeds later. */
 const isDenied = (error: unknown): boolean => nameOf(error)?.startsWith("AccessDenied") === true;
 
 const broken = (what: string, message: string | undefined): Unavailable =>
@@ -76,8 +76,8 @@ export class FileSystems {
   }
 
   /**
-   * Where a folder of a volume's bucket can be mounted from, in every subnet of the platform and by services of the bucket's
-   * own account, whose role has to be there. Ends with the signal, or after ten minutes.
+   * Makes a folder of a volume's bucket mountable from every subnet of the platform, and returns its mount source. Only
+   * services of the bucket's own account may mount it; their role must exist. Gives up on abort or after ten minutes.
    */
   async mountable(
     bucket: string,
@@ -90,7 +90,7 @@ export class FileSystems {
     const reached = await this.#await(AVAILABLE_MS, options, () => this.#targeted(fileSystemId, options));
     if (reached.isErr()) return err(reached.error);
     const policy = policyFor(runtimeRoleArn(this.#arn, ownerOfBucket(bucket)));
-    // A role that is new is not known everywhere at once.
+    // IAM takes time to propagate a new role.
     const allowed = await this.#await(GONE_MS, options, async () =>
       (await this.#api.putPolicy(fileSystemId, policy, options)).map((is) => (is ? true : undefined)),
     );
@@ -103,8 +103,8 @@ export class FileSystems {
   }
 
   /**
-   * Takes the bucket's file system away, with what it has not brought to the bucket. False: it is not gone yet. A platform
-   * without rights at S3 Files mounts nothing, and leaves there what others made.
+   * Deletes the bucket's file system, with data not exported to the bucket yet. False: not gone yet. A platform without S3
+   * Files permissions mounts nothing, so it leaves file systems made by others in place.
    */
   async remove(bucket: string, options: CallOptions): Answer<boolean> {
     const removal = this.#removal();
@@ -118,7 +118,7 @@ export class FileSystems {
     return ok(true);
   }
 
-  /** Calls for which what may not be touched is not there; said once, for it is the same at each volume. */
+  /** An API that treats resources it may not access as missing. Logs a denial only once: it is the same for every volume. */
   #removal(): Removal {
     let isRefused = false;
     const faultOf: FaultOf = (error) => {
@@ -147,7 +147,8 @@ export class FileSystems {
         { key: "Name", value: bucket },
         { key: OWNER_TAG, value: ownerOfBucket(bucket) },
       ];
-      // The token makes one of calls that race; a large bucket's warning is about renames that take long.
+      // The client token makes concurrent calls create one file system. The accepted warning: renames in large buckets are
+      // slow.
       const input = { bucket: this.#bucketArn(bucket), roleArn, tags, clientToken: bucket, acceptBucketWarning: true };
       return (await this.#api.createFileSystem(input, options)).map(() => undefined);
     }
@@ -155,7 +156,7 @@ export class FileSystems {
     return ok(present.status === "available" || present.status === "updating" ? present : undefined);
   }
 
-  /** Undefined: there is no way to it from every subnet yet. */
+  /** Undefined: some subnet has no usable mount target yet. */
   async #targeted(fileSystemId: string, options: CallOptions): Answer<true | undefined> {
     const found = await this.#api.mountTargets(fileSystemId, options);
     if (found.isErr()) return err(found.error);
@@ -167,14 +168,14 @@ export class FileSystems {
       const input = { fileSystemId, subnetId, securityGroups: [filesSecurityGroup] };
       const made = await this.#api.createMountTarget(input, options);
       if (made.isErr()) return err(made.error);
-      // A zone has one mount target, which all of its subnets share; another subnet's may be it.
+      // A zone has one mount target for all of its subnets; it may belong to another subnet.
       if (made.value === "made") return ok(undefined);
     }
     const isReady = ({ status }: ListMountTargetsDescription) => status === "available" || status === "updating";
     return ok(found.value.length > 0 && found.value.every(isReady) ? true : undefined);
   }
 
-  /** The access point's ARN; undefined: not yet. */
+  /** The access point's ARN. Undefined: not yet. */
   async #pointed(input: CreateAccessPointRequest, options: CallOptions): Answer<string | undefined> {
     const found = await this.#api.accessPoints(input.fileSystemId ?? "", options);
     if (found.isErr()) return err(found.error);
@@ -216,7 +217,7 @@ export class FileSystems {
     return bucketArn(this.#arn, bucket);
   }
 
-  /** Looks until there is something. */
+  /** Polls until `look` returns a value. */
   async #await<T>(
     millis: number,
     { signal }: CallOptions,
