@@ -1,4 +1,4 @@
-/** Events in the batches that one PutLogEvents takes: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
+/** Splits events into batches that PutLogEvents accepts: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
 
 export interface InputEvent {
   /** Milliseconds since 1970. */
@@ -10,12 +10,12 @@ export interface InputEvent {
 const EVENT_BYTES = 26;
 const BATCH_BYTES = 1_048_576;
 const BATCH_EVENTS = 10_000;
-/** "Each log event can be no larger than 1 MB"; its 26 bytes count. */
+/** "Each log event can be no larger than 1 MB", including its 26 bytes. */
 const MOST_BYTES = BATCH_BYTES - EVENT_BYTES;
 
 export interface Batches {
   readonly batches: readonly (readonly InputEvent[])[];
-  /** Events that no batch has room for. */
+  /** Events that exceed the limit for one event. */
   readonly tooLarge: readonly InputEvent[];
 }
 

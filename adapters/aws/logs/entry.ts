@@ -1,6 +1,6 @@
 /**
- * A log entry between CloudWatch Logs' form and the core's. What the platform writes is JSON that has the whole entry, in
- * a stream of its own; what a service writes is a line, in the streams of its tasks:
+ * Converts log entries between CloudWatch Logs and the core. The platform writes whole entries as JSON to its own stream.
+ * Services write plain lines to the streams of their tasks:
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilteredLogEvent.html
  */
 import type { Instant } from "../../../core/domain/instant.ts";
@@ -16,7 +16,7 @@ import { readLine } from "../../../core/domain/log-line.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { streamPrefixOf } from "../log-streams.ts";
 
-/** An event as the client package hands it on. */
+/** An event as the SDK returns it. */
 export interface LogEvent {
   readonly logStreamName?: string | undefined;
   /** Milliseconds since 1970. */
@@ -27,18 +27,18 @@ export interface LogEvent {
 
 const NANOS_PER_MILLI = 1_000_000n;
 
-/** Of the stream that the platform writes to, behind the deployment's prefix; no task's stream is called so. */
+/** The platform's stream, after the deployment's prefix. No task's stream has this name. */
 export const PLATFORM_STREAM = "platform";
 
-/** Services are read from both streams of their tasks as one: https://docs.docker.com/engine/logging/drivers/awslogs/ */
+/** The log driver merges a task's stdout and stderr: https://docs.docker.com/engine/logging/drivers/awslogs/ */
 const SERVICE_LOG: LogName = "stdout";
 
-/** What the platform writes. The letters are few, because every byte of a log is paid for. */
+/** An entry of the platform. Keys are short because AWS charges per byte. */
 interface Written {
   readonly portside: 1;
-  /** Nanoseconds since 1970, as text: JSON's numbers are not exact there. */
+  /** Nanoseconds since 1970, as text: JSON numbers would lose precision. */
   readonly at: string;
-  /** Tells entries of one nanosecond apart, and is the same when a write is repeated. */
+  /** Distinguishes entries of the same nanosecond; stays the same when a write is retried. */
   readonly id: string;
   readonly severity: Severity;
   readonly log: LogName;
@@ -103,7 +103,7 @@ const ofService = (scope: LogScope, path: string, event: LogEvent): LogEntry => 
   };
 };
 
-/** The core's form of an event of this scope; undefined for one that is none of a deployment's. */
+/** Converts an event to the core's form. Undefined if it does not belong to the deployment. */
 export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefined => {
   const prefix = streamPrefixOf(scope.owner, scope.service);
   const name = event.logStreamName ?? "";
@@ -114,7 +114,7 @@ export const logEntryOf = (scope: LogScope, event: LogEvent): LogEntry | undefin
   return written === undefined ? undefined : ofPlatform(scope, written);
 };
 
-/** What holds of every entry that a service has written, whatever it says. */
+/** The fields that every line of a service shares, whatever its content. */
 export const serviceLine = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: SERVICE_LOG, instant: 0n as Instant, code: "" },
 });

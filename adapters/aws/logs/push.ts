@@ -1,9 +1,9 @@
 /**
- * The part of a filter that CloudWatch Logs can look for without losing a match: when, and in which streams.
+ * The part of a filter that CloudWatch Logs can apply without losing a match: the time range and the streams.
  *
- * Its filter patterns are none of it. Their terms distinguish cases, where the core's do not; their JSON selectors end at
- * scalars and look into no list, where the core's do, and their numbers are no texts, which the core compares, too; and
- * what the platform writes has its fields a level deeper than a service's lines.
+ * Its filter patterns do not fit. Their terms are case-sensitive; the core's are not. Their JSON selectors match only
+ * scalars and do not search lists; the core's do. They do not compare numbers as text; the core does. And the platform's
+ * entries nest their fields one level deeper than a service's lines.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
  */
 import type { Instant } from "../../../core/domain/instant.ts";
@@ -15,22 +15,22 @@ import type { LogScope } from "../../../core/ports/log-store.ts";
 import { serviceLine } from "./entry.ts";
 
 export interface Pushed {
-  /** Every match lies within; absent: there is no bound. */
+  /** Bounds that include every match; absent if unbounded. */
   readonly from?: Instant;
   readonly to?: Instant;
-  /** No line of a service can match: the platform's own stream is enough. */
+  /** No service line can match, so reading the platform's stream is enough. */
   readonly platformOnly: boolean;
 }
 
 type Leaf = Exclude<LogFilter, { kind: "and" | "or" | "not" }>;
 
-/** Fields of which every line of a service has the same: its log, and no request. */
+/** Fields with the same value in all service lines: the log's name, and no request. */
 const isAlike = (leaf: Leaf): boolean => {
   if (leaf.kind === "log_id") return true;
   return leaf.kind !== "search" && (leaf.path[0] === "logName" || leaf.path[0] === "httpRequest");
 };
 
-/** Whether some line of a service may match, and whether every line of a service does. */
+/** Whether any service line may match, and whether all of them do. */
 const ofServices = (
   filter: LogFilter,
   passes: (leaf: Leaf) => boolean,
@@ -114,7 +114,7 @@ export const pushedOf = (filter: LogFilter, scope: LogScope, compile: CompilePat
   return { ...spanOf(filter), platformOnly: !ofServices(filter, passes).some };
 };
 
-/** Nothing is left out by it. */
+/** The filter excludes nothing. */
 export const isEverything = ({ from, to, platformOnly }: Pushed): boolean =>
   from === undefined && to === undefined && !platformOnly;
 

@@ -1,9 +1,9 @@
 /**
- * `LogStore` on CloudWatch Logs: one log group, a prefix of streams a deployment.
+ * `LogStore` on CloudWatch Logs: one log group, and a stream prefix per deployment.
  *
- * A search is FilterLogEvents in pages, from its oldest or from its newest end. Events have the millisecond; what the
- * platform writes says its nanosecond within. In which order events of one millisecond come is documented by what no
- * answer shows (the request that put them), so each millisecond is read whole, and ordered here.
+ * A search reads pages of FilterLogEvents from the oldest or the newest end. Events have millisecond timestamps; the
+ * platform's entries also contain their nanosecond. AWS orders events within a millisecond by the put request, which no
+ * response shows. So the store reads each millisecond completely and sorts it here.
  */
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
@@ -31,16 +31,16 @@ import { isEverything, isNothing, pushedOf } from "./push.ts";
 const LISTED = 10_000;
 const GRAIN = { asc: 1_000_000n, desc: 1_000_000n } as const;
 const DAY_MS = 86_400_000;
-/** A search from the newest end may not begin before it (FilterLogEventsRequest, `startFromHead`). */
+/** The earliest start of a search from the newest end (FilterLogEventsRequest, `startFromHead`). */
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 const RANDOM_DIGITS = 7;
 
 const load = () => import("@aws-sdk/client-cloudwatch-logs");
 
-/** What a listing reads: all streams of a deployment, or the platform's alone. */
+/** The streams to read: all of a deployment, or only the platform's. */
 type Streams = { readonly logStreamNamePrefix: string } | { readonly logStreamNames: string[] };
 
-/** Of each deployment its entries, in order. */
+/** Groups entries by deployment and keeps their order. */
 const byScope = (entries: readonly NewLogEntry[]): Map<string, [NewLogEntry, ...NewLogEntry[]]> => {
   const scopes = new Map<string, [NewLogEntry, ...NewLogEntry[]]>();
   for (const entry of entries) {
@@ -71,7 +71,7 @@ class AwsLogs implements LogStore {
     );
   }
 
-  /** What CloudWatch Logs does not take (an entry over 1 MB) is lost, and no other with it: that is said in the log. */
+  /** Drops and logs entries that CloudWatch Logs rejects (over 1 MB); the others are written. */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const [prefix, some] of byScope(entries)) {
@@ -101,7 +101,7 @@ class AwsLogs implements LogStore {
     return this.#searches.search(scope, query, place, options);
   }
 
-  /** A repeat of the call has the same place. */
+  /** Retries of the call reuse the same time and id. */
   #placed(entry: NewLogEntry): InputEvent {
     const { ids } = this.#ambient;
     const at = this.#rising.next();
@@ -112,7 +112,7 @@ class AwsLogs implements LogStore {
     this.#ambient.logger.error("log entries were lost: CloudWatch Logs does not take them", fields);
   }
 
-  /** A deployment's stream is made by the first write to it. */
+  /** The first write creates a deployment's stream. */
   async #put(
     stream: string,
     batch: readonly InputEvent[],
@@ -211,7 +211,7 @@ class AwsLogs implements LogStore {
     };
   }
 
-  /** "Set startTime explicitly to reduce the chances of empty pages": nothing is older than the retention. */
+  /** "Set startTime explicitly to reduce the chances of empty pages": no entry is older than the retention. */
   #startOf(froms: readonly Instant[], order: "asc" | "desc"): number {
     const kept = millisOf(this.#ambient.clock.now()) - RETENTION_DAYS * DAY_MS;
     return Math.max(kept, order === "desc" ? FIRST_BACKWARDS : 0, ...froms.map(millisOf));
@@ -230,7 +230,7 @@ class AwsLogs implements LogStore {
     );
     if (listed.isErr()) {
       if (!isCallState(listed.error)) throw new Stopped(listed.error);
-      // Of a deployment that has not written yet there is no platform's stream.
+      // The platform's stream is missing until its first write.
       if (listed.error.code === "not_found" && "logStreamNames" in input) return { entries: [] };
       throw new Stopped(listed.error.code === "invalid" ? "invalid" : this.#noGroup(listed.error.error));
     }
