@@ -1,4 +1,4 @@
-/** What every part of the adapter calls Amazon's clients with: one policy of repeats, and none of theirs. */
+/** The retry policy for every AWS call that the adapter makes. The SDK clients' own retries are off. */
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/provider-call.ts";
 import { awsFault } from "./errors.ts";
@@ -7,15 +7,15 @@ export interface AwsAmbient {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Of the pauses between repeats; a test gives its own. */
+  /** Jitter for the retry backoff; tests pass their own. */
   readonly random?: () => number;
-  /** Of the process; a test gives its own. */
+  /** Defaults to the environment of the process; tests pass their own. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-/** @param faultOf where a service gives a code a meaning of its own; `awsFault` says the rest */
+/** @param faultOf overrides `awsFault` for services that give an error code another meaning */
 export const awsCalls = (ambient: AwsAmbient, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...ambient, faultOf, cloud: "Amazon Web Services" });
 
-/** The exception's name in the service's model; undefined where it is no error. */
+/** The exception's name in the service's model; undefined if the value is not an error. */
 export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);

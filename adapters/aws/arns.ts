@@ -1,7 +1,7 @@
 /** Amazon Resource Names: `arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE`. https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html */
 
 export interface ArnParts {
-  /** `aws`, or that of China's or a government's regions. */
+  /** `aws`, or the partition of the China or GovCloud regions. */
   readonly partition: string;
   readonly account: string;
 }

@@ -1,4 +1,4 @@
-/** What this provider can do, in words: Fargate's sizes and limits, and what the other services of Amazon add. */
+/** The capabilities of this provider: Fargate's sizes and limits, and those of the other AWS services. */
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
 import { cloudDeadlines } from "../../core/domain/limits.ts";
 import { awsSqlQueries, sqlLagSeconds } from "./athena/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Amazon's own client packages, each loaded when it is first used, so that importing this adapter costs nothing.
- * An embedder may hand in clients of its own.
+ * AWS SDK clients. Each package is loaded on first use, so importing this adapter costs nothing. An embedder may pass its
+ * own clients.
  */
 import type { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import type { AthenaClient } from "@aws-sdk/client-athena";
@@ -17,7 +17,6 @@ import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { STSClient } from "@aws-sdk/client-sts";
 import { needPackages } from "../shared/optional-package.ts";
 
-/** Every client that the adapter uses. */
 export interface AwsClients {
   readonly ecs: ECSClient;
   readonly balancer: ElasticLoadBalancingV2Client;
@@ -31,16 +30,16 @@ export interface AwsClients {
   readonly athena: AthenaClient;
   readonly iam: IAMClient;
   readonly sts: STSClient;
-  /** Reads the outputs of the stack that made the shared parts. */
+  /** Reads the outputs of the stack that created the shared resources. */
   readonly stacks: CloudFormationClient;
 }
 
-/** Gives a client, made at its first use; throws where its package is not installed. */
+/** Returns a client, created on first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof AwsClients>(name: K) => Promise<AwsClients[K]>;
 
 const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider aws", [name], load);
 
-/** The packages that are used: one a client, and one more that signs. */
+/** The SDK packages that the adapter needs: one for each client, and the presigner. */
 export const packages = [
   "@aws-sdk/client-ecs",
   "@aws-sdk/client-elastic-load-balancing-v2",
@@ -57,14 +56,14 @@ export const packages = [
   "@aws-sdk/s3-request-presigner",
 ] as const;
 
-/** Left to themselves, most of the clients wait for ever for a connection, or an answer, that does not come. */
+/** Without these, most SDK clients wait without limit for a connection or a response. */
 const TIMEOUTS = { connectionTimeout: 5000, socketTimeout: 60_000 } as const;
 
 interface Options {
   readonly region: string;
-  /** Calls are repeated by `providerCall` alone. */
+  /** Only `providerCall` retries. */
   readonly maxAttempts: 1;
-  /** Milliseconds until a call ends that is not connected, or of which nothing is heard. */
+  /** Milliseconds until a call without a connection, or without any response data, fails. */
   readonly requestHandler: typeof TIMEOUTS;
 }
 
@@ -135,7 +134,7 @@ const makers: Makers = {
   },
 };
 
-/** @param given clients that are used as they are, in place of such of our own making */
+/** @param given clients to use instead of creating them */
 export const clientSource = (region: string, given: Partial<AwsClients> = {}): ClientSource => {
   const made = new Map<keyof AwsClients, Promise<unknown>>();
   return <K extends keyof AwsClients>(name: K): Promise<AwsClients[K]> => {

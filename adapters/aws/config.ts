@@ -1,4 +1,4 @@
-/** How a platform on Amazon Web Services is set up; `docs/configuration.md` and the command line's help are made from it. */
+/** The configuration of the AWS provider. `docs/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
 import { spoolSetting } from "../shared/spool-place.ts";
 import type { AwsClients } from "./clients.ts";
@@ -6,8 +6,8 @@ import type { AwsClients } from "./clients.ts";
 const text = z.string().min(1);
 
 /**
- * The parts that all deployments share, by the names of the outputs of `docs/aws-template.yaml`. Each may be given by
- * hand instead; then the stack is not asked for it.
+ * The resources that all deployments share. The names are those of the outputs of `docs/aws-template.yaml`. A value set
+ * here takes precedence over the stack's output.
  */
 export const sharedPartsSchema = z.strictObject({
   cluster: text.describe("The name of the ECS cluster."),
@@ -60,16 +60,16 @@ export const awsConfigSchema = z.strictObject({
 });
 
 export type AwsConfigInput = z.input<typeof awsConfigSchema> & {
-  /** Ready-made clients, in place of those that are made from the machine's credentials. */
+  /** SDK clients to use instead of those created with the machine's credentials. */
   readonly clients?: Partial<AwsClients>;
 };
 
-/** With every default in its place; of the shared parts, those that were named by hand. */
+/** Defaults applied. Of the shared resources, it holds only the configured ones. */
 export type AwsSettings = z.output<typeof awsConfigSchema>;
 
-/** With every shared part as well. */
+/** `AwsSettings` with every shared resource. */
 export type AwsConfig = Omit<AwsSettings, "shared"> & { readonly shared: SharedParts };
 
-/** Throws zod's error where a value is wrong. */
+/** Throws a `ZodError` if a value is invalid. */
 export const awsSettingsOf = ({ clients: _clients, ...input }: AwsConfigInput): AwsSettings =>
   awsConfigSchema.parse(input);

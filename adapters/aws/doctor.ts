@@ -1,4 +1,4 @@
-/** Looks at everything that a platform needs of its account, and says what is missing with the command that mends it. */
+/** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
 import { isInstalled } from "../shared/optional-package.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
@@ -20,7 +20,7 @@ const problemOf = (error: unknown): string => {
 };
 
 interface Caller {
-  /** As policies and the simulation name it: a role rather than one session of it. */
+  /** The ARN that policies and the simulation use: of the role, not of one session. */
   readonly arn: string;
   readonly attach: (policy: string) => string;
 }
@@ -38,7 +38,7 @@ const callerOf = (arn: string): Caller => {
   };
 };
 
-/** Amazon's packages are optional, and each is loaded at its first use: without this, in the middle of a deploy. */
+/** AWS packages are optional and loaded on first use. Without this check, a deploy would fail halfway. */
 const packagesProblem = (has: (name: string) => boolean): Finding | undefined => {
   const absent = packages.filter((name) => !has(name));
   if (absent.length === 0) return undefined;
@@ -58,7 +58,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-/** Parameters that are not named keep their values; a stack that is new has none. */
+/** Parameters that are not passed keep their values; a new stack needs them. */
 const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
@@ -66,7 +66,10 @@ const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[])
     ...(parameters.length === 0 ? [] : ["--parameter-overrides", ...parameters]),
   ].join(" ");
 
-/** What the stack says, where it is asked; its absence is told by the parts that it would have named. */
+/**
+ * The stack's outputs. Skipped if the configuration names every shared resource. If the stack is missing, the checks of its
+ * resources say so.
+ */
 async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
   const what = `stack ${asked.stack}, which names the shared parts`;
   if (partsNotNamed(asked).length === 0) return {};
@@ -101,8 +104,8 @@ const deniedOf = async (actions: readonly string[], caller: Caller, clients: Cli
 };
 
 /**
- * A warning and no more: the simulation asks for any resource at all, and a policy that names its resources may be just
- * right.
+ * Only a warning: the simulation runs against any resource (`*`), so a policy limited to certain resources fails it and may
+ * still be correct.
  */
 async function* permissions(
   wanted: Readonly<Record<string, Need>>,
@@ -127,10 +130,10 @@ async function* permissions(
   }
 }
 
-/** Fewer left than this are soon used up. */
+/** Warn if fewer are left. */
 const FEW_LEFT = 10;
 
-/** Every account of the platform takes a role. https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html */
+/** Every account of the platform uses one role. https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetAccountSummary.html */
 async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
   const what = "quota of IAM roles";
   try {
@@ -148,8 +151,8 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
 }
 
 /**
- * Findings as they are made. Without packages or credentials there is nothing further to find.
- * @param has tells whether a package is there; tests hand in another one
+ * Yields findings as the checks finish. Stops early if packages or credentials are missing.
+ * @param has checks whether a package is installed; tests pass their own
  */
 export async function* diagnoseAws(
   asked: Asked,

@@ -1,6 +1,6 @@
 /**
- * What Amazon's clients throw, by the name of the exception in the service's model and else by the HTTP status; the names
- * that throttling has are those that the clients know themselves (@smithy/service-error-classification).
+ * Classifies the errors of the AWS SDK by exception name, then by HTTP status. The throttling codes are those that the SDK
+ * recognizes (@smithy/service-error-classification).
  */
 import type { CallFault } from "../shared/provider-call.ts";
 
@@ -17,7 +17,7 @@ const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault =
 
 const of = (fault: CallFault, ...names: readonly string[]): [string, CallFault][] => names.map((name) => [name, fault]);
 
-/** Too many calls, as each service calls it. */
+/** Throttling codes; they differ by service. */
 const throttles: readonly string[] = [
   "ThrottlingException",
   "Throttling",
@@ -28,7 +28,7 @@ const throttles: readonly string[] = [
   "TooManyRequestsException",
   "RequestLimitExceeded",
   "BandwidthLimitExceeded",
-  // CodeBuild: more builds at once than the account may have.
+  // CodeBuild: the account's limit of concurrent builds is reached.
   "AccountLimitExceededException",
 ];
 
@@ -37,14 +37,14 @@ export const isThrottled = (error: unknown): boolean =>
   (throttles.includes(error.name) ||
     (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === 429);
 
-/** Codes that several services share: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
+/** Codes common to several services: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html */
 const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(busy, ...throttles),
   ...of(busy, "PriorRequestNotComplete", "OperationAbortedException", "OperationAborted", "ServiceUnavailable"),
   ...of(busy, "InternalServerException", "ServerException", "InternalFailure", "TimeoutError", "RequestTimeout"),
-  // "If a conflicting operation occurs during the upload": nobody knows yet who wins (PutObjectRequest, IfNoneMatch).
+  // "If a conflicting operation occurs during the upload": the winner is not known yet (PutObjectRequest, IfNoneMatch).
   ...of(busy, "RequestTimeoutException", "ConditionalRequestConflict"),
-  // The caller's own signal: nothing is repeated then, and the call ends as one that came to nothing.
+  // The caller aborted: the call is not retried and fails as unavailable.
   ...of(busy, "AbortError"),
   ...of(refused, "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnrecognizedClientException"),
   ...of(refused, "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "InvalidAccessKeyId"),
@@ -74,7 +74,7 @@ const byName: ReadonlyMap<string, CallFault> = new Map([
   ...of(state("invalid"), "InvalidInputException", "MalformedPolicyDocumentException", "ValidationError"),
 ]);
 
-/** A connection that failed or was cut, or a network that is not there, as the clients know them themselves. */
+/** Network errors that the SDK treats as transient. */
 const ofConnections: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -94,7 +94,7 @@ const byStatus = (status: number): CallFault | undefined => {
   return status >= 400 ? state("invalid") : undefined;
 };
 
-/** Undefined: no error of Amazon's, and so a bug. */
+/** Undefined: not an AWS error, so a bug. */
 export const awsFault = (error: unknown): CallFault | undefined => {
   if (!(error instanceof Error)) return undefined;
   const { name, code, $metadata, $response } = error as AwsFailure;

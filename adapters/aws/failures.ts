@@ -1,4 +1,4 @@
-/** What an outage, or a refusal of the platform's own calls, is to a deploy: by the name of the call's exception. */
+/** Maps an outage or a denied call to a deploy failure, by the exception's name. */
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import { awsFault, isThrottled } from "./errors.ts";

@@ -1,6 +1,6 @@
 /**
- * Who services run as: one IAM role for each account of ours, with rights on its own buckets and nothing else, within
- * the bounds of the stack's policy. https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ * One IAM role per Portside account; the account's services run as it. Its policy grants only the account's own buckets,
+ * and the stack's permissions boundary limits it. https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
  */
 import type { IAMClient } from "@aws-sdk/client-iam";
 import type { AccountId } from "../../core/domain/account.ts";
@@ -20,21 +20,17 @@ const load = () => import("@aws-sdk/client-iam");
 type Sdk = Awaited<ReturnType<typeof load>>;
 
 export interface Identities {
-  /** The account's runtime identity, made where there is none, with its rights: the role's ARN. */
+  /** Creates the account's role and its policy if they are missing. Returns the role's ARN. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /**
-   * Whether the identity has its rights on the bucket: on those of its own account it has them all along, and on others
-   * never.
-   */
+  /** Returns whether the role may use the bucket: always for buckets of its own account, never for others. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
 const POLICY = "own-volumes";
-/** "Changes that I make are not always immediately visible": .../IAM/latest/UserGuide/troubleshoot.html */
 const NEW_MS = 60_000;
 const LOOK_MS = 2000;
 
-/** The same rules, in whatever order and white space IAM gives them back. */
+/** Compares policies regardless of the encoding and white space of IAM's answer. */
 const isSame = (encoded: string | undefined, wanted: object): boolean => {
   try {
     return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(wanted);
@@ -63,7 +59,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
 
   type Outcome<T> = Promise<Result<T, CallState | Unavailable>>;
 
-  /** Undefined: IAM does not show it. */
+  /** Undefined: IAM does not return it (yet). */
   const unlessMissing = async <T>(found: Outcome<T>): Promise<Result<T | undefined, Unavailable>> => {
     const end = await found;
     if (end.isOk()) return ok(end.value);
@@ -94,12 +90,12 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     );
     if (made.isOk()) return ok(undefined);
     if (!isCallState(made.error)) return err(made.error);
-    // Also where another replica makes it at this moment: its rights are waited for until it shows.
+    // Another replica may be creating the role now; `permitted` waits until it is visible.
     const isMade = made.error.code === "exists" || nameOf(made.error.error) === "ConcurrentModificationException";
     return isMade ? ok(undefined) : err(refusal(made.error));
   };
 
-  /** `late`: a role that is new does not show yet. */
+  /** `late`: the new role is not visible yet. */
   const permit = async (
     role: string,
     policy: object,
@@ -115,7 +111,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
     return put.error.code === "not_found" || put.error.code === "changed" ? ok("late") : err(refusal(put.error));
   };
 
-  /** Ends when the role, which may be new, has its rights. */
+  /** Retries until the role, which may be new, has its policy. */
   const permitted = async (role: string, policy: object, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
     for (let waited = 0; ; waited += LOOK_MS) {
       const done = await permit(role, policy, signal);
@@ -134,7 +130,7 @@ export const createIdentities = (config: AwsConfig, clients: ClientSource, ambie
       const present = await policyOf(role, signal);
       if (present.isErr()) return err(present.error);
       if (isSame(present.value, wanted)) return ok(roleArn(arn, role));
-      // Also where it is there with other rights, or none: the call that made it was cut.
+      // The role may exist with another policy or none, if the call that created it was cut off.
       const made = present.value === undefined ? await make(owner, role, signal) : ok(undefined);
       if (made.isErr()) return err(made.error);
       return (await permitted(role, wanted, signal)).map(() => roleArn(arn, role));

@@ -1,4 +1,4 @@
-/** A platform on Amazon Web Services: ECS on Fargate, CodeBuild, S3, EventBridge Scheduler, CloudWatch Logs and Athena. */
+/** The AWS provider: ECS on Fargate, CodeBuild, S3, EventBridge Scheduler, CloudWatch Logs and Athena. */
 export type { AwsAmbient } from "./amazon.ts";
 export { awsCapabilities } from "./capabilities.ts";
 export { type AwsClients, type ClientSource, clientSource } from "./clients.ts";

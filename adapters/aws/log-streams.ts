@@ -1,10 +1,10 @@
 /**
- * Names of log streams, by which a deployment's lines are found: `PREFIX/CONTAINER/TASK`, where the prefix is ours.
+ * Log streams are named `PREFIX/CONTAINER/TASK`. Portside sets the prefix, so that it finds a deployment's lines by it.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/specify-log-config.html (awslogs-stream-prefix)
  */
 import type { AccountId } from "../../core/domain/account.ts";
 import type { DeploymentName } from "../../core/domain/names.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 
-/** Ends with a slash: `app` is no prefix of `app-2` then. The revision comes after it. */
+/** Ends with a slash so that `app` does not match `app-2`. The revision follows it. */
 export const streamPrefixOf = (owner: AccountId, name: DeploymentName): string => `${accountDigest(owner)}/${name}/`;

@@ -1,11 +1,11 @@
-/** Whose a bucket or a role is, in its name. */
+/** The part of a bucket's or role's name that identifies its account. */
 import type { AccountId } from "../../core/domain/account.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 
 /**
- * Twenty hex digits, 80 bits: rights go by the beginning of a bucket's name, so that two accounts of one beginning
- * would read each other's volumes. With ten digits, 40 bits, there are two such among a million accounts with a chance
- * of one in three; with eighty bits, of one in a million million.
+ * Twenty hex digits, 80 bits. IAM grants go by the prefix of a bucket's name, so two accounts with the same digits could
+ * read each other's volumes. Among a million accounts, a collision has a probability of one in three with ten digits (40
+ * bits), and of one in a million million with twenty.
  */
 export const OWNER_DIGITS = 20;
 

@@ -1,4 +1,4 @@
-/** Whether the shared parts that are named are there: a cheap call for each, and what to do where one is not. */
+/** Checks with one cheap call each that the shared resources exist, and says how to fix it if one does not. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
 import { nameOf } from "./amazon.ts";
 import type { ClientSource } from "./clients.ts";
@@ -11,15 +11,15 @@ export interface Looked {
   readonly athenaWorkgroup: string | undefined;
 }
 
-/** The setting that names a part. */
+/** The configuration key of a resource. */
 type PartName = keyof SharedParts | "athenaWorkgroup";
 
 interface Look {
   readonly part: PartName;
   readonly value: string;
-  /** What makes one again. */
+  /** The command that creates it. */
   readonly make: string;
-  /** False: there is none, or none that can be used. Throws what the client throws. */
+  /** Returns false if the resource is missing or unusable. Throws the SDK's errors. */
   readonly ask: (clients: ClientSource) => Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ const cluster = ({ region, parts: { cluster: value } }: Looked): Look => ({
   ask: async (clients) => {
     const { DescribeClustersCommand } = await import("@aws-sdk/client-ecs");
     const { clusters = [] } = await (await clients("ecs")).send(new DescribeClustersCommand({ clusters: [value] }));
-    // A cluster that was deleted shows for a while.
+    // Deleted clusters stay visible for a while.
     return clusters.some(({ status }) => status === "ACTIVE");
   },
 });
@@ -85,7 +85,7 @@ const logGroup = ({ region, parts: { logGroup: value } }: Looked): Look => ({
   make: `aws logs create-log-group --log-group-name ${value} --region ${region}`,
   ask: async (clients) => {
     const { FilterLogEventsCommand } = await import("@aws-sdk/client-cloudwatch-logs");
-    // Of a time that no entry has: nothing is scanned for it.
+    // No entry has this time, so the call scans nothing.
     const asked = new FilterLogEventsCommand({ logGroupName: value, startTime: 0, endTime: 1, limit: 1 });
     await (await clients("logs")).send(asked);
     return true;
@@ -100,7 +100,7 @@ const role = (part: (typeof roles)[number], { parts }: Looked): Look => ({
   make: "aws iam create-role, as docs/aws-template.yaml makes it",
   ask: async (clients) => {
     const { GetRoleCommand } = await import("@aws-sdk/client-iam");
-    // A path may stand before a role's name.
+    // A path may precede the role's name.
     const RoleName = parts[part].split("/").at(-1);
     const { Role } = await (await clients("iam")).send(new GetRoleCommand({ RoleName }));
     return Role !== undefined;
@@ -134,7 +134,7 @@ const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource
   }
 };
 
-/** A finding for each part that can be looked at, in one order; all are asked at once. */
+/** One finding per resource, in a fixed order; the checks run concurrently. */
 export const presentParts = (looked: Looked, clients: ClientSource): Promise<Finding[]> => {
   const { athenaWorkgroup } = looked;
   const looks = [

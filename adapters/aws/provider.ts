@@ -1,4 +1,4 @@
-/** The provider as a whole: every port over one account and one region. */
+/** Assembles every port for one AWS account and region. */
 import { join } from "node:path";
 import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
@@ -26,7 +26,7 @@ export interface AwsProvider {
   close(): Promise<void>;
 }
 
-/** Throws in words, with the commands that mend it, where the account lacks what the platform cannot work without. */
+/** Throws if the account lacks something essential. The message lists the commands that fix it. */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
   const { environment = process.env } = deps;
@@ -48,7 +48,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
     mountable: (bucket, options) => volumes.mountable(bucket, options),
     lastLines: lastLinesOf(logs),
   });
-  // What may take minutes does not hold up the start.
+  // May take minutes, so the start does not wait for it.
   const sweeping = volumes.sweep().match(
     () => undefined,
     (error) => deps.logger.warn("the trash of volumes waits for the next start", { error }),

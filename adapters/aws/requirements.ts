@@ -1,27 +1,27 @@
 /**
- * What the identity that Portside runs as has to be allowed: the actions that each command of the clients takes, which
- * are not always its own, by service and with why. `docs/aws-template.yaml` grants them. Source, where no other is named:
+ * The IAM actions that Portside needs, by service, each with its reason. A command may need other actions than its own.
+ * `docs/aws-template.yaml` grants them. Source, unless another is named:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
-/** Outputs of the stack that name the policies; one policy has not enough room for all. */
+/** The stack outputs that name the policies. One policy is too small for all actions. */
 export const policyOutputs = ["platformPolicyArn", "platformStoragePolicyArn", "platformSqlPolicyArn"] as const;
 
 export interface Need {
   readonly why: string;
-  /** The policy that grants it. */
+  /** The output that names the policy which grants it. */
   readonly policy: (typeof policyOutputs)[number];
-  /** Every command that the adapter sends, with the actions that it takes. */
+  /** Every command that the adapter sends, with the actions that it needs. */
   readonly calls: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The actions of a service's calls, each once. */
+/** The actions of a service's commands, without duplicates. */
 export const actionsOf = ({ calls }: Need): readonly string[] => [...new Set(Object.values(calls).flat())];
 
-/** What an alarm of a scaling policy takes: .../autoscaling/application/userguide/security_iam_permission_validation.html */
+/** Scaling policies manage alarms: .../autoscaling/application/userguide/security_iam_permission_validation.html */
 const alarms = ["cloudwatch:PutMetricAlarm", "cloudwatch:DescribeAlarms", "cloudwatch:DeleteAlarms"];
 
-/** Of S3 Files, as its managed policy AmazonS3FilesFullAccess has them. */
+/** For S3 Files; copied from its managed policy AmazonS3FilesFullAccess. */
 const networkInterfaces = [
   "ec2:DescribeSubnets",
   "ec2:DescribeVpcs",
@@ -32,7 +32,7 @@ const networkInterfaces = [
 ];
 
 export const needs: Readonly<Record<string, Need>> = {
-  // Tags that are given as a thing is made: .../AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
+  // Tagging on creation needs its own actions: .../AmazonECS/latest/developerguide/supported-iam-actions-tagging.html
   ecs: {
     why: "services run there",
     policy: "platformPolicyArn",
@@ -64,7 +64,7 @@ export const needs: Readonly<Record<string, Need>> = {
       DescribeRulesCommand: ["elasticloadbalancing:DescribeRules"],
     },
   },
-  // It asks what its caller may do at ECS and CloudWatch, and makes its own role where there is none yet.
+  // It checks its caller's permissions on ECS and CloudWatch, and creates its service-linked role if it is missing.
   "application-autoscaling": {
     why: "instances are added and taken away",
     policy: "platformPolicyArn",
@@ -132,7 +132,7 @@ export const needs: Readonly<Record<string, Need>> = {
         "s3files:CreateFileSystem",
         "s3files:TagResource",
         "iam:PassRole",
-        // It hears of what changes in the bucket.
+        // S3 Files watches the bucket for changes.
         "s3:GetBucketNotification",
         "s3:PutBucketNotification",
       ],
@@ -192,13 +192,14 @@ export const needs: Readonly<Record<string, Need>> = {
   },
 };
 
-/** Where SQL is set up. */
+/** Needed only if SQL is configured. */
 export const sqlNeeds: Readonly<Record<string, Need>> = {
   athena: {
     why: "SQL is answered there",
     policy: "platformSqlPolicyArn",
     calls: {
-      // It reads tables and objects as whoever asks: .../athena/latest/ug/s3-permissions.html, .../ug/fine-grained-access-to-glue-resources.html
+      // It reads tables and objects with the caller's permissions: .../athena/latest/ug/s3-permissions.html,
+      // .../ug/fine-grained-access-to-glue-resources.html
       StartQueryExecutionCommand: [
         "athena:StartQueryExecution",
         "glue:GetDatabase",

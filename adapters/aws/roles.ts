@@ -1,11 +1,11 @@
-/** Roles that services run as: one for each account of ours, and which role may not be used. Pure. */
+/** IAM roles of services: one per Portside account. Pure. */
 import type { AccountId } from "../../core/domain/account.ts";
 import { type ArnParts, bucketArn, roleArn } from "./arns.ts";
 import type { AwsConfig } from "./config.ts";
 import { ownerDigits } from "./owner-digits.ts";
 import { bucketPrefix } from "./storage/names.ts";
 
-/** A role's name has up to 64 characters. */
+/** IAM limits a role's name to 64 characters. */
 export const runtimeRole = (digits: string): string => `portside-${digits}`;
 
 export const runtimeRoleOf = (owner: AccountId): string => runtimeRole(ownerDigits(owner));
@@ -13,7 +13,7 @@ export const runtimeRoleOf = (owner: AccountId): string => runtimeRole(ownerDigi
 export const runtimeRoleArn = (arn: ArnParts, digits: string): string => roleArn(arn, runtimeRole(digits));
 
 /**
- * Tasks of this AWS account may run as it, and nothing else may take it.
+ * Lets only ECS tasks of this AWS account assume the role.
  * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
  */
 export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<AwsConfig, "region">): object => ({
@@ -32,10 +32,10 @@ export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<A
 });
 
 /**
- * To read objects where they are, which S3 Files does for speed
+ * Lets S3 Files read objects directly from S3, which is faster
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html#s3-files-prereq-iam-compute-role).
- * It goes by how the account's buckets are called, so that it need not change with its volumes. Who may mount and write
- * is said by each file system's own policy.
+ * The policy matches the prefix of the account's bucket names, so it does not change when volumes do. Each file system's
+ * own policy decides who may mount and write.
  */
 export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
   const buckets = bucketArn(arn, `${bucketPrefix(ownerDigits(owner))}*`);

@@ -1,11 +1,11 @@
 /**
- * The parts that all deployments share: those that are named by hand, and for the rest the outputs of the stack that
- * made them. https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
+ * Resolves the shared resources: configured names first, then the outputs of the stack that created them.
+ * https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
 import type { ClientSource } from "./clients.ts";
 import { type AwsConfig, type AwsSettings, type SharedParts, sharedPartsSchema } from "./config.ts";
 
-/** The outputs of a stack by their keys; lists are one text with commas. */
+/** A stack's outputs by key. Lists are comma-separated text. */
 export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
   const { DescribeStacksCommand } = await import("@aws-sdk/client-cloudformation");
   const { Stacks = [] } = await (await clients("stacks")).send(new DescribeStacksCommand({ StackName: stack }));
@@ -19,11 +19,11 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
 
 const partNames = Object.keys(sharedPartsSchema.shape) as readonly (keyof SharedParts)[];
 
-/** The names of the parts that nobody gave. */
+/** The shared resources that the configuration does not name. */
 export const partsNotNamed = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedParts)[] =>
   partNames.filter((name) => shared[name] === undefined);
 
-/** The parts and the stack's outputs together, or the names of those that are in neither. */
+/** Merges the configured names with the stack's outputs. Returns the names of the missing ones if there are any. */
 export const joinParts = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ export const joinParts = (
   return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
-/** What SQL needs: what the stack made for it is used where nothing else is named. */
+/** SQL settings: configured values first, then the stack's outputs. */
 export const sqlParts = (
   { athenaWorkgroup, logTable }: Pick<AwsSettings, "athenaWorkgroup" | "logTable">,
   outputs: Readonly<Record<string, string>>,
@@ -49,7 +49,7 @@ export const sqlParts = (
   logTable: logTable ?? outputs["logTable"],
 });
 
-/** The whole configuration. Throws where a part is in neither. */
+/** The complete configuration. Throws if neither source names a shared resource. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
   const joined = joinParts(settings, outputs);
   if ("lacking" in joined) throw new Error(`Nobody names the shared parts ${joined.lacking.join(", ")}.`);

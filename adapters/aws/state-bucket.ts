@@ -1,6 +1,6 @@
 /**
- * The bucket that holds the platform's own state. S3 shows every write to whoever reads afterwards, lists among them, and
- * takes writes on a condition: https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
+ * The bucket for the platform's own state. S3 reads and lists are strongly consistent, and S3 supports conditional writes:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
 import type { Unavailable } from "../../core/errors.ts";
 import { err, ok, type Result } from "../../core/result.ts";
@@ -11,7 +11,7 @@ const load = () => import("@aws-sdk/client-s3");
 
 export interface Patience {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; absent: a reader's. */
+  /** Retry timeout in milliseconds; defaults to the timeout for reads. */
   readonly patience?: number;
 }
 
@@ -25,21 +25,21 @@ export interface Listed {
   readonly etag: string;
 }
 
-/** The state that a write needs: that there is none, or this one; or any. */
+/** Precondition of a write: no object exists, the object has this ETag, or none. */
 export type PutCondition = "absent" | "any" | { readonly etag: string };
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface StateBucket {
-  /** Null where there is none. */
+  /** Null if the object does not exist. */
   get(key: string, patience?: Patience): Promise<Result<StateObject | null, Unavailable>>;
-  /** `changed`, or `not_found` where the object of an etag is gone: the condition does not hold. The new etag. */
+  /** Returns the new ETag. If the condition fails: `changed`, or `not_found` if the object of the ETag is gone. */
   put(key: string, text: string, condition: PutCondition, tags: string, patience?: Patience): Called<string>;
-  /** Every object whose key begins so, by key: a call for each thousand. */
+  /** All objects with the key prefix, sorted by key. One call per thousand objects. */
   list(prefix: string, patience?: Patience): Promise<Result<readonly Listed[], Unavailable>>;
 }
 
-/** ListObjectsV2 gives this many at most. */
+/** The page size limit of ListObjectsV2. */
 export const PAGE = 1000;
 
 const sending = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { abortSignal: signal });
