@@ -135,6 +135,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   stack.defer(releaseScope);
   const rows = new ServiceRows(db, () => ids.id());
   const notes = new DeployNotes(db);
+  const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
 
   const { logRetentionDays: retentionDays, logMaxBytes: maxBytes } = config;
@@ -244,6 +245,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
     config,
     rows,
     notes,
+    schedules,
     ingress,
     images,
     instances,
@@ -257,7 +259,6 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   await sweepCache(at("cache"), await platform.sweepImages(), leftovers);
   if (typeof containers !== "string") await containers.sweepImages(images.containerIds());
   await platform.open();
-  const schedules = new ScheduleRows(db);
   const scheduler = new LocalScheduler({
     rows: schedules,
     clock,

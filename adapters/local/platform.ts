@@ -24,6 +24,7 @@ import { describeExit } from "./runner/exit.ts";
 import type { InstanceDeps } from "./runner/instance.ts";
 import { startInstance } from "./runner/start-instance.ts";
 import type { DeployNotes } from "./state/deploys.ts";
+import type { ScheduleRows } from "./state/schedules.ts";
 import type { ServiceRows, StoredService } from "./state/services.ts";
 
 /** What a rollout that met an error comes to; the operator's log has the error. */
@@ -40,6 +41,7 @@ export interface PlatformDeps {
   readonly config: LocalConfig;
   readonly rows: ServiceRows;
   readonly notes: DeployNotes;
+  readonly schedules: ScheduleRows;
   readonly ingress: Ingress;
   readonly images: ImageStore;
   readonly instances: InstanceDeps;
@@ -301,6 +303,7 @@ export class LocalPlatform implements ServicePlatform {
       createdAt: stored.createdAt,
       updatedAt: stored.updatedAt,
       lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
+      lastFire: this.#deps.schedules.lastFire(stored),
     };
   }
 

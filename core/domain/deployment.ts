@@ -30,6 +30,19 @@ export const deploymentSchema = z
       z.object({ name: z.string(), read_only: z.boolean(), sub_path: z.string().optional() }),
     ),
     schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
+    cron: z
+      .object({
+        last: z
+          .object({
+            at: time.meta({ description: "The scheduled time." }),
+            status: z.int().nullable().meta({ description: "What the service answered; null for no answer." }),
+            attempts: z.int(),
+          })
+          .nullable()
+          .meta({ description: "The latest fire; null before the first." }),
+      })
+      .optional()
+      .meta({ description: "With a schedule, where the platform knows its fires." }),
     env: z.array(z.string()).meta({ description: "Names only; values are never shown." }),
     last_deploy: z
       .object({
@@ -67,6 +80,7 @@ export const deploymentOf = (service: Service): Deployment => {
     use_http2: template.useHttp2,
     volumes: renderMounts(template.mounts),
     schedule: template.schedule,
+    ...(template.schedule === null || service.lastFire === undefined ? {} : { cron: { last: service.lastFire } }),
     env: Object.keys(template.env).sort(),
     last_deploy:
       last === null

@@ -3,12 +3,30 @@
  * out where it is found too late.
  */
 
-import { type Instant, plusMillis } from "./instant.ts";
+import { type Instant, plusMillis, type Timestamp } from "./instant.ts";
 import { fireLimits } from "./limits.ts";
+import type { Severity } from "./log-entry.ts";
 
 /** Whether an attempt failed: no answer (undefined), or a 5xx. Any other answer, a 4xx too, ends the fire. */
 export const isFailedAttempt = (status: number | undefined): boolean =>
   status === undefined || (status >= 500 && status <= 599);
+
+/** Whether the service did what the fire asked: any answer but a 2xx says that it did not. */
+export const isSuccessfulFire = (status: number | null | undefined): boolean =>
+  typeof status === "number" && status >= 200 && status <= 299;
+
+/** The severity of an attempt's log entry. */
+export const attemptSeverity = (status: number | undefined, retry: Instant | undefined): Severity =>
+  isSuccessfulFire(status) ? "INFO" : retry === undefined ? "ERROR" : "WARNING";
+
+/** The latest fire of a schedule, as its latest attempt ended. */
+export interface LastFire {
+  /** The scheduled time. */
+  readonly at: Timestamp;
+  /** The status of the answer; null if none came in time. */
+  readonly status: number | null;
+  readonly attempts: number;
+}
 
 /** A fire whose latest attempt has failed. */
 export interface FailedFire {

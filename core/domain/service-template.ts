@@ -7,6 +7,7 @@ import type { AccountId } from "./account.ts";
 import type { DeployOutcome } from "./deploy-events.ts";
 import type { DeployReason } from "./deploy-reason.ts";
 import type { EnvAliases, Environment } from "./environment.ts";
+import type { LastFire } from "./fire-policy.ts";
 import type { Timestamp } from "./instant.ts";
 import { type BoundMount, type Mount, renderMounts } from "./mounts.ts";
 import type { DeploymentName } from "./names.ts";
@@ -88,6 +89,8 @@ export interface Service {
   readonly lastDeploy: DeployOutcome | null;
   /** Why no instance of what serves can start, if the platform knows; for example, its image is gone. */
   readonly broken?: DeployReason;
+  /** The latest fire of its schedule; null before the first. Absent if the platform does not know it. */
+  readonly lastFire?: LastFire | null;
 }
 
 export type ServiceStatus = "READY" | "DEPLOYING" | "FAILED";

@@ -1,8 +1,13 @@
 /** When a schedule fires, on the clocks of its own zone; computed here, by the rule that the platform goes by. */
+import type { Deployment } from "../../core/domain/deployment.ts";
+import { isSuccessfulFire } from "../../core/domain/fire-policy.ts";
 import { nextFires } from "../../core/domain/fire-times.ts";
 import { type Instant, instantOfMillis, instantOfSeconds, secondsOf, splitInstant } from "../../core/domain/instant.ts";
 import type { Schedule } from "../../core/domain/schedule.ts";
 import { offsetAt } from "../../core/domain/time-zone.ts";
+import { paint } from "./colour.ts";
+import type { Io } from "./io.ts";
+import { ago } from "./table.ts";
 
 /** `2026-11-22 09:00` */
 const minuteOn = (zone: string, instant: Instant): string => {
@@ -25,6 +30,14 @@ const firesOf = (schedule: Schedule, count: number, now: number): string[] => {
 export const nextFireWords = (schedule: Schedule | null, now = Date.now()): string => {
   const [fire] = schedule === null ? [] : firesOf(schedule, 1, now);
   return schedule === null || fire === undefined ? "-" : `${fire} ${schedule.timezone}`;
+};
+
+/** `status 404, 3 min ago`, or `-`. */
+export const lastFireWords = (io: Io, { cron }: Pick<Deployment, "cron">): string => {
+  const last = cron?.last ?? null;
+  if (last === null) return "-";
+  const outcome = last.status === null ? "no answer" : `status ${last.status}`;
+  return `${paint(io, isSuccessfulFire(last.status) ? "green" : "red", outcome)}, ${ago(last.at)} ago`;
 };
 
 const SHOWN = 5;

@@ -71,7 +71,7 @@ exports.handler = async (fire, context) => {
     const at = hasTime ? ended + delay : undefined;
     const message = sentence(fire, status, ended - started, at);
     const json = { event: "cron", message, scheduled: fire.time, attempt, status, latency_ms: ended - started };
-    const severity = at ? "WARNING" : isFailed(status) ? "ERROR" : "INFO";
+    const severity = at ? "WARNING" : status >= 200 && status <= 299 ? "INFO" : "ERROR";
     await write(fire, severity, json, `${begun}-${attempt}`);
     if (!at) return { fired: true, status };
     await exports.sleep(delay);

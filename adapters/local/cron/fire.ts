@@ -1,7 +1,7 @@
 /** One fire of a schedule, from its first attempt to its outcome: `POST /cron`, tried again as the core's policy says. */
 import { Agent, request } from "undici";
 import type { CronJob } from "../../../core/domain/cron-job.ts";
-import { isFailedAttempt, retryAt } from "../../../core/domain/fire-policy.ts";
+import { attemptSeverity, isFailedAttempt, type LastFire, retryAt } from "../../../core/domain/fire-policy.ts";
 import { type Instant, millisOf, timestampOf } from "../../../core/domain/instant.ts";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -9,6 +9,8 @@ import type { Clock } from "../../../core/ports/system.ts";
 export interface FireDeps {
   readonly clock: Clock;
   readonly log: (entry: NewLogEntry) => void;
+  /** Keeps how the latest attempt ended. */
+  readonly note: (job: CronJob, fire: LastFire) => void;
   /** Where the service answers on this machine; undefined where it, or its schedule, is gone. */
   readonly urlOf: (job: CronJob) => string | undefined;
 }
@@ -48,7 +50,7 @@ const entryOf = (
     owner,
     service: name,
     logName: "platform",
-    severity: !failed ? "INFO" : retry === undefined ? "ERROR" : "WARNING",
+    severity: attemptSeverity(status, retry),
     json: {
       event: "cron",
       message: `The schedule '${schedule.cron}' fired: ${outcome} after ${millis} ms${next}`,
@@ -65,7 +67,7 @@ const entryOf = (
  * @param nextFire when the schedule fires next, which is when the retries of this one end
  */
 export const fire = async (
-  { clock, log, urlOf }: FireDeps,
+  { clock, log, note, urlOf }: FireDeps,
   job: CronJob,
   scheduled: Instant,
   nextFire: Instant | undefined,
@@ -81,6 +83,7 @@ export const fire = async (
     const retry = isFailedAttempt(status) ? retryAt({ attempts, endedAt, nextFire }) : undefined;
     const millis = Math.round(performance.now() - begun);
     log(entryOf(job, scheduled, { number: attempts, status, millis }, retry));
+    note(job, { at: timestampOf(scheduled), status: status ?? null, attempts });
     if (retry === undefined) return;
     await clock.sleep(millisOf(retry) - millisOf(endedAt), signal);
   }

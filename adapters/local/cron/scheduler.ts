@@ -13,7 +13,7 @@ import { scopeKey } from "../../shared/scope-key.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import { type FireDeps, fire } from "./fire.ts";
 
-export interface SchedulerDeps extends FireDeps {
+export interface SchedulerDeps extends Omit<FireDeps, "note"> {
   readonly rows: ScheduleRows;
   readonly logger: Logger;
 }
@@ -30,7 +30,7 @@ const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, nam
  * Follows one schedule until `stop` aborts.
  * @param ended aborts when the scheduler closes: a run that has begun goes on when its schedule changes
  */
-const follow = async (deps: SchedulerDeps, job: CronJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
+const follow = async (deps: FireDeps, job: CronJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
   const { clock } = deps;
   const { schedule } = job;
   let looked = clock.now();
@@ -97,11 +97,19 @@ export class LocalScheduler implements Scheduler {
     return this.#guarded(() => this.#deps.rows.find(service));
   }
 
+  readonly #note: FireDeps["note"] = (job, fire) => {
+    try {
+      this.#deps.rows.note(job, fire);
+    } catch (cause) {
+      this.#deps.logger.warn("the result of a fire was not noted", { name: job.name, cause });
+    }
+  };
+
   #follow(job: CronJob): void {
     this.#leave(job);
     const stop = new AbortController();
     this.#followers.set(keyOf(job), stop);
-    follow(this.#deps, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
+    follow({ ...this.#deps, note: this.#note }, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
       this.#deps.logger.error("a schedule cannot be followed", { name: job.name, cause }),
     );
   }

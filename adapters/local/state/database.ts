@@ -86,8 +86,13 @@ const accountUsers = `
   CREATE TABLE account_users (owner TEXT PRIMARY KEY, uid INTEGER NOT NULL UNIQUE) STRICT;
 `;
 
+const lastFires = `
+  -- As JSON; NULL before the first fire.
+  ALTER TABLE schedules ADD COLUMN last_fire TEXT;
+`;
+
 /** Each entry takes the file from the version of its index to the next. */
-const migrations = [schema, volumesAndSchedules, versionTable, accountUsers];
+const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires];
 
 /** Runs `work` as one transaction; it is undone whole where `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {

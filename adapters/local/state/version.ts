@@ -25,7 +25,10 @@ export const versionTable = `
 `;
 
 /** Bookkeeping that may be lost, and must not cost a flush of the check file. */
-const untracked: Readonly<Record<string, readonly string[]>> = { keys: ["last_used_at"] };
+const untracked: Readonly<Record<string, readonly string[]>> = {
+  keys: ["last_used_at"],
+  schedules: ["last_fire"],
+};
 
 const MODULUS = 1n << 256n;
 

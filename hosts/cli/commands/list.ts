@@ -4,7 +4,7 @@ import { findAccount } from "../account.ts";
 import { Client } from "../client.ts";
 import { paint } from "../colour.ts";
 import { type Command, clientOptions } from "../command.ts";
-import { nextFireWords } from "../fires.ts";
+import { lastFireWords, nextFireWords } from "../fires.ts";
 import { printJson, say } from "../io.ts";
 import { ago, printTable } from "../table.ts";
 
@@ -27,16 +27,24 @@ export const list: Command = {
       return 0;
     }
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
-    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at, schedule }) => [
+    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at, schedule, cron }) => [
       name,
       paint(io, colours[status], status),
       url,
       revision ?? "-",
       `${cpu} × ${memory}`,
       ago(updated_at),
-      ...(anyScheduled ? [nextFireWords(schedule)] : []),
+      ...(anyScheduled ? [nextFireWords(schedule), lastFireWords(io, { cron })] : []),
     ]);
-    const head = ["NAME", "STATUS", "URL", "REVISION", "SIZE", "UPDATED", ...(anyScheduled ? ["NEXT FIRE"] : [])];
+    const head = [
+      "NAME",
+      "STATUS",
+      "URL",
+      "REVISION",
+      "SIZE",
+      "UPDATED",
+      ...(anyScheduled ? ["NEXT FIRE", "LAST FIRE"] : []),
+    ];
     await printTable(io, head, rows);
     return 0;
   },

@@ -277,7 +277,9 @@ describe("a fire", () => {
     expect(seen).toHaveLength(4);
     expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "WARNING", "WARNING", "ERROR"]);
     expect((await fired([500, 204], 4)).seen).toHaveLength(2);
-    expect((await fired([404, 204], 4)).seen).toHaveLength(1);
+    const refused = await fired([404, 204], 4);
+    expect(refused.seen).toHaveLength(1);
+    expect(refused.entries).toMatchObject([{ severity: "ERROR", json: { status: 404 } }]);
   });
 
   test("that both of its schedules would send is sent once", async () => {

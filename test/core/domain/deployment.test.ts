@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { deploymentOf, deploymentSchema } from "../../../core/domain/deployment.ts";
+import type { Timestamp } from "../../../core/domain/instant.ts";
 import { GiB } from "../../../core/domain/limits.ts";
 import type { DeploymentName, VolumeName } from "../../../core/domain/names.ts";
 import { type ServiceTemplate, shownTemplate, statusOf } from "../../../core/domain/service-template.ts";
@@ -58,6 +59,15 @@ test("every field of the contract, by its wire name", () => {
 
 test("the values of the environment are nowhere in it", () => {
   expect(JSON.stringify(deploymentOf(serving))).not.toContain("s3cret");
+});
+
+test("the latest fire is shown with a schedule, where the platform knows it", () => {
+  const lastFire = { at: "2026-01-01T00:00:00+00:00" as Timestamp, status: 404, attempts: 1 };
+  const row = deploymentOf({ ...serving, lastFire });
+  expect(deploymentSchema.parse(row).cron).toEqual({ last: lastFire });
+  expect(deploymentOf({ ...serving, lastFire: null }).cron).toEqual({ last: null });
+  const unscheduled = serviceOf({ ...template, schedule: null });
+  expect(deploymentOf({ ...unscheduled, lastFire })).not.toHaveProperty("cron");
 });
 
 describe("what is shown", () => {

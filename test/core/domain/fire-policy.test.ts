@@ -1,7 +1,14 @@
 /** What becomes of a fire: which answers end it, when it is tried again, when it is too late, how long it may run. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FailedFire, isFailedAttempt, isTooLate, longestRun, retryAt } from "../../../core/domain/fire-policy.ts";
+import {
+  attemptSeverity,
+  type FailedFire,
+  isFailedAttempt,
+  isTooLate,
+  longestRun,
+  retryAt,
+} from "../../../core/domain/fire-policy.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
 import { fireLimits } from "../../../core/domain/limits.ts";
 import { runs } from "../../support/runs.ts";
@@ -24,6 +31,18 @@ describe("an attempt", () => {
     expect(longestRun(timeout, most)).toBe(longest),
   );
 });
+
+test.each([
+  [200, undefined, "INFO"],
+  [204, undefined, "INFO"],
+  [302, undefined, "ERROR"],
+  [404, undefined, "ERROR"],
+  [500, undefined, "ERROR"],
+  [undefined, undefined, "ERROR"],
+  [500, later(5), "WARNING"],
+] as const)("an attempt with status %s and its next try at %s is logged as %s", (status, retry, severity) =>
+  expect(attemptSeverity(status, retry)).toBe(severity),
+);
 
 describe("a failed fire", () => {
   test.each([

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { nextFires } from "../../../core/domain/fire-times.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
-import { nextFiresWords, nextFireWords } from "../../../hosts/cli/fires.ts";
+import { lastFireWords, nextFiresWords, nextFireWords } from "../../../hosts/cli/fires.ts";
 import { serveMemory, type TestApi } from "../../support/api.ts";
 import { helloServer, nodeSource } from "../../support/archives.ts";
 import { folderWith } from "../../support/folders.ts";
-import { portside } from "../../support/terminal.ts";
+import { portside, terminal } from "../../support/terminal.ts";
 
 const at = (text: string): number => Date.parse(text);
 
@@ -27,6 +27,16 @@ test("five fires are shown, through a change of the clocks", () => {
   );
 });
 
+test("the last fire is shown with its result", () => {
+  const { io } = terminal({ env: { FORCE_COLOR: "1" } });
+  const at = timestampOf(instantOfMillis(Date.now() - 3_600_000 * 3));
+  const shown = (status: number | null) => lastFireWords(io, { cron: { last: { at, status, attempts: 1 } } });
+  expect(shown(204)).toBe("\u001b[32mstatus 204\u001b[39m, 3 h ago");
+  expect(shown(404)).toBe("\u001b[31mstatus 404\u001b[39m, 3 h ago");
+  expect(shown(null)).toBe("\u001b[31mno answer\u001b[39m, 3 h ago");
+  expect([lastFireWords(io, { cron: { last: null } }), lastFireWords(io, {})]).toEqual(["-", "-"]);
+});
+
 const envOf = async (api: TestApi) => ({ PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() });
 
 test("list has a column for them where one deployment has a schedule, and only there", async () => {
@@ -38,9 +48,11 @@ test("list has a column for them where one deployment has a schedule, and only t
   // Once a year, so that none passes between two looks.
   await api.deploy({ function_name: "timed", volumes: "{}", schedule: "0 0 1 1 *", timezone: "Asia/Tokyo" }, source);
   expect((await portside(["list"], { env, columns: 160 })).stdout).toContain("NEXT FIRE");
-  const [plain, timed] = (await portside(["list"], { env })).stdout.split("\n").map((line) => line.split("\t").at(-1));
-  expect(plain).toBe("-");
-  expect(timed).toMatch(/^\d{4}-01-01 00:00 Asia\/Tokyo$/);
+  const [plain, timed] = (await portside(["list"], { env })).stdout
+    .split("\n")
+    .map((line) => line.split("\t").slice(-2));
+  expect(plain).toEqual(["-", "-"]);
+  expect(timed).toEqual([expect.stringMatching(/^\d{4}-01-01 00:00 Asia\/Tokyo$/), "-"]);
 });
 
 test("deploy --plan has the next five, and how long a run may take; its JSON is the platform's", async () => {

@@ -39,6 +39,8 @@ test("a deployed schedule fires at the service with its token, and is logged; th
     (await controlPlane.readLogs(principalOf("acme"), { deployment_name: "app", query }))._unsafeUnwrap().logs;
   await eventually(async () => expect(await found('jsonPayload.event="cron" jsonPayload.status=204')).toHaveLength(1));
   expect(await found('httpRequest.requestUrl:"/cron" httpRequest.status=204')).toHaveLength(1);
+  const [listed] = (await controlPlane.listDeployments(principalOf("acme")))._unsafeUnwrap();
+  expect(listed?.cron?.last).toEqual({ at: fired?.["x-cron-time"], status: 204, attempts: 1 });
   const again = await deploy(nodeContractSources.files());
   expect(again.map(({ message }) => message)).toContain("Schedule removed");
   expect(await (await fetch(`${url}/env?name=CRON_TOKEN`)).text()).toBe(token);

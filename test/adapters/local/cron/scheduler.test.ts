@@ -130,9 +130,27 @@ test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
   expect(outcomes()).toEqual([
     ["WARNING", 1, 500],
     ["INFO", 2, 200],
-    ["INFO", 1, 404],
+    ["ERROR", 1, 404],
   ]);
   close();
+});
+
+test("the result of the last fire is kept over a new schedule and a restart, and goes with the schedule", async () => {
+  answers = [undefined, 404];
+  const first = start();
+  (await first.scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
+  expect(first.rows.lastFire(job(""))).toBeNull();
+  await first.pass(30_000, 1);
+  const at = "2026-01-01T00:01:00+00:00";
+  expect(first.rows.lastFire(job(""))).toEqual({ at, status: null, attempts: 1 });
+  await first.pass(5000, 2);
+  (await first.scheduler.put(job("2 0 * * *")))._unsafeUnwrap();
+  first.close();
+  const second = start([job("2 0 * * *")]);
+  expect(second.rows.lastFire(job(""))).toEqual({ at, status: 404, attempts: 2 });
+  (await second.scheduler.remove(job("")))._unsafeUnwrap();
+  expect(second.rows.lastFire(job(""))).toBeNull();
+  second.close();
 });
 
 test("a run that goes on does not hold back the next one", async () => {
