@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomIds } from "../../adapters/shared/system.ts";
 import type { FaultKind } from "../fakes/faults.ts";
 import { createFastClock } from "../support/fast-clock.ts";
+import { MATRIX_MS } from "../support/runs.ts";
 import { sampled } from "../support/sampled.ts";
 import { silentLogger } from "../support/silent-logger.ts";
 import { type Cloud, callsOf, clearFaults, type Fakes, openPlatform } from "./cloud.ts";
@@ -14,8 +15,7 @@ import { first, second, stepsOn } from "./deploy-steps.ts";
 const kinds: readonly FaultKind[] = ["permission_denied", "reply_lost", "unavailable"];
 /** Matrices side by side, each on an account of its own: much of a deploy is pauses. */
 const LANES = 3;
-/** A matrix takes minutes as a whole. */
-const patience = { timeout: 240_000 };
+const patience = { timeout: MATRIX_MS };
 
 type Calls = Readonly<Record<string, readonly string[]>>;
 

@@ -2,7 +2,7 @@
  * A process that starts a service in a separate network, and then kills itself: after a number of milliseconds, when the
  * service listens, or when the next network is ready.
  */
-import { readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createBubblewrapRunner } from "../../adapters/local/runner/bubblewrap.ts";
 import { namespacesOf } from "../../adapters/local/runner/network/enter.ts";
@@ -11,9 +11,17 @@ import { Watchdog } from "../../adapters/local/runner/watchdog.ts";
 import { holdersOf } from "./sandbox-networks.ts";
 import { silentLogger } from "./silent-logger.ts";
 
+/** What the process writes before it ends. */
+export interface SeenNetworks {
+  /** The namespaces of its networks. */
+  readonly networks: readonly string[];
+  /** When it saw them, in seconds after the machine started. */
+  readonly uptime: number;
+}
+
 const [scope, folder, moment, user] = process.argv.slice(2) as [string, string, string, string?];
-const networks = new Networks(scope, [], silentLogger);
-const runner = createBubblewrapRunner(folder, undefined, new Watchdog(), 2_100_000_000, networks);
+const pool = new Networks(scope, [], silentLogger);
+const runner = createBubblewrapRunner(folder, undefined, new Watchdog(), 2_100_000_000, pool);
 if (typeof runner === "string") throw new Error(runner);
 
 const SERVER = "import socket, time; s = socket.create_server(('', 8080)); time.sleep(300)";
@@ -37,6 +45,7 @@ else if (/^\d+$/.test(moment)) setTimeout(die, Number(moment));
 else {
   const wanted = moment === "spare" ? 2 : 1;
   while (!(await running.accepts?.()) || holdersOf(scope).length < wanted) await sleep(10);
-  const namespaces = holdersOf(scope).map((pid) => readlinkSync(`${namespacesOf(pid)}/net`));
-  process.stdout.write(JSON.stringify(namespaces), die);
+  const networks = holdersOf(scope).map((pid) => readlinkSync(`${namespacesOf(pid)}/net`));
+  const uptime = Number(readFileSync("/proc/uptime", "utf8").split(" ")[0]);
+  process.stdout.write(JSON.stringify({ networks, uptime } satisfies SeenNetworks), die);
 }

@@ -4,21 +4,21 @@ import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { folderWith } from "./folders.ts";
-import type { MemoryUse } from "./memory-use.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   /** Everything that it has written to its log. */
   readonly log: () => string;
   key(account?: string): Promise<string>;
-  memory(): Promise<MemoryUse>;
+  /** Bytes that the server held at most since the last call, garbage not counted. Samples every 50 ms from the first call. */
+  held(): Promise<number>;
   spooled(): Promise<string[]>;
 }
 
 export const startServer = async (level: "silent" | "debug" = "silent"): Promise<ServerProcess> => {
   const folder = folderWith();
   const child = fork(fileURLToPath(new URL("server-child.ts", import.meta.url)), [folder.path, level], {
-    execArgv: [],
+    execArgv: ["--expose-gc"],
     stdio: ["ignore", "inherit", "pipe", "ipc"],
   });
   let log = "";
@@ -42,7 +42,7 @@ export const startServer = async (level: "silent" | "debug" = "silent"): Promise
     url: `http://127.0.0.1:${port}`,
     log: () => log,
     key: async (account) => (await ask({ ask: "key", account })) as string,
-    memory: async () => (await ask({ ask: "memory" })) as MemoryUse,
+    held: async () => (await ask({ ask: "held" })) as number,
     spooled: () => readdir(folder.path),
     [Symbol.asyncDispose]: async () => {
       const ended = once(child, "exit");

@@ -10,6 +10,7 @@ import type { ControlPlaneError } from "../../core/errors.ts";
 import type { Result } from "../../core/result.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
 import { whileTicking } from "../simulation/ticking.ts";
+import { MATRIX_MS } from "./runs.ts";
 import { sampled } from "./sampled.ts";
 
 export interface VolumeStage extends AsyncDisposable {
@@ -146,7 +147,7 @@ export const volumeFaultTests = (cloud: RegExp, setStage: SetStage): void => {
   for (const scene of scenes)
     describe(`a fault in a volume's ${scene.what}`, () => {
       for (const kind of kinds)
-        test(`${kind} at any call`, { timeout: 120_000 }, async () => {
+        test(`${kind} at any call`, { timeout: MATRIX_MS }, async () => {
           let failures = 0;
           const calls = await callsOf(scene, setStage);
           const tried = sampled(upTo(calls), 3);
@@ -157,7 +158,7 @@ export const volumeFaultTests = (cloud: RegExp, setStage: SetStage): void => {
           else expect(failures).toBe(0);
         });
 
-      test("a stop at any call", { timeout: 120_000 }, async () => {
+      test("a stop at any call", { timeout: MATRIX_MS }, async () => {
         for (const nth of sampled(upTo(await callsOf(scene, setStage)), 3)) await stopAt(scene, setStage, nth);
       });
     });

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
 import { accountOf, nameOf } from "../../support/brands.ts";
+import { MATRIX_MS } from "../../support/runs.ts";
 import { sampled } from "../../support/sampled.ts";
 import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
@@ -18,17 +19,15 @@ export interface FaultedRollouts<W> {
   readonly calls: { readonly deploy: number; readonly removal: number };
   /** Every so-manieth call is tried. */
   readonly every: number;
-  /** Milliseconds that a matrix may take as a whole. */
-  readonly timeout: number;
   /** Asserts that nothing but what serves is left of a service: everything, or what else a removal leaves nothing of. */
   nothingElse(world: W, name: string, what: string): void;
 }
 
 export const rolloutFaultTests = <W extends PretendedPlatform>(
   { open, freed, mounting }: RolloutCloud<W>,
-  { finder, calls: least, every, timeout, nothingElse }: FaultedRollouts<W>,
+  { finder, calls: least, every, nothingElse }: FaultedRollouts<W>,
 ): void => {
-  const patience = { timeout };
+  const patience = { timeout: MATRIX_MS };
   let run: W;
   beforeAll(async () => {
     run = await open();

@@ -29,6 +29,5 @@ rolloutFaultTests(ecsRollouts, {
   finder: "state",
   calls: { deploy: 19, removal: 10 },
   every: 9,
-  timeout: 600_000,
   nothingElse,
 });

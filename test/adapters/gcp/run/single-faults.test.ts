@@ -7,7 +7,6 @@ rolloutFaultTests(runRollouts, {
   finder: "run",
   calls: { deploy: 11, removal: 2 },
   every: 3,
-  timeout: 120_000,
   nothingElse: (run, name, what) =>
     // A service is all that there is of a deployment.
     expect(run.run.names().includes(name), what).toBe(run.routed(name) !== undefined),

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { readdirSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +11,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { killOrphans, MARKER } from "../../../../adapters/local/runner/launch.ts";
 import { whyNoNetworks } from "../../../../adapters/local/runner/network/networks.ts";
 import { allProcesses, environmentOf } from "../../../../adapters/local/runner/proc.ts";
+import type { SeenNetworks } from "../../../support/dying-network.ts";
 import { needs } from "../../../support/machine.ts";
 
 const child = new URL("../../../support/dying-network.ts", import.meta.url).pathname;
@@ -51,11 +52,21 @@ const left = (): number[] =>
     .map(({ pid }) => pid)
     .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
 
-/** The network namespaces in which a process of this machine is. */
-const namespaces = (): string[] =>
+/** When a process started, in seconds after the machine. */
+const startOf = (pid: string): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // In clock ticks (proc(5)), of which Linux shows a hundred a second.
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]) / 100;
+};
+
+/**
+ * The network namespaces of the processes that started by then. The kernel gives the number of a namespace that
+ * ended to a new one, for example to a sandbox of another test.
+ */
+const namespacesOfThoseBy = (uptime: number): string[] =>
   readdirSync("/proc").flatMap((name) => {
     try {
-      return /^\d+$/.test(name) ? readlinkSync(`/proc/${name}/ns/net`) : [];
+      return /^\d+$/.test(name) && startOf(name) <= uptime ? readlinkSync(`/proc/${name}/ns/net`) : [];
     } catch {
       return [];
     }
@@ -77,8 +88,8 @@ describe.each(servers)("of $server, service $service", ({ server, service }) => 
         return quiet;
       })
       .toBeGreaterThanOrEqual(QUIET_LOOKS);
-    const networks = said === "" ? [] : (JSON.parse(said) as string[]);
+    const { networks, uptime } = said === "" ? { networks: [], uptime: 0 } : (JSON.parse(said) as SeenNetworks);
     expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
-    expect(namespaces().filter((one) => networks.includes(one))).toEqual([]);
+    expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
   });
 });
