@@ -37,7 +37,7 @@ const subpaths = [
 export const navigation: readonly Group[] = [
   group("Start", {
     "docs/quickstart": "Quickstart",
-    "docs/concepts": "Concepts",
+    "docs/glossary": "Glossary",
     "docs/": "All pages",
   }),
   group("Using", {
