@@ -1,4 +1,4 @@
-/** What EventBridge Scheduler can and cannot do, in words. */
+/** The capabilities and limits of EventBridge Scheduler. */
 import { type Capabilities, offered } from "../../../core/domain/capabilities.ts";
 import { maxFireSeconds } from "./job.ts";
 

@@ -1,11 +1,11 @@
-// Brings a fire of EventBridge Scheduler to its service, once for every schedule of the platform. docs/aws-template.yaml
-// has this text as the function's code, which may have 4096 characters.
+// Sends each EventBridge Scheduler fire to its service. One function serves every schedule of the platform.
+// docs/aws-template.yaml inlines this text as the function's code; the limit is 4096 characters.
 const logs = () => require("@aws-sdk/client-cloudwatch-logs");
 exports.clientOf = () => new (logs().CloudWatchLogsClient)({});
 exports.sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 exports.now = Date.now;
 
-// fetch() gives up a silent run after five minutes.
+// fetch() aborts a request without a response after five minutes.
 const post = (fire, seconds) =>
   new Promise((resolve) => {
     const url = new URL(`${fire.url}/cron`);

@@ -1,13 +1,17 @@
 /**
- * A cron expression of five fields in EventBridge Scheduler's six: minutes, hours, day of the month, month, day of the week
- * (1 to 7, Sunday first) and year, of whose day fields one has to be `?`.
+ * Converts a five-field cron expression to EventBridge Scheduler's six fields: minutes, hours, day of month, month, day of
+ * week (1 to 7, Sunday first) and year. One of the two day fields must be `?`.
  * https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html#cron-based
  *
- * So what names both days becomes two schedules where either day will do, and one with a condition where both must hold.
+ * An expression that sets both day fields becomes two schedules if either day may match, or one with a condition if both
+ * must.
  */
 import { type CronFields, dateEverComes, parseCron } from "../../../core/domain/schedule.ts";
 
-/** Days of the month on which a fire by the day of the week is made, or is not: then the other schedule makes it. */
+/**
+ * Limits the fires of a weekday schedule by day of the month: `only` these days, or `not` these, which the other schedule
+ * covers.
+ */
 export type DayRule = { readonly only: readonly number[] } | { readonly not: readonly number[] };
 
 export interface Expression {
@@ -15,7 +19,7 @@ export interface Expression {
   readonly days?: DayRule;
 }
 
-/** Numbers as the shortest list of ranges; `*` for all there are. */
+/** The numbers as the shortest list of ranges, or `*` if the list is complete. */
 const listOf = (values: ReadonlySet<number>, all: number, shift = 0): string => {
   if (values.size === all) return "*";
   const runs: [number, number][] = [];
@@ -39,7 +43,7 @@ const textOf = (fields: CronFields, day: string, weekday: string): string => {
 const byDay = (fields: CronFields): string => textOf(fields, listOf(fields.days, counts.days), "?");
 const byWeekday = (fields: CronFields): string => textOf(fields, "?", listOf(fields.weekdays, counts.weekdays, 1));
 
-/** One expression, or two of which no moment is of both. The text is one that the schedule rule has passed. */
+/** Returns one expression, or two that never fire at the same moment. Expects validated text; else throws a `RangeError`. */
 export const expressionsOf = (cron: string): readonly [Expression, Expression?] => {
   const fields = parseCron(cron);
   if (typeof fields === "string") throw new RangeError(`'${cron}' is not a cron expression: ${fields}`);
@@ -50,7 +54,7 @@ export const expressionsOf = (cron: string): readonly [Expression, Expression?] 
     return [everyDay ? { text: byWeekday(fields) } : { text: byWeekday(fields), days: { only: days } }];
   }
   if (everyDay || everyWeekday) return [{ text: textOf(fields, "*", "?") }];
-  // A date that never comes is refused, not waited for.
+  // Scheduler rejects a date that never occurs, so only the weekdays remain.
   if (!dateEverComes(fields)) return [{ text: byWeekday(fields) }];
   return [{ text: byDay(fields) }, { text: byWeekday(fields), days: { not: days } }];
 };

@@ -1,6 +1,6 @@
 /**
- * A schedule as schedules of EventBridge Scheduler, and back. `parse(render(job))` is the job again: what is set there is
- * the only record. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` returns the job: the schedules are
+ * its only record. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
  */
 import { createHash } from "node:crypto";
 import type { CronJob } from "../../../core/domain/cron-job.ts";
@@ -14,39 +14,39 @@ import { streamPrefixOf } from "../log-streams.ts";
 import { PLATFORM_STREAM } from "../logs/entry.ts";
 import { type DayRule, expressionsOf } from "./expression.ts";
 
-/** Seconds that a function may run: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+/** Lambda's timeout limit in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
 export const functionSeconds = 900;
 
-/** The longest run of a fire, in seconds: what is left of the function's own time is for its start and its end. */
+/** The longest run of a fire in seconds. The rest of the function's time covers its own startup and shutdown. */
 export const maxFireSeconds = 840;
 
-/** Schedules of the platform; the template makes the group. */
+/** The schedule group of the platform; the template creates it. */
 export const SCHEDULE_GROUP = "portside";
 
-/** Replaced as the schedule fires: .../scheduler/latest/UserGuide/managing-schedule-context-attributes.html */
+/** Scheduler replaces it on each fire: .../scheduler/latest/UserGuide/managing-schedule-context-attributes.html */
 export const SCHEDULED_TIME = "<aws.scheduler.scheduled-time>";
 
-/** What the function gets (`cron-function.cjs`). */
+/** The input of the function (`cron-function.cjs`). */
 export interface Fire {
   readonly portside: 1;
   readonly url: string;
   readonly token: string;
   /** RFC 3339; the scheduled time. */
   readonly time: string;
-  /** As the client wrote it. */
+  /** The expression as the client wrote it. */
   readonly cron: string;
   readonly zone: string;
   /** The longest run, in seconds. */
   readonly seconds: number;
   /** Milliseconds before each retry. */
   readonly delays: readonly number[];
-  /** Seconds from a fire to the next one, at least: a retry that would begin later is left out. */
+  /** The shortest interval between fires, in seconds. The function skips a retry that would begin after it. */
   readonly gap: number;
   readonly log: { readonly group: string; readonly stream: string };
   readonly days?: DayRule;
 }
 
-/** What is sent of a schedule, by the names of the API. */
+/** The fields of a schedule, with the API's names. */
 export interface RenderedSchedule {
   readonly Name: string;
   readonly GroupName: string;
@@ -63,8 +63,8 @@ export interface RenderedSchedule {
 }
 
 /**
- * Names have 64 characters at most, a deployment's own up to 49: so a digest, of the account's digest whole.
- * @param part of what names both days, the second schedule is another one
+ * Scheduler limits names to 64 characters, and a deployment's name has up to 49. So the name is a digest, which includes
+ * the account's full digest. The second name is for expressions that set both day fields.
  */
 export const scheduleNames = ({ owner, name }: ScheduledService): readonly [string, string] => {
   const digest = createHash("sha256")
@@ -74,7 +74,7 @@ export const scheduleNames = ({ owner, name }: ScheduledService): readonly [stri
   return [`portside-${digest}`, `portside-${digest}-weekday`];
 };
 
-/** Fires that are looked at for the shortest time between two. */
+/** How many fires to examine for the shortest interval. */
 const LOOKED_AT = 500;
 const DAY_SECONDS = 86_400;
 
@@ -84,7 +84,7 @@ const gapOf = ({ schedule }: CronJob, now: Instant): number => {
   return Math.min(DAY_SECONDS, ...gaps);
 };
 
-/** The core's fire policy, in full: left to itself, Scheduler tries 185 times within a day (API_RetryPolicy). */
+/** The core's fire policy. Both fields are set, because Scheduler retries 185 times within a day by default (API_RetryPolicy). */
 const retryPolicy = {
   MaximumRetryAttempts: fireLimits.retryDelays.length,
   MaximumEventAgeInSeconds: fireLimits.lateness / 1000,
@@ -92,7 +92,7 @@ const retryPolicy = {
 
 type Parts = Pick<SharedParts, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
 
-/** One schedule, or two. @param now from when on the times between fires are looked at */
+/** Returns one schedule or two. @param now start of the examined intervals */
 export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): readonly RenderedSchedule[] => {
   const names = scheduleNames(job);
   const fire: Omit<Fire, "days"> = {
@@ -127,7 +127,7 @@ export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): reado
   );
 };
 
-/** What the function is told; undefined where the schedule was not made here. */
+/** Parses the function's input. Undefined if Portside did not create the schedule. */
 const fireOf = (input: string | undefined): Fire | undefined => {
   try {
     const fire = JSON.parse(input ?? "") as Fire | null;
@@ -137,7 +137,7 @@ const fireOf = (input: string | undefined): Fire | undefined => {
   }
 };
 
-/** Null for a schedule that was not made here. */
+/** Null if Portside did not create the schedule. */
 export const parseSchedule = ({ owner, name }: ScheduledService, input: string | undefined): CronJob | null => {
   const fire = fireOf(input);
   if (fire === undefined) return null;

@@ -1,4 +1,4 @@
-/** `Scheduler` on EventBridge Scheduler: one schedule a deployment, or two where both of its days are named. */
+/** `Scheduler` on EventBridge Scheduler: one schedule per deployment, or two if its expression sets both day fields. */
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
@@ -12,7 +12,7 @@ import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, 
 
 const load = () => import("@aws-sdk/client-scheduler");
 
-/** An update that finds no schedule, and a creation that finds one: others write, too, but not for ever. */
+/** How often to alternate between update and create when concurrent writers interfere. */
 const TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
@@ -44,7 +44,7 @@ class AwsScheduler implements Scheduler {
         const done = await this.#put(schedule, options);
         if (done.isErr()) return done;
       }
-      // One that named both days before has another schedule, which must not go on.
+      // An earlier expression may have needed a second schedule, which must stop firing.
       return schedules.length === 2 ? ok(undefined) : this.#remove(second, options);
     };
     return new ResultAsync(put());
@@ -52,7 +52,7 @@ class AwsScheduler implements Scheduler {
 
   remove(service: ScheduledService, options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const [first, second] = scheduleNames(service);
-    // `find` looks for the first one, which says as long as it is there that there is something to remove.
+    // `find` reads the first schedule. Deleting it last keeps an interrupted removal visible.
     const removed = async () => {
       const done = await this.#remove(second, options);
       return done.isErr() ? done : this.#remove(first, options);
@@ -74,19 +74,19 @@ class AwsScheduler implements Scheduler {
     return new ResultAsync(found());
   }
 
-  /** Schedules have no etag, and none is needed: whoever deploys a name holds it while the schedule is set. */
+  /** Schedules have no ETag and need none: a deploy holds its name while it writes the schedule. */
   async #put(schedule: RenderedSchedule, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last = await this.#update(schedule, options);
     for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
       if (isState(last, "not_found")) last = await this.#create(schedule, options);
-      // ConflictException: it is there already, or somebody writes it at this moment.
+      // ConflictException: the schedule already exists, or another writer is changing it now.
       else if (isState(last, "exists", "changed")) last = await this.#update(schedule, options);
       else break;
     }
     return last.isOk() ? ok(undefined) : err(refused(last.error));
   }
 
-  /** "Uses all values, including empty values": what is not said gets its default, a schedule that was paused too. */
+  /** "Uses all values, including empty values": omitted fields get their defaults, so a paused schedule is enabled again. */
   async #update(schedule: RenderedSchedule, { signal }: CallOptions): Promise<Called<unknown>> {
     const client = await this.#clients("scheduler");
     const { UpdateScheduleCommand } = await load();
