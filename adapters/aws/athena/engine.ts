@@ -1,6 +1,6 @@
 /**
- * `SqlEngine` on Athena. A statement is read and translated in a process of its own, gets its account's `logs` and `billing`
- * put before it, is tried without rows, which says its columns, and runs under its work group's bounds and a deadline.
+ * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
+ * `billing` views. A run with `LIMIT 0` determines the columns. The work group's limits and a deadline bound the real run.
  */
 import { millisOf } from "../../../core/domain/instant.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -22,14 +22,14 @@ import { billingView, logsView, quotedName } from "./views.ts";
 
 /** "Length Constraints: Maximum length of 262144" (StartQueryExecution, `QueryString`). */
 const STATEMENT_CHARS = 262_144;
-/** GetQueryResults gives up to 1000 rows. */
+/** The page size limit of GetQueryResults. */
 const PAGE_ROWS = 1000;
 const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 1000;
 
 const load = () => import("@aws-sdk/client-athena");
 
-/** The tables of a platform, by the names that statements use. */
+/** The Athena tables behind the names that statements use. */
 export interface AthenaSources {
   readonly workGroup: string;
   readonly logTable: string;
@@ -43,7 +43,7 @@ interface Page {
   readonly next: string | undefined;
 }
 
-/** One statement's run: its time, and what ends it. */
+/** One statement's run: the time left, and the signal that aborts it. */
 interface Run {
   readonly left: () => number;
   readonly signal: AbortSignal;
@@ -93,14 +93,14 @@ export class AwsSql implements SqlEngine {
   async #answer(scope: SqlScope, statement: string, limits: SqlLimits, run: Run): Promise<SqlRows> {
     const tried = await this.#translated(scope, statement, [], run);
     const columns = await this.#columns(tried, run);
-    // Columns of one name cannot be asked for one by one; whoever reads the answer says what is wrong with them.
+    // Columns with duplicate or empty names cannot be selected one by one; the caller reports them.
     if (columnProblems(columns.map(({ name }) => name)).length > 0)
       return { columns: columns.map(({ name }) => ({ name, type: "STRING" })), rows: each([]) };
     const isPlain = columns.every(({ shape }) => shape === "plain");
     return this.#rows(isPlain ? tried : await this.#translated(scope, statement, columns, run), columns, limits, run);
   }
 
-  /** The statement as it is sent; what is put before it decides whose rows it can see. */
+  /** The translated statement. The views that it prepends restrict which rows it can read. */
   async #translated(
     scope: SqlScope,
     statement: string,
@@ -123,7 +123,7 @@ export class AwsSql implements SqlEngine {
     return sent;
   }
 
-  /** The columns of an answer without its rows: nothing is read for them. */
+  /** Determines the columns of the result without reading rows. */
   async #columns(statement: string, run: Run): Promise<readonly ShapedColumn[]> {
     const id = await this.#finished(`SELECT * FROM (${statement}) LIMIT 0`, run, false);
     const { columns } = await this.#page(id, undefined, run);
@@ -133,7 +133,7 @@ export class AwsSql implements SqlEngine {
   async #rows(statement: string, plan: readonly ShapedColumn[], limits: SqlLimits, run: Run): Promise<SqlRows> {
     const id = await this.#finished(statement, run, true);
     const first = await this.#page(id, undefined, run);
-    // The first row of the first page has the columns' names.
+    // The first row of the first page contains the column names.
     let page: Page = { ...first, rows: first.rows.slice(1) };
     const answer = answerOf(page.columns, plan, page.rows[0]);
     const rows: (readonly SqlValue[])[] = [];
@@ -147,14 +147,14 @@ export class AwsSql implements SqlEngine {
     }
   }
 
-  /** Runs a statement to its end; gives its id. What nobody waits for any more is stopped, for it is paid for. */
+  /** Runs a statement until it finishes and returns its id. Stops it on abort, because AWS charges for the scan. */
   async #finished(statement: string, run: Run, hasRun: boolean): Promise<string> {
     const client = await this.#clients("athena");
     const { StartQueryExecutionCommand } = await load();
     const input = {
       QueryString: statement,
       WorkGroup: this.#sources.workGroup,
-      // The same for each repeat, so that a lost reply does not run it twice; 32 characters at least.
+      // Retries send the same token, so a lost response does not run the query twice. At least 32 characters.
       ClientRequestToken: `portside-${this.#ambient.ids.id()}${this.#ambient.ids.id()}`.slice(0, 40),
     };
     const started = await this.#send("athena:StartQueryExecution", run, () =>
@@ -213,7 +213,7 @@ export class AwsSql implements SqlEngine {
   #refused(error: CallState | Unavailable): Failed {
     if (!isCallState(error)) return error;
     const { AthenaErrorCode, message = "" } = error.error as { AthenaErrorCode?: string; message?: string };
-    // "MALFORMED_QUERY" of an InvalidRequestException: the statement itself was not taken.
+    // "MALFORMED_QUERY" of an InvalidRequestException: Athena rejected the statement itself.
     if (AthenaErrorCode === "MALFORMED_QUERY")
       return failureOf(
         { State: "FAILED", AthenaError: { ErrorType: 1006, ErrorMessage: message } },
@@ -226,7 +226,7 @@ export class AwsSql implements SqlEngine {
     return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);
   }
 
-  /** Names of the platform that messages may have. */
+  /** Names of the platform to remove from error messages. */
   get #hidden(): readonly string[] {
     const { logTable, billingTable, workGroup } = this.#sources;
     const tables = [logTable, billingTable ?? logTable];

@@ -1,8 +1,8 @@
 /**
- * Athena's failures by their category, their type and the error's name, never by the words behind it:
+ * Classifies Athena errors by category, type and error name, never by message text:
  * https://docs.aws.amazon.com/athena/latest/ug/error-reference.html and
  * https://github.com/trinodb/trino/blob/master/core/trino-spi/src/main/java/io/trino/spi/StandardErrorCode.java
- * The tables hold every account's rows, so of what failed on data a client learns the kind, no value.
+ * The tables hold every account's rows, so an error about data reveals its kind but no values.
  */
 import { unavailable } from "../../../core/errors.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
@@ -27,7 +27,7 @@ const timeouts: ReadonlySet<number> = new Set([206, 210]);
 
 const failed = (message: string): SqlFailure => ({ kind: "failed", message });
 
-/** What failed on data, by the name that its message begins with. */
+/** Errors about data, by the error name at the start of the message. */
 const onData: Readonly<Record<string, string>> = {
   DIVISION_BY_ZERO: "division by zero",
   INVALID_CAST_ARGUMENT: "a text that is no such value was cast",
@@ -42,7 +42,7 @@ const onData: Readonly<Record<string, string>> = {
 
 const nameOf = (message: string): string => /^([A-Z][A-Z0-9_]+):/.exec(message)?.[1] ?? "";
 
-/** Positions are those of the translation; names are the platform's and the engine's. */
+/** Removes positions, which refer to the translated statement, and the names of the platform and the engine. */
 const plain = (message: string, hidden: readonly string[]): string => {
   const bare = message
     .replace(/^[A-Z][A-Z0-9_]+:\s*/, "")
@@ -55,14 +55,14 @@ const plain = (message: string, hidden: readonly string[]): string => {
 
 export const MEMORY = failed("the query needs more memory than it may have; look at less, or sum up earlier");
 
-/** @param hasRun whether rows were read; before that, messages have the statement's own words alone */
+/** @param hasRun whether rows were read; before that, a message can quote only the statement itself */
 export const failureOf = (
   { State, StateChangeReason = "", AthenaError = {} }: AthenaStatus,
   hidden: readonly string[],
   hasRun: boolean,
 ): Failed => {
   const { ErrorCategory: category, ErrorType: type = 1000, ErrorMessage: message = StateChangeReason } = AthenaError;
-  // Cancelled by nobody here: the work group's own bound of bytes ended it.
+  // Portside did not cancel it: the query hit the work group's limit of scanned bytes.
   if (State === "CANCELLED")
     return failed(
       "a query reads the whole log, which is more by now than this platform lets one; its operator can raise that (SqlMostBytes)",

@@ -1,4 +1,4 @@
-/** SQL on Amazon Web Services: offered where the platform was told of a work group and of the log's table. */
+/** SQL on AWS. Available if the configuration names a work group and the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
 import { isInstalled } from "../../shared/optional-package.ts";
 import type { AwsAmbient } from "../amazon.ts";
@@ -13,12 +13,12 @@ const howToSet =
   "`athenaWorkgroup` and `logTable`";
 
 /**
- * Of an entry that CloudWatch Logs has, until a statement sees it: Firehose gathers a minute of records, and delivers them
- * then; not promised anywhere.
+ * Seconds until an entry of CloudWatch Logs is visible to SQL. Firehose buffers for a minute before it delivers. AWS
+ * guarantees no figure.
  */
 export const sqlLagSeconds = 120;
 
-/** @param has tells whether a package is there; tests hand in another one */
+/** @param has checks whether a package is installed; tests pass their own */
 export const awsSqlQueries = (
   { athenaWorkgroup, logTable, billingTable }: AwsConfig,
   has: (name: string) => boolean = isInstalled,
@@ -34,7 +34,7 @@ export const awsSqlQueries = (
   );
 };
 
-/** Whoever has no table is told by the capability, and no statement gets here. */
+/** Without a table, the capability reports that SQL is missing, and no statement reaches the engine. */
 export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsSql =>
   new AwsSql(
     {

@@ -1,4 +1,4 @@
-/** Trino's types, as `typeof` writes them, in GoogleSQL's names: https://trino.io/docs/current/language/types.html */
+/** Maps Trino types, as `typeof` prints them, to GoogleSQL names: https://trino.io/docs/current/language/types.html */
 
 export type TrinoType =
   | { readonly kind: "scalar"; readonly name: string }
@@ -11,7 +11,7 @@ const scalars: Readonly<Record<string, string>> = {
   ...{ date: "DATE", timestamp: "TIMESTAMP", "timestamp with time zone": "TIMESTAMP", json: "JSON" },
 };
 
-/** `timestamp(3) with time zone` without its precision. */
+/** Removes the precision, e.g. from `timestamp(3) with time zone`. */
 const bareName = (text: string): string =>
   text
     .replace(/\([^)]*\)/g, "")
@@ -19,7 +19,7 @@ const bareName = (text: string): string =>
     .trim()
     .toLowerCase();
 
-/** The parts of `a, b(c, d)` between its outermost commas. */
+/** Splits `a, b(c, d)` at its top-level commas. */
 const partsOf = (text: string): string[] => {
   const parts: string[] = [];
   let [depth, from] = [0, 0];
@@ -36,7 +36,7 @@ const partsOf = (text: string): string[] => {
 
 const inside = (text: string): string => text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"));
 
-/** `"a b" integer`, or `a integer`, or a type alone. */
+/** `"a b" integer`, `a integer`, or only a type. */
 const fieldOf = (text: string) => {
   const [, quoted, plain, type] = /^(?:"((?:[^"]|"")*)"|([A-Za-z_]\w*))\s+(.+)$/.exec(text) ?? [];
   const isType = plain !== undefined && /^(timestamp|time|interval|double)$/i.test(plain);

@@ -1,6 +1,6 @@
 /**
- * Answers of GetQueryResults in the contract's values (section 7). All of them are texts; lists, records and JSON come as
- * JSON, and bytes in base64, because they are asked for so (`shape.ts`).
+ * Converts GetQueryResults values to the contract's values (section 7). Athena returns only text. The statement requests
+ * lists, records and JSON as JSON, and bytes as base64 (`shape.ts`).
  */
 import { type Instant, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
 import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
@@ -23,11 +23,11 @@ const shapes: Readonly<Record<string, Shape>> = {
 
 const typeName = (column: Column): string => (column.Type ?? "varchar").toLowerCase().replace(/\(.*/, "").trim();
 
-/** How the columns of an answer have to travel, by the types that it will have. */
+/** How the statement must return each column, by its type. */
 export const shapesOf = (columns: readonly Column[]): readonly ShapedColumn[] =>
   columns.map((column) => ({ name: column.Name ?? "", shape: shapes[typeName(column)] ?? "plain" }));
 
-/** `2026-01-31 09:08:07.500 UTC`; the session's zone is UTC. */
+/** Parses `2026-01-31 09:08:07.500 UTC`; the session's time zone is UTC. */
 const momentOf = (text: string): SqlValue => {
   const [, date, clock] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/.exec(text) ?? [];
   const instant = parseInstant(`${date}T${clock}Z`);
@@ -36,12 +36,12 @@ const momentOf = (text: string): SqlValue => {
 
 const scalarOf = scalarReader(momentOf);
 
-/** A value within a list or a record, which JSON has as what it is. */
+/** A value inside a list or record, already parsed from JSON. */
 const innerOf = (type: TrinoType, json: unknown): SqlValue => {
   if (json === null || json === undefined) return null;
   if (type.kind === "array") return (json as readonly unknown[]).map((one) => innerOf(type.element, one));
   if (type.kind === "row") {
-    // Older engines write a record as a list of its values.
+    // Older engines return a record as a list of its values.
     const fieldOf = (name: string, n: number) =>
       Array.isArray(json) ? json[n] : (json as Readonly<Record<string, unknown>>)[name];
     return Object.fromEntries(type.fields.map((field, n) => [field.name, innerOf(field.type, fieldOf(field.name, n))]));
@@ -52,7 +52,7 @@ const innerOf = (type: TrinoType, json: unknown): SqlValue => {
 const typeOf = (column: Column, shape: Shape, said: string | undefined): TrinoType => {
   if (shape === "bytes") return { kind: "scalar", name: "BYTES" };
   if (shape === "json") return { kind: "scalar", name: "JSON" };
-  // Of an answer without rows nobody says what a list is of.
+  // Without rows, the element type of a list is unknown.
   if (shape === "typed") return said === undefined ? { kind: "scalar", name: "JSON" } : parseType(said);
   return parseType(column.Type ?? "varchar");
 };
@@ -65,9 +65,9 @@ export interface Answer {
 const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
 
 /**
- * @param columns as the answer has them, with those behind that say types
- * @param plan how they were asked for
- * @param first a row, which says the types of lists and records
+ * |@param columns of the result, including the appended columns that contain types
+ * @param plan the columns as the statement requested them
+ * @param first the first row, which contains the types of lists and records
  */
 export const answerOf = (columns: readonly Column[], plan: readonly ShapedColumn[], first: Row | undefined): Answer => {
   const sayers = new Map(columns.map(({ Name = "" }, n) => [Name, n]));

@@ -1,14 +1,14 @@
 /**
- * One account's `logs` and `billing` in Trino's SQL, over the tables that `docs/aws-template.yaml` and the billing console
- * make. This page says what they look like:
+ * One account's `logs` and `billing` views in Trino SQL. Their tables come from `docs/aws-template.yaml` and the billing
+ * console:
  *
- * The log's: the records of a subscription of the log group, as Firehose delivers them decompressed, one JSON object a line
- * (https://docs.aws.amazon.com/firehose/latest/dev/writing-with-cloudwatch-logs-decompression.html): `messagetype`, `owner`,
- * `loggroup`, `logstream`, `subscriptionfilters`, `logevents` (a list of `id`, `timestamp`, `message`), and the partition
- * `day`. Messages are not extracted, for then nothing would say whose they are.
+ * Log table: the records of a log group subscription, delivered by Firehose decompressed, as one JSON object per line
+ * (https://docs.aws.amazon.com/firehose/latest/dev/writing-with-cloudwatch-logs-decompression.html): `messagetype`,
+ * `owner`, `loggroup`, `logstream`, `subscriptionfilters`, `logevents` (a list of `id`, `timestamp`, `message`), and the
+ * partition `day`. Message extraction is off: extracted messages would not name their stream, and so their account.
  *
- * The billing's: CUR 2.0 (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html), of which cost
- * allocation tags are in the map `resource_tags`.
+ * Billing table: CUR 2.0 (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html). The map
+ * `resource_tags` contains the cost allocation tags.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
@@ -19,7 +19,7 @@ import { ownerDigits } from "../owner-digits.ts";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
 
-/** Columns of the log's table in Glue, by the names and types of Hive; the template has the same. */
+/** The columns of the log table in Glue, with Hive types; must match the template. */
 export const logTableColumns: readonly (readonly [string, string])[] = [
   ["messagetype", "string"],
   ["owner", "string"],
@@ -29,7 +29,7 @@ export const logTableColumns: readonly (readonly [string, string])[] = [
   ["logevents", "array<struct<id:string,timestamp:bigint,message:string>>"],
 ];
 
-/** A table's full name, each part quoted. */
+/** Quotes each part of a table's full name. */
 export const quotedName = (table: string): string =>
   table
     .split(".")
@@ -44,13 +44,13 @@ const written = (field: string): string => `json_extract_scalar(written, '$.${fi
 const labels = `CAST(map_filter(MAP(ARRAY['service_name', 'revision_name', 'instance_id'],
   ARRAY[service, revision, instance]), (k, v) -> v IS NOT NULL) AS JSON)`;
 
-/** An object that a line is, as `readLine` reads it; anything else of it is text. */
+/** The line's JSON object, parsed as `readLine` does; null for any other text. */
 const object = (text: string): string =>
   `CASE WHEN starts_with(trim(${text}), '{') THEN TRY(json_parse(trim(${text}))) END`;
 
 /**
- * Times have the millisecond. `insert_id` has the nanoseconds, with which it is in the order of the log.
- * @param table as `quotedName` gives it
+ * Times have millisecond precision. `insert_id` includes the nanoseconds and sorts in log order.
+ * @param table from `quotedName`
  */
 export const logsView = (table: string, group: string, owner: AccountId): string =>
   line(`SELECT from_unixtime(CAST(ms AS DOUBLE) / 1000) AS "timestamp",
@@ -75,12 +75,15 @@ export const logsView = (table: string, group: string, owner: AccountId): string
           AND starts_with(l.logstream, '${accountDigest(owner)}/')))`);
 
 /**
- * Of the tags `portside-owner` and `portside-service`, which have to be active as cost allocation tags. Of a deployment: its
- * service, tasks and target groups have both; buckets of volumes and their file systems have the owner's alone.
+ * Reads the tags `portside-owner` and `portside-service`, which must be active cost allocation tags. A deployment's
+ * service, tasks and target groups have both. Buckets of volumes and their file systems have only the owner's.
  */
 const tag = (name: string): string => `element_at(resource_tags, 'user_${name}')`;
 
-/** A row a SKU and day. File systems know the owner's digits by their bucket's name. @param table as `quotedName` gives it */
+/**
+ * One row per SKU and day. File systems carry the owner's short digits, from the bucket's name. @param table from
+ * `quotedName`
+ */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT with_timezone(used_on, 'UTC') AS usage_start_time,
     with_timezone(date_add('day', 1, used_on), 'UTC') AS usage_end_time,
