@@ -1,5 +1,5 @@
 /**
- * The calls of S3 that volumes are made of, each with the states it can meet as values.
+ * The S3 API calls for volumes. Expected states are values, not errors.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
  */
 import type {
@@ -21,7 +21,6 @@ export type Answer<T> = Promise<Result<T, Unavailable>>;
 
 type State = CallState["code"];
 
-/** Loaded at the first call. */
 const load = () => import("@aws-sdk/client-s3");
 type Sdk = Awaited<ReturnType<typeof load>>;
 
@@ -33,7 +32,7 @@ export interface S3ApiDeps {
   readonly call: ProviderCall;
 }
 
-/** That there is no such object yet, or that it is still the one that was read. */
+/** The object must not exist, or must have this ETag. */
 export type PutCondition = { readonly IfNoneMatch: "*" } | { readonly IfMatch: string };
 
 const unexpected = (error: unknown): Unavailable =>
@@ -42,7 +41,7 @@ const unexpected = (error: unknown): Unavailable =>
 export const noStateBucket = (bucket: string, error?: unknown): Unavailable =>
   unavailable(`The platform's bucket '${bucket}' is not there; look at the stack that made it.`, 60, error);
 
-/** Given states become values; any other one is none that the call can have, and so an outage for whoever asked. */
+/** Returns the expected states as values. Any other state is a bug or an outage, so it fails as unavailable. */
 const states =
   <S extends State>(...expected: readonly S[]) =>
   <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
@@ -52,7 +51,7 @@ const states =
     return expected.includes(code as S) ? ok(code as S) : err(unexpected(error));
   };
 
-/** The same, of calls that end well with nothing to say. */
+/** Like `states`, for calls without a result. */
 const ends =
   <S extends State>(...expected: readonly S[]) =>
   (result: Result<unknown, CallState | Unavailable>): Result<S | undefined, Unavailable> =>
@@ -69,7 +68,7 @@ export class S3Api {
     return this.#deps.client();
   }
 
-  /** An object of the platform's own, as text. */
+  /** Reads one of the platform's own objects as text. */
   async text(
     bucket: string,
     key: string,
@@ -82,7 +81,7 @@ export class S3Api {
     return this.#ofPlatform<{ text: string; etag: string }>(bucket, read);
   }
 
-  /** @param condition `changed`: it does not hold. Undefined: whatever is there is replaced */
+  /** @param condition undefined: overwrite. Returns `changed` if the condition does not hold */
   async putText(
     bucket: string,
     key: string,
@@ -91,13 +90,13 @@ export class S3Api {
     options: CallOptions,
   ): Answer<"changed" | undefined> {
     const put = await this.#send("PutObject", options, (client, { PutObjectCommand }, send) => {
-      // The length as well, which the client does not say of an empty body.
+      // The client sets no length for an empty body.
       const body = { Body: text, ContentLength: Buffer.byteLength(text), ContentType: "application/json" };
       const input = { Bucket: bucket, Key: key, ...body, ...condition };
       return client.send(new PutObjectCommand(input), send);
     });
     const known = this.#ofPlatform(bucket, put, "changed");
-    // What is put on the condition of being the newest is not there at all any more.
+    // With IfMatch, `not_found` means that the object was deleted since it was read.
     return known.map((end) => (end === "changed" || end === "not_found" ? ("changed" as const) : undefined));
   }
 
@@ -108,7 +107,7 @@ export class S3Api {
     return this.#ofPlatform(bucket, gone).map(() => undefined);
   }
 
-  /** A page of the platform's own objects. */
+  /** Lists one page of the platform's own objects. */
   async keys(
     bucket: string,
     query: Omit<ListObjectsV2CommandInput, "Bucket">,
@@ -119,7 +118,6 @@ export class S3Api {
     return known.andThen((page) => (page === "not_found" ? err(noStateBucket(bucket)) : ok(page)));
   }
 
-  /** Whether there is such a bucket. */
   async headBucket(bucket: string, options: CallOptions): Answer<boolean> {
     const seen = await this.#send("HeadBucket", options, (client, { HeadBucketCommand }, send) =>
       client.send(new HeadBucketCommand({ Bucket: bucket }), send),
@@ -129,7 +127,7 @@ export class S3Api {
     return seen.error.code === "not_found" ? ok(false) : err(unexpected(seen.error.error));
   }
 
-  /** `exists`: one of that name is there, of this account or another. `invalid`: no more buckets, or a bad name. */
+  /** `exists`: the name is taken, by this AWS account or another. `invalid`: bucket quota reached, or bad name. */
   async createBucket(
     id: string,
     tags: Readonly<Record<string, string>>,
@@ -189,7 +187,7 @@ export class S3Api {
     return ends("not_found")(gone);
   }
 
-  /** `changed`: it is not empty. */
+  /** `changed`: the bucket is not empty. */
   async deleteBucket(id: string, options: CallOptions): Answer<"not_found" | "changed" | undefined> {
     const gone = await this.#send("DeleteBucket", options, (client, { DeleteBucketCommand }, send) =>
       client.send(new DeleteBucketCommand({ Bucket: id }), send),
@@ -215,19 +213,19 @@ export class S3Api {
     return states("not_found")(found);
   }
 
-  /** Deletes what is there; one that was deleted and lost its answer counts as done. */
+  /** Deletes an object. Counts as done if a retry no longer finds it, because the first response was lost. */
   async deleteObject(bucket: string, key: string, options: CallOptions): Answer<"not_found" | undefined> {
     let tries = 0;
     const gone = await this.#send("DeleteObject", options, (client, { DeleteObjectCommand }, send) => {
       tries += 1;
-      // Without the condition a delete ends well whether or not there was an object.
+      // Without this condition, S3 reports success even if the object does not exist.
       return client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: "*" }), send);
     });
     const known = states("not_found", "changed")(gone);
     return known.map((end) => ((end === "not_found" || end === "changed") && tries === 1 ? "not_found" : undefined));
   }
 
-  /** Up to 1,000 versions and delete markers. */
+  /** Returns up to 1,000 versions and delete markers. */
   async versions(bucket: string, options: CallOptions): Answer<readonly ObjectIdentifier[] | "not_found"> {
     const listed = await this.#send("ListObjectVersions", options, (client, { ListObjectVersionsCommand }, send) =>
       client.send(new ListObjectVersionsCommand({ Bucket: bucket, EncodingType: "url" }), send),
@@ -242,7 +240,7 @@ export class S3Api {
     });
   }
 
-  /** Up to 1,000; what cannot be deleted now is there at the next listing. */
+  /** Deletes up to 1,000 versions. The next listing contains those that could not be deleted. */
   async deleteVersions(bucket: string, versions: readonly ObjectIdentifier[], options: CallOptions): Answer<undefined> {
     const gone = await this.#send("DeleteObjects", options, (client, { DeleteObjectsCommand }, send) =>
       client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } }), send),
@@ -254,7 +252,7 @@ export class S3Api {
     });
   }
 
-  /** Begins an upload in parts: its id. */
+  /** Starts a multipart upload and returns its id. */
   async createUpload(bucket: string, key: string, options: CallOptions): Answer<string | "not_found"> {
     const begun = await this.#send("CreateMultipartUpload", options, (client, { CreateMultipartUploadCommand }, send) =>
       client.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }), send),
@@ -268,7 +266,7 @@ export class S3Api {
     );
   }
 
-  /** A missing bucket of the platform's own is no state of whatever was asked about it. */
+  /** Deletes up to 1,000 versions. The next listing contains any that could not be deleted. */
   #ofPlatform<T, S extends State = never>(
     bucket: string,
     result: Result<T, CallState | Unavailable>,
@@ -287,5 +285,5 @@ export class S3Api {
   }
 }
 
-/** Of a listing with `EncodingType=url`, without which a key that XML cannot hold breaks the whole answer. */
+/** For listings with `EncodingType=url`. Without it, a key that XML cannot represent breaks the whole response. */
 export const decodedKey = (key: string): string => decodeURIComponent(key.replaceAll("+", " "));

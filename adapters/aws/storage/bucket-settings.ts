@@ -1,4 +1,4 @@
-/** How the platform's buckets are made, closed when they go to the trash, and opened again. Pure. */
+/** Settings of volume buckets: when created, when moved to the trash, and when restored. Pure. */
 import type { LifecycleRule } from "@aws-sdk/client-s3";
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import { trashDays } from "../../../core/domain/limits.ts";
@@ -7,10 +7,10 @@ import { arnParts, bucketArn } from "../arns.ts";
 import type { AwsConfig } from "../config.ts";
 import type { VolumeRecord } from "./record.ts";
 
-/** Also at the file systems of volumes. */
+/** The file systems of volumes carry it too. */
 export const OWNER_TAG = "portside-owner";
 
-/** For people and bills; nothing is decided by them. */
+/** For people and bills; the platform does not read them. */
 export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">): Record<string, string> => ({
   [OWNER_TAG]: account,
   "portside-volume": name,
@@ -18,7 +18,7 @@ export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">
 
 const DAY_MS = 86_400_000;
 
-/** An upload's URLs are good for an hour. */
+/** Upload URLs expire after an hour. */
 const UPLOAD_DAYS = 2;
 
 const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
@@ -30,8 +30,8 @@ const uploads: LifecycleRule = {
 };
 
 /**
- * Of a volume that lives. S3 Files needs versions (.../userguide/s3-files-prereq-policies.html); what was replaced is of
- * no more use, and costs as much as what replaced it.
+ * For a live volume. S3 Files requires versioning (.../userguide/s3-files-prereq-policies.html). Replaced versions have no
+ * further use but cost as much as current ones.
  */
 export const liveLifecycle = (): LifecycleRule[] => [
   {
@@ -44,12 +44,12 @@ export const liveLifecycle = (): LifecycleRule[] => [
 ];
 
 /**
- * Of one in the trash: a backstop where no platform runs any more that would purge it. A date has to be a midnight; and
- * a rule that takes delete markers away cannot have one (.../API/API_LifecycleExpiration.html).
+ * For a volume in the trash: a backstop if no platform is running to purge it. S3 requires midnight as the date. A rule
+ * that expires delete markers must not have a date (.../API/API_LifecycleExpiration.html).
  */
 export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, now: Instant): LifecycleRule[] => {
   const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
-  // A day more, so that a purge by the platform, which deletes the bucket as well, comes first.
+  // One more day, so that the platform's purge, which also deletes the bucket, comes first.
   const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
   return [
     { ID: "trash", ...everything, Expiration: { Date: midnight } },
@@ -64,8 +64,8 @@ export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, n
 };
 
 /**
- * Closes a bucket: a denial holds for the platform's own identity as well, by which URLs are signed. S3 Files may still
- * bring what a service has written last; and lifecycle rules do not ask (.../userguide/object-lifecycle-mgmt.html).
+ * Denies all access to the bucket, also for the platform's own identity, which signs URLs. S3 Files may still export a
+ * service's last writes. Lifecycle rules ignore bucket policies (.../userguide/object-lifecycle-mgmt.html).
  */
 export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
   const arn = bucketArn(arnParts(shared.filesRoleArn), bucket);

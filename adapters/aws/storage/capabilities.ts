@@ -1,4 +1,4 @@
-/** What volumes on S3 can and cannot do, in words. */
+/** The capabilities and limits of volumes on S3. */
 import { type Capabilities, missing, offered } from "../../../core/domain/capabilities.ts";
 
 export const awsVolumes: Capabilities["volumes"] = {
@@ -14,7 +14,7 @@ export const awsVolumes: Capabilities["volumes"] = {
     "S3 wants to know an object's length before its bytes; the command line keeps standard input on disk until it is known",
   ),
   head_downloads: missing("a URL that S3 signs is good for one method"),
-  // What services write is brought to the bucket once a file had no writes for a minute, and that takes its time:
+  // S3 Files exports a file once it has had no writes for a minute, and the export takes time:
   // https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-synchronization.html
   visible_seconds: 120,
 };

@@ -1,7 +1,6 @@
 /**
- * Into the trash: a hidden volume's record is marked, and from then on it is in the trash, whatever comes; then its
- * bucket is closed, so that nothing leads to its objects any more, and its name's mark is taken away. What is cut on the
- * way is finished by whoever lists the volumes.
+ * Moves a volume to the trash. Marking the hidden volume's record is the commit point. Then the bucket is closed to all
+ * access, and the name's mark is removed. The next call that lists the volumes finishes an interrupted move.
  */
 import type { Timestamp } from "../../../core/domain/instant.ts";
 import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
@@ -15,7 +14,7 @@ import type { Parts } from "./parts.ts";
 import type { VolumeRecord } from "./record.ts";
 import { openAgain } from "./restoring.ts";
 
-/** Closes the bucket of a volume that is in the trash; `taken back` where it was brought back meanwhile. */
+/** Closes the bucket of a volume in the trash. Returns `taken back` if the volume was restored meanwhile. */
 export const finishDiscard = async (
   parts: Parts,
   account: string,
@@ -44,7 +43,7 @@ export const finishDiscard = async (
   if (ended.isErr()) return err(ended.error);
   const found = "record" in ended.value ? ended.value.record : ended.value.stop;
   if (found?.state !== "live" && found?.state !== "restoring") return ok("closed");
-  // This call may have closed the bucket after the other had opened it.
+  // This call may have closed the bucket after the restore had opened it.
   return (await openAgain(parts, account, found, options)).map(() => "taken back" as const);
 };
 

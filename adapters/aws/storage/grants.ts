@@ -1,4 +1,4 @@
-/** The rights to put and get one object. */
+/** Signed URLs to upload and download one object. */
 import mime from "mime";
 import type { Instant } from "../../../core/domain/instant.ts";
 import type { ObjectPath } from "../../../core/domain/object-path.ts";
@@ -9,7 +9,7 @@ import type { Signer } from "./signing.ts";
 
 const load = () => import("@aws-sdk/client-s3");
 
-/** A download says what its name says that it is, whatever it was put as. */
+/** The content type of a download comes from the object's name, not from the upload. */
 const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
 export const grant = async (

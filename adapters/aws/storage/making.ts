@@ -1,7 +1,7 @@
 /**
- * Making a volume: a record in the account's document, by which the name is taken; the bucket that the record names; and
- * then, in one conditional step, life. Of calls that race the one that takes this step has made it; what one leaves half
- * done, the next one about the name finishes.
+ * Creates a volume in three steps: a record in the account's document, which claims the name; the record's bucket; and a
+ * conditional write that makes the volume live. Among concurrent calls, the winner of that write created the volume. The
+ * next call for the name finishes an interrupted creation.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";
@@ -20,13 +20,13 @@ import type { Decision } from "./records.ts";
 import { bringBack } from "./restoring.ts";
 
 type Made = { readonly volume: StoredVolume; readonly created: boolean };
-/** `again`: what was found has changed meanwhile; the whole is to be looked at anew. */
+/** `again`: the state changed meanwhile; start over. */
 type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
 
 const TRIES = 10;
 const PAUSE_MS = 250;
 
-/** Takes the name, unless something stands for it: what then does. */
+/** Claims the name. Returns the new record, or the record that already holds the name. */
 const claim = async ({ records, ids, clock }: Parts, owner: AccountId, name: VolumeName, options: CallOptions) => {
   const id = bucketName(owner, name, ids.id());
   const decide = (all: readonly VolumeRecord[]): Decision<VolumeRecord> => {
@@ -42,8 +42,8 @@ const noBucket = (error: unknown): Unavailable =>
   unavailable("Amazon S3 makes no more buckets for this platform: look at the quota of buckets.", 60, error);
 
 /**
- * Makes the bucket, and sets it up; also one that is there. `again`: it is so new that S3 does not know it everywhere.
- * `taken`: somebody else has one of the name.
+ * Creates the bucket, or reuses an existing one, and configures it. `again`: S3 does not see the new bucket everywhere yet.
+ * `taken`: another AWS account owns a bucket of this name.
  */
 const makeBucket = async (
   { api }: Parts,

@@ -1,7 +1,7 @@
 /**
- * Which accounts have a volume of a name: an empty object for each such volume, so that one listing tells whether
- * another account has one. It is put before the volume lives and taken away after it does not, and belongs to one
- * volume alone, so that calls which race cannot take away each other's.
+ * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another account
+ * uses a name. The mark exists before the volume is live and until after it is not. Each belongs to one volume, so
+ * concurrent calls cannot remove each other's.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
@@ -31,9 +31,9 @@ export class Marks {
     return this.#api.deleteKey(this.#bucket, this.#key(account, volume), options);
   }
 
-  /** Whether another account has a volume of the name. */
+  /** Whether another account has a volume of this name. */
   async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Answer<boolean> {
-    // One prefix an account, so that two are enough.
+    // Each account is one common prefix, so two suffice.
     const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
     const page = await this.#api.keys(this.#bucket, query, options);
     const own = ownMarksPrefix(owner, name);

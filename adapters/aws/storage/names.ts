@@ -1,6 +1,6 @@
 /**
- * Names of buckets, and of what stands in the state bucket about them. Buckets' names are global, so each ends in a
- * random part that nobody can have taken before:
+ * Names of buckets and of their objects in the state bucket. Bucket names are global, so each ends in a random part that
+ * another AWS account cannot guess and claim first:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
  */
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -9,32 +9,32 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { OWNER_DIGITS, ownerDigits } from "../owner-digits.ts";
 
 const PREFIX = "ps-";
-/** The most that a bucket's name may have. */
+/** S3's limit for bucket names. */
 const LONGEST = 63;
 const RANDOM = 8;
-/** What is left for the volume's name, which people read; the whole of it is in the account's record. */
+/** Characters left for the volume's name, which is for people. The account's record has the full name. */
 const VOLUME = LONGEST - PREFIX.length - OWNER_DIGITS - RANDOM - "--".length;
 
-/** What the buckets of the owner with these digits begin with. */
+/** The prefix of the bucket names of the account with these digits. */
 export const bucketPrefix = (digits: string): string => `${PREFIX}${digits}-`;
 
 /** @param random lower-case letters and digits */
 export const bucketName = (owner: AccountId, name: VolumeName, random: string): string =>
   `${bucketPrefix(ownerDigits(owner))}${name.slice(0, VOLUME)}-${random.slice(0, RANDOM)}`;
 
-/** The digits of the owner whose bucket it is. */
+/** The owner's digits in a bucket's name. */
 export const ownerOfBucket = (bucket: string): string => bucket.slice(PREFIX.length, PREFIX.length + OWNER_DIGITS);
 
-/** In the state bucket. */
+/** A key prefix in the state bucket. */
 export const recordsPrefix = "volumes/";
 
-/** The object that says which volumes the account has. */
+/** The object that lists the account's volumes. */
 export const recordsKey = (digest: string): string => `${recordsPrefix}${digest}.json`;
 
-/** The account's digest of such an object; undefined for another one. */
+/** The account digest in such a key; undefined for other keys. */
 export const digestOfRecords = (key: string): string | undefined => /^volumes\/([0-9a-f]{32})\.json$/.exec(key)?.[1];
 
-/** What the marks of every account that has a volume of the name begin with. */
+/** The prefix of all marks for the name, across accounts. */
 export const marksPrefix = (name: VolumeName): string => `volume-names/${name}/`;
 
 export const ownMarksPrefix = (owner: AccountId, name: VolumeName): string =>

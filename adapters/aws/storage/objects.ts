@@ -1,4 +1,4 @@
-/** A volume's objects: listed, looked at, read, removed. A volume that does not live has none, whatever its bucket has. */
+/** Lists, stats, reads and removes a volume's objects. A volume that is not live has none, whatever its bucket contains. */
 import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/object-path.ts";
 import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -22,14 +22,14 @@ interface Described {
   readonly at: Date | undefined;
 }
 
-/** Of an object's own head there are whole seconds alone, as of any HTTP date; a listing says the same. */
+/** HeadObject returns HTTP dates in whole seconds, so listings are rounded down to match. */
 const entryOf = (path: ObjectPath, { size = 0, at }: Described): ObjectEntry => ({
   path,
   size,
   updated: timestampOf(instantOfMillis(Math.floor((at?.getTime() ?? 0) / 1000) * 1000)),
 });
 
-/** The bucket of a volume in the trash is closed, but that shows late: its record is asked. */
+/** Reads the record first: the policy that closes the bucket of a trashed volume takes effect late. */
 const whereItLives = async <T>(
   { records }: Parts,
   volume: StoredVolume,
@@ -43,8 +43,8 @@ const whereItLives = async <T>(
 };
 
 /**
- * A page in the storage's own order, which is that of the keys' UTF-8 bytes. What no path can name, such as the `a/` by
- * which a folder is kept, is passed over.
+ * Returns a page in S3's order: by the UTF-8 bytes of the keys. Skips keys that are not valid paths, such as `a/`, which
+ * marks a folder.
  */
 const pageOf = async (
   { api }: Parts,
@@ -55,7 +55,7 @@ const pageOf = async (
   const objects: ObjectEntry[] = [];
   for (let token: string | undefined; ; ) {
     const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
-    // One more than is wanted, to know whether there are more.
+    // Request one more to learn whether there are more.
     const MaxKeys = Math.min(PAGE_MAX, limit - objects.length + 1);
     const page = await api.objects({ Bucket: volume.id, Prefix: prefix, MaxKeys, ...from }, options);
     if (page.isErr()) return err(page.error);
@@ -93,7 +93,10 @@ export const statObject = (
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** One answer has the bytes of one version: https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel */
+/**
+ * A response contains the bytes of a single version:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
+ */
 export const readObject = (
   parts: Parts,
   volume: StoredVolume,

@@ -1,4 +1,4 @@
-/** What the parts of the volume store work with. */
+/** Dependencies of the volume store's modules. */
 import type { AwsAmbient } from "../amazon.ts";
 import type { AwsConfig } from "../config.ts";
 import type { FileSystems } from "../files/file-systems.ts";

@@ -1,6 +1,6 @@
 /**
- * The end of a volume: its file system, every version of its objects, its bucket, and then its record, which is the last
- * to go, so that whoever looks finds what is left. A run does so much at most; the next one goes on.
+ * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find what is
+ * left. The work per run is limited; the next run resumes.
  */
 import { millisOf } from "../../../core/domain/instant.ts";
 import { restorableUntil } from "../../../core/domain/volume.ts";
@@ -12,16 +12,16 @@ import type { Parts } from "./parts.ts";
 import type { VolumeRecord } from "./record.ts";
 import { openAgain } from "./restoring.ts";
 
-/** What is cut on its way is finished or cleared away after this. */
+/** After this time, an interrupted operation is finished or cleaned up. */
 const CUT_MS = 120_000;
 
-/** Pages of 1,000 versions in one run. */
+/** Pages of 1,000 versions per run. */
 const PAGES = 100;
 
-/** A restore that began in the last moment is not overtaken. */
+/** Grace period, so that a purge does not overtake a last-moment restore. */
 const MERCY_MS = 600_000;
 
-/** Whether somebody has to go on with it: what was cut, and what was in the trash for its time. */
+/** Whether the volume needs work: an interrupted operation, or its time in the trash has expired. */
 export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean => {
   const { state, at, deletedAt, reopen } = record;
   if (state === "live" && reopen === true) return records.ageOf(at) >= CUT_MS;
@@ -30,7 +30,7 @@ export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean 
   return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + MERCY_MS;
 };
 
-/** `more`: there are versions left. */
+/** `more`: versions are left. */
 const emptied = async ({ api }: Parts, bucket: string, options: CallOptions): Answer<"empty" | "more" | "gone"> => {
   for (let page = 0; page < PAGES; page++) {
     const found = await api.versions(bucket, options);
@@ -43,7 +43,7 @@ const emptied = async ({ api }: Parts, bucket: string, options: CallOptions): An
   return ok("more");
 };
 
-/** False: there is more to do. */
+/** False: not finished yet. */
 const clear = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<boolean> => {
   const { api, files, marks, records } = parts;
   const { id } = record;
@@ -64,8 +64,8 @@ const clear = async (parts: Parts, account: string, record: VolumeRecord, option
 };
 
 /**
- * Opens what was brought back once more: whoever was closing it has ended by now, or will see that it lives. What was
- * deleted anew meanwhile is closed anew.
+ * Opens a restored bucket once more. By now, an interrupted discard has ended or will see that the volume is live. Closes
+ * the bucket again if the volume was deleted again meanwhile.
  */
 const reopened = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
   const opened = await openAgain(parts, account, record, options);
@@ -86,7 +86,7 @@ const reopened = async (parts: Parts, account: string, record: VolumeRecord, opt
   return isTrash ? finishDiscard(parts, account, found, options) : ok(undefined);
 };
 
-/** Goes on with what is due, unless somebody has brought it back or finished it meanwhile. */
+/** Resumes due work, unless the volume was restored or the work finished meanwhile. */
 export const goOn = async (parts: Parts, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
   if (due.state === "deleting") return finishDiscard(parts, account, due, options);
   if (due.state === "live") return reopened(parts, account, due, options);

@@ -1,8 +1,8 @@
 /**
- * What is known of an account's volumes: one document for each account, in the state bucket. Buckets cannot say it of
- * themselves: their tags change without a condition, and show late
- * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel), while objects are consistent
- * and can be put on the condition that nobody has changed them.
+ * The state of an account's volumes: one document per account in the state bucket. Bucket tags would not do: S3 has no
+ * conditional writes for them, and they become visible late
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly consistent
+ * and support conditional writes.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -11,9 +11,9 @@ import { parseVolumeName, type VolumeName } from "../../../core/domain/names.ts"
 import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 
 /**
- * `making`: nobody sees it yet. `live`. `hidden`: while it is decided whether it goes. `deleting`: in the trash, while
- * its bucket is closed; `deleted`: that is done. `restoring`: on its way out of the trash. `purging`: nobody sees it any
- * more, and soon its bucket is gone.
+ * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, bucket being closed.
+ * `deleted`: in the trash, bucket closed. `restoring`: leaving the trash. `purging`: no longer visible; its bucket is being
+ * deleted.
  */
 const states = ["making", "live", "hidden", "deleting", "deleted", "restoring", "purging"] as const;
 
@@ -23,18 +23,18 @@ const instant = z.string().regex(/^\d{1,19}$/);
 const timestamp = z.string().refine((text) => parseInstant(text) !== undefined);
 
 const recordSchema = z.object({
-  /** The bucket. */
+  /** The bucket's name. */
   id: z.string(),
   name: z.string().refine((text) => parseVolumeName(text) !== undefined),
   state: z.enum(states),
-  /** The id of the call that brought it into the state. */
+  /** The id of the call that set this state. */
   call: z.string(),
-  /** When it was brought into the state. */
+  /** When this state was set. */
   at: instant,
   createdAt: timestamp,
-  /** While it is in the trash. */
+  /** Set while the volume is in the trash. */
   deletedAt: timestamp.optional(),
-  /** Of one that was brought back: a call that was still closing it may have been cut behind that, so it is opened once more. */
+  /** Set on a restored volume: an interrupted discard may still close its bucket, so `purging.ts` opens it once more. */
   reopen: z.literal(true).optional(),
 });
 
@@ -54,7 +54,7 @@ export interface VolumeRecord {
 export const printRecords = (volumes: readonly VolumeRecord[]): string =>
   JSON.stringify({ version: 1, volumes: volumes.map((one) => ({ ...one, at: String(one.at) })) });
 
-/** Undefined: it is no document of this version. */
+/** Undefined if the text is not a document of this version. */
 export const parseRecords = (text: string): readonly VolumeRecord[] | undefined => {
   let json: unknown;
   try {
@@ -74,10 +74,10 @@ export const parseRecords = (text: string): readonly VolumeRecord[] | undefined 
   }));
 };
 
-/** By how much they stand for their name; what is in the trash, or goes, does not. */
+/** The states that hold a name, by precedence. Trashed and purging volumes do not hold theirs. */
 const order: readonly VolumeState[] = ["live", "hidden", "restoring", "making"];
 
-/** What stands for the name: live, hidden, on its way back, or being made. Undefined: the name is free. */
+/** The volume that holds the name: live, hidden, restoring or making. Undefined: the name is free. */
 export const standingFor = (all: readonly VolumeRecord[], name: VolumeName): VolumeRecord | undefined =>
   order.flatMap((state) => all.find((one) => one.name === name && one.state === state) ?? [])[0];
 

@@ -1,4 +1,4 @@
-/** An account's records in the state bucket: read as a whole, and changed on the condition that nobody else has. */
+/** An account's volume records in the state bucket. Reads return the whole document; writes are conditional. */
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions, Clock, Ids } from "../../../core/ports/system.ts";
@@ -7,15 +7,15 @@ import type { Answer, PutCondition, S3Api } from "./api.ts";
 import { recordsKey } from "./names.ts";
 import { parseRecords, printRecords, type VolumeRecord } from "./record.ts";
 
-/** A hidden volume shows again after this, where its caller said nothing more. */
+/** A hidden volume becomes visible again after this time, unless its caller ends the deletion first. */
 const HIDDEN_MS = 60_000;
 
-/** Calls about one account's volumes at the same time change one object, each in its turn. */
+/** Concurrent calls for one account's volumes contend for one object. */
 const TRIES = 40;
 const PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
 
-/** What is to become of a volume: this state, or nothing, with this result. */
+/** The new state of a volume, or no change and this result. */
 export type Decision<T> = { readonly put: Omit<VolumeRecord, "call" | "at"> } | { readonly stop: T };
 
 export interface RecordsDeps {
@@ -32,7 +32,7 @@ interface Page {
   readonly etag: string | undefined;
 }
 
-/** Accounts are named by their digests (see `account-digest.ts`). */
+/** Accounts are identified by their digests (`account-digest.ts`). */
 export class Records {
   readonly #deps: RecordsDeps;
 
@@ -44,24 +44,25 @@ export class Records {
     return (await this.#read(account, options)).map(({ all }) => all);
   }
 
-  /** Undefined where the account has none of the id. */
+  /** Undefined if the account has no volume with this id. */
   async get(account: string, id: string, options: CallOptions): Answer<VolumeRecord | undefined> {
     return (await this.of(account, options)).map((all) => all.find((one) => one.id === id));
   }
 
-  /** Milliseconds. */
+  /** In milliseconds. */
   ageOf(at: Instant): number {
     return millisOf(this.#deps.clock.now()) - millisOf(at);
   }
 
-  /** Hidden for so long that it shows again. */
+  /** Hidden for so long that it becomes visible again. */
   isForgotten({ state, at }: VolumeRecord): boolean {
     return state === "hidden" && this.ageOf(at) >= HIDDEN_MS;
   }
 
   /**
-   * Adds a volume or brings it to another state, as `decide` says by what it sees; else it is seen again. Gives back the
-   * volume as it is then, or what `decide` stopped with. A change whose answer was lost is known again by the call's id.
+   * Adds or updates a volume as `decide` says. If the document changed meanwhile, reads it and calls `decide` again.
+   * Returns the new record, or the value that `decide` stopped with. The call's id identifies a write whose response was
+   * lost.
    */
   async change<T>(
     account: string,
@@ -86,7 +87,7 @@ export class Records {
     return this.#untilDone(attempt, options);
   }
 
-  /** Forgets a volume; it has no bucket any more. */
+  /** Forgets a volume whose bucket is gone. */
   async drop(account: string, id: string, options: CallOptions): Answer<void> {
     const attempt = async (): Answer<true | undefined> => {
       const page = await this.#read(account, options);
@@ -122,7 +123,7 @@ export class Records {
     );
   }
 
-  /** False: somebody else has changed them meanwhile. */
+  /** False: another call changed the document meanwhile. */
   async #write(account: string, all: readonly VolumeRecord[], etag: string | undefined, options: CallOptions) {
     const { api, bucket } = this.#deps;
     const condition: PutCondition = etag === undefined ? { IfNoneMatch: "*" } : { IfMatch: etag };

@@ -1,6 +1,6 @@
 /**
- * Out of the trash: in one conditional step the name is taken by the volume, then its bucket is opened, and then it
- * lives. A restore that is cut leaves the volume in the trash, and the next one goes on from there.
+ * Restores a volume from the trash. A conditional write claims the name, then the bucket is opened, and then the volume
+ * becomes live. An interrupted restore leaves the volume in the trash; the next one resumes.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Conflict, conflict, type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -15,14 +15,14 @@ import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts
 
 const gone = (): NotFound => notFound("There is no such volume in the trash.");
 
-/** False: there is no such bucket any more. */
+/** False: the bucket no longer exists. */
 export const openAgain = async (
   { api, marks }: Parts,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
 ): Answer<boolean> => {
-  // First, or what is brought back late would be expired.
+  // First, because otherwise the trash rule could expire the objects of a late restore.
   const kept = await api.putLifecycle(record.id, liveLifecycle(), options);
   if (kept.isErr()) return err(kept.error);
   const opened = await api.deletePolicy(record.id, options);
@@ -31,7 +31,7 @@ export const openAgain = async (
   return marked.map(() => kept.value !== "not_found" && opened.value !== "not_found");
 };
 
-/** Opens the bucket of a volume on its way back, and brings it to life. Undefined: it is gone. */
+/** Opens the bucket of a `restoring` volume and makes it live. Undefined: the volume is gone. */
 export const bringBack = async (
   parts: Parts,
   account: string,
@@ -41,7 +41,7 @@ export const bringBack = async (
   const opened = await openAgain(parts, account, record, options);
   if (opened.isErr()) return err(opened.error);
   if (!opened.value) {
-    // Somebody has deleted the bucket by hand.
+    // The bucket was deleted by hand.
     const unmarked = await parts.marks.remove(account, record, options);
     if (unmarked.isErr()) return err(unmarked.error);
     return (await parts.records.drop(account, record.id, options)).map(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * Signed URLs (Signature Version 4), which lead to the storage itself; no call is made for one. A URL ends with the
- * credentials that signed it, whatever it says itself:
+ * Presigned URLs (Signature Version 4) that lead directly to S3. Signing makes no call. A URL expires with the credentials
+ * that signed it, even before its own expiry:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-presigned-url.html#who-presigned-url
  */
 import type {
@@ -23,7 +23,7 @@ type AnyCommand = Parameters<GetSignedUrl>[1];
 export type Signable = GetObjectCommand | PutObjectCommand | UploadPartCommand | CompleteMultipartUploadCommand;
 
 const SECOND_MS = 1000;
-/** Seven days: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html */
+/** Seven days, the limit: https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html */
 const LONGEST_MS = 604_800_000;
 const HOUR_MS = 3_600_000;
 
@@ -33,7 +33,7 @@ export interface SignerDeps {
   readonly clock: Clock;
 }
 
-/** A span that URLs are signed for. */
+/** A validity period that URLs are signed for. */
 export interface Span {
   readonly expiresAt: Instant;
   sign(command: Signable): Promise<string>;
@@ -42,8 +42,8 @@ export interface Span {
 const wholeSeconds = (millis: number): number => Math.floor(millis / SECOND_MS) * SECOND_MS;
 
 /**
- * The client as it signs. Else a checksum of the empty body, which a request has that is not sent, would become part of
- * the URL, and every upload would be refused as corrupt.
+ * The client without default checksums. Otherwise the URL would include a checksum of the empty body, and S3 would reject
+ * every upload as corrupt.
  */
 const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient => {
   const signing = { ...config, requestChecksumCalculation: async () => "WHEN_REQUIRED" };
@@ -52,14 +52,14 @@ const withoutChecksums = ({ config, middlewareStack }: S3Client): SigningClient 
 
 export class Signer {
   readonly #deps: SignerDeps;
-  /** When the credentials end that were asked for anew already: there are no newer ones yet. */
+  /** Expiry of the credentials after the last refresh; the same expiry means that no newer ones exist yet. */
   #newest: number | undefined;
 
   constructor(deps: SignerDeps) {
     this.#deps = deps;
   }
 
-  /** The span until then, or until the credentials end, whichever is first. */
+  /** Ends at the requested time or when the credentials expire, whichever is first. */
   async until(wanted: Instant): Promise<Result<Span, Unavailable>> {
     const { client: source, clock } = this.#deps;
     const now = millisOf(clock.now());
@@ -70,7 +70,7 @@ export class Signer {
     if (credentials.value <= now)
       return err(unavailable("The platform's credentials at Amazon Web Services have ended.", 60));
     const { getSignedUrl } = await load();
-    // Whole seconds, so that the URL ends no later than asked for; one of the past is good for nothing from the start.
+    // Whole seconds, so that the URL does not outlive the request. A past expiry gives a URL that is already expired.
     const isOver = wholeSeconds(end) <= now;
     const start = wholeSeconds(isOver ? now - HOUR_MS : now);
     const last = isOver ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));
@@ -83,7 +83,7 @@ export class Signer {
     });
   }
 
-  /** Milliseconds; for ever where they do not end. Those that end before it is wanted are asked for anew, once. */
+  /** Milliseconds; infinite if the credentials do not expire. Refreshes them once if they expire before `wanted`. */
   async #endOfCredentials({ config }: S3Client, wanted: number): Promise<Result<number, Unavailable>> {
     const read = async (forceRefresh: boolean): Promise<Result<number, Unavailable>> => {
       const found = await this.#deps.call({ what: "credentials" }, () => config.credentials({ forceRefresh }));
@@ -94,7 +94,7 @@ export class Signer {
     const present = await read(false);
     if (present.isErr() || present.value >= wanted || present.value === this.#newest) return present;
     const renewed = await read(true);
-    // They may be had again only shortly before they end; until then these will do.
+    // Some sources issue new credentials only shortly before expiry; the present ones still work.
     if (renewed.isErr()) return present;
     this.#newest = renewed.value;
     return renewed;

@@ -1,6 +1,6 @@
 /**
- * Uploads that are too large for one PUT: in parts, each with a URL of its own, and one more that makes an object of
- * them. https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+ * Uploads that are too large for one PUT: one URL per part, and one that completes the upload.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
  */
 import type { Instant } from "../../../core/domain/instant.ts";
 import { GiB, MiB } from "../../../core/domain/limits.ts";
@@ -17,11 +17,11 @@ const load = () => import("@aws-sdk/client-s3");
 const PART_MAX = 5 * GiB;
 const PARTS_MAX = 10_000;
 
-/** One PUT takes so much. */
+/** The limit of a single PUT. */
 export const putMax = 5 * GiB;
 export const objectMax = PARTS_MAX * PART_MAX;
 
-/** A part that is cut is sent again as a whole; but an answer of thousands of URLs takes long, too. */
+/** A failed part must be sent again completely, so parts should be small. But a response with thousands of URLs is slow. */
 const PART_MIN = 512 * MiB;
 const FEW = 256;
 

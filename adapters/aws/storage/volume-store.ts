@@ -1,6 +1,4 @@
-/**
- * S3 as the VolumeStore: a volume is a bucket of its own, and how it stands is in the account's record (`record.ts`).
- */
+/** `VolumeStore` on S3: one bucket per volume. The account's record holds its state (`record.ts`). */
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, UploadsInParts, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
@@ -49,7 +47,7 @@ export class AwsVolumes implements VolumeStore {
     };
   }
 
-  /** Ok where S3 answers this platform; one look, which changes nothing. */
+  /** Succeeds if S3 is reachable. One read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#parts;
     const { stateBucket } = config.shared;
@@ -60,9 +58,7 @@ export class AwsVolumes implements VolumeStore {
     return settled(look());
   }
 
-  /**
-   * Goes on with what was cut, and takes away what was in the trash for its time, of every account; for a start.
-   */
+  /** Resumes interrupted operations and purges expired trash, for every account. Runs at startup. */
   sweep(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#parts;
     const sweep = async (): Promise<Result<void, Unavailable>> => {
@@ -80,14 +76,14 @@ export class AwsVolumes implements VolumeStore {
     return settled(sweep());
   }
 
-  /** Resolves once what it does by itself is over. */
+  /** Resolves when the background work has ended. */
   async idle(): Promise<void> {
     await Promise.all(this.#finishing.values());
   }
 
   /**
-   * Where a service mounts a volume's bucket from, made where there is none. With `subPath` it is the folder of that path,
-   * which is there then, too. Undefined: there is no such bucket.
+   * Returns the mount source of a volume's bucket and creates it if missing. With `subPath`, mounts that folder and creates
+   * it. Undefined: the bucket does not exist.
    */
   async mountable(
     bucket: string,
@@ -109,7 +105,7 @@ export class AwsVolumes implements VolumeStore {
       const all = await this.#parts.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       const standing = standingFor(all.value, name);
-      // Whoever uses a volume meets it open; what is to be cleared away waits for a list.
+      // Finish a restore before the volume is used. Other cleanup waits for `list`.
       if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
       const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
       if (found.isErr()) return err(found.error);
@@ -164,7 +160,7 @@ export class AwsVolumes implements VolumeStore {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await this.#reveal(owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
-      // A discard that has failed on its way: all of it is taken back, unless the name was taken meanwhile.
+      // A discard failed halfway: undo it, unless the name was taken meanwhile.
       if (shown.value === undefined || !isInTrash(shown.value)) return ok(undefined);
       const back = await restoreVolume(this.#parts, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
@@ -212,7 +208,7 @@ export class AwsVolumes implements VolumeStore {
     return settled(grant(this.#signer, "read", volume, path, until));
   }
 
-  /** One account's after another's: a start is no reason to be in anybody's way. */
+  /** One account at a time, so that startup does not compete with requests. */
   async #sweepAll(accounts: readonly string[], options: CallOptions): Promise<Result<void, Unavailable>> {
     for (const account of accounts) {
       const all = await this.#parts.records.of(account, options);
@@ -223,7 +219,7 @@ export class AwsVolumes implements VolumeStore {
     return ok(undefined);
   }
 
-  /** Ends the hiding where it is due, seen anew. Undefined: there is none of the id. */
+  /** Ends the hiding if `isOver` holds on a fresh read. Undefined: no volume has the id. */
   async #reveal(
     owner: StoredVolume["owner"],
     id: string,
@@ -241,13 +237,13 @@ export class AwsVolumes implements VolumeStore {
     return shown.map((end) => ("record" in end ? end.record : end.stop));
   }
 
-  /** The volume, shown if its hiding was forgotten. */
+  /** The volume, made visible again if its hiding has expired. */
   #upToDate(owner: StoredVolume["owner"], record: VolumeRecord, options: CallOptions) {
     const isOver = (one: VolumeRecord): boolean => this.#parts.records.isForgotten(one);
     return isOver(record) ? this.#reveal(owner, record.id, isOver, options) : Promise.resolve(ok(record));
   }
 
-  /** Goes on, in the background and one after another, with what another call was cut in, or whose time is over. */
+  /** Resumes due work in the background, one volume at a time: interrupted operations and expired trash. */
   #finish(account: string, all: readonly VolumeRecord[]): void {
     const due = all.filter((one) => isDue(this.#parts, one));
     if (due.length === 0 || this.#finishing.has(account)) return;
