@@ -1,4 +1,4 @@
-/** One rollout's attempt: what it is called, the time that it has, and its conditional writes, each on the one before. */
+/** One rollout attempt: its ids, its deadline, and its chain of conditional writes. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
 import type { RolloutRequest } from "../../../core/ports/service-platform.ts";
@@ -24,26 +24,26 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, Retir
 export type Step<T> = Promise<Result<T, DeployFailure>>;
 export type Say = (message: string) => void;
 
-/** Beside the time to listen: finding a machine, pulling the image, and the checks by which ECS calls it complete. */
+/** Added to the listen deadline: time to place the task, pull the image, and pass the checks until ECS reports completion. */
 const SLACK_MS = 5 * 60_000;
-/** Within a phase a call is repeated this long. */
+/** Retry timeout of a call within a phase. */
 export const PATIENCE_MS = 60_000;
-/** The same at its end: an abort has to end within 10 s. */
+/** Retry timeout at the end: an abort must finish within 10 s. */
 export const LAST_PATIENCE_MS = 1500;
-/** For how long nobody takes over from whoever moves traffic: longer than its calls may take. */
+/** How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls. */
 const MOVING_MS = 3 * 60_000;
 
 export class Attempt {
   readonly deps: RolloutDeps;
   readonly request: RolloutRequest;
   readonly signal: AbortSignal;
-  /** When the rollout is over. It counts from when everything is there that the revision needs: a first mount takes minutes. */
+  /** The deadline of the rollout. The clock starts once the prerequisites exist, because a first mount takes minutes. */
   readonly end: Instant;
-  /** The id of its first write. */
+  /** The id of the rollout's first write. */
   readonly write: string;
   readonly revision: string;
   readonly host: string;
-  /** The rule that names the revision while it gets no traffic, once there is one: its ARN. */
+  /** ARN of the rule that references the revision before it gets traffic; undefined until the rule exists. */
   heldRule: string | undefined;
 
   constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
@@ -56,7 +56,7 @@ export class Attempt {
     this.host = hostOf(deps.place.shared, request.template.name);
   }
 
-  /** For the calls of a phase, until the rollout is over. */
+  /** Retry options for the calls of a phase, capped at the rollout's deadline. */
   left(): Patience {
     const left = Math.max(0, millisOf(this.end) - millisOf(this.deps.clock.now()));
     return { signal: this.signal, patience: Math.min(PATIENCE_MS, left) };
@@ -67,7 +67,7 @@ export class Attempt {
     return { write, step, revision: this.revision, at, until: timestampOf(until) };
   }
 
-  /** A later write of this rollout: only where nobody else wrote since. */
+  /** A later write of this rollout. Fails if another writer changed the record since. */
   goOn(
     before: HeldRecord,
     step: "moving" | "moved" | "ended",
@@ -86,11 +86,11 @@ export class Attempt {
     return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, patience);
   }
 
-  /** Why this rollout is over, where somebody else wrote since. */
+  /** Why this rollout has lost, if another writer changed the record since. */
   async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
     const { name, owner } = this.request.template;
     const expected = { etag: etagOf(record), owner };
-    // A write of what stands already is none: it only compares.
+    // Rewriting the same state writes nothing; it only compares.
     const write = { name, owner, expected, write: record.state.write, isGoingOn: true, change: () => ok(record) };
     const same = await writeConditionally(this.deps, write, this.left());
     return same.isErr() ? same.error : undefined;

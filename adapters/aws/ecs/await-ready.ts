@@ -1,4 +1,4 @@
-/** Looks at a revision until it is ready, has failed, or its time is over. */
+/** Polls a revision until it is ready, has failed, or times out. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, plusMillis } from "../../../core/domain/instant.ts";
 import { err, ok } from "../../../core/result.ts";
@@ -14,7 +14,7 @@ const TOO_SLOW: DeployFailure = { reason: "rollout_timeout", message: "ECS did n
 const FIRST_LOOK_MS = 300;
 const LONGEST_LOOK_MS = 3000;
 
-/** Ok when the revision is ready. @param group the ARN of its target group */
+/** Succeeds once the revision is ready. @param group the ARN of its target group */
 export const awaitReady = async (attempt: Attempt, record: HeldRecord, group: string, say: Say): Step<void> => {
   const { deps, request, revision, signal, end } = attempt;
   const { template, listenDeadline } = request;

@@ -1,5 +1,5 @@
 /**
- * The load balancer: a target group for each revision, and rules that forward a host name to it.
+ * The load balancer: a target group per revision, and rules that forward a host name to a group.
  * https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/
  */
 import type { Rule, TargetHealthDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
@@ -13,7 +13,7 @@ import type { TargetGroupInput } from "./render.ts";
 
 const load = () => import("@aws-sdk/client-elastic-load-balancing-v2");
 
-/** A rule that forwards, as far as Portside reads it. */
+/** The fields of a forwarding rule that Portside reads. */
 export interface ForwardRule {
   readonly arn: string;
   readonly priority: number;
@@ -32,25 +32,25 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Balancer {
   rules(patience?: Patience): Called<readonly ForwardRule[]>;
-  /** The group of a revision; undefined where there is none. */
+  /** The revision's target group; undefined if it does not exist. */
   group(
     revision: string,
     patience?: Patience,
   ): Called<(TargetGroupInput & { readonly TargetGroupArn: string }) | undefined>;
-  /** Also where it is there already with these settings (CreateTargetGroup is idempotent). Its ARN. */
+  /** Returns the group's ARN. Idempotent: succeeds if the group exists with the same settings (CreateTargetGroup). */
   makeGroup(input: TargetGroupInput, patience?: Patience): Called<string>;
   setAttributes(group: string, attributes: Readonly<Record<string, string>>, patience?: Patience): Called<void>;
-  /** Not repeated, because each call makes a rule. `exists`: the priority is taken. Undefined: it does not say which. */
+  /** Not retried, because each call creates a rule. `exists`: the priority is taken. Undefined: the response names no rule. */
   makeRule(rule: NewRule, patience?: Patience): Called<ForwardRule | undefined>;
-  /** `not_found`: the rule, or a group that it names, is gone. */
+  /** `not_found`: the rule, or one of the groups, does not exist. */
   forward(rule: string, targets: ForwardRule["targets"], patience?: Patience): Called<void>;
   dropRule(rule: string, patience?: Patience): Called<void>;
-  /** `changed`: a rule names it. What is gone is no error. */
+  /** `changed`: a rule still references the group. Succeeds if the group does not exist. */
   dropGroup(group: string, patience?: Patience): Called<void>;
   health(group: string, patience?: Patience): Called<readonly TargetHealthDescription[]>;
 }
 
-/** DescribeRules takes this many at most. */
+/** The page size limit of DescribeRules. */
 const RULES_PAGE = 400;
 
 const hostsOf = ({ Conditions }: Rule): string[] =>
@@ -58,7 +58,7 @@ const hostsOf = ({ Conditions }: Rule): string[] =>
     Field === "host-header" ? (HostHeaderConfig?.Values ?? Values ?? []) : [],
   );
 
-/** Of an action with one group, which has no weight, or with several, which have. */
+/** An action has one group without a weight, or several with weights. */
 const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
   (Actions ?? []).flatMap(({ Type, TargetGroupArn, ForwardConfig }) => {
     if (Type !== "forward") return [];
@@ -69,20 +69,20 @@ const targetsOf = ({ Actions }: Rule): ForwardRule["targets"] =>
 
 const ruleOf = (rule: Rule): ForwardRule => ({
   arn: rule.RuleArn ?? "",
-  // The default rule's is "default".
+  // The default rule's priority is "default".
   priority: Number(rule.Priority) || 0,
   hosts: hostsOf(rule),
   targets: targetsOf(rule),
 });
 
-/** What is gone needs no removal. */
+/** Deleting something missing succeeds. */
 const orGone = <T>(result: Result<T, CallState | Unavailable>): Result<void, CallState | Unavailable> =>
   result.isErr() && !(isCallState(result.error) && result.error.code === "not_found")
     ? err(result.error)
     : ok(undefined);
 
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
-  /** The client with its commands, and what a call is sent with. */
+  /** The client, its commands, and the call options. */
   const tools = async ({ signal }: Patience) =>
     [await clients("balancer"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 

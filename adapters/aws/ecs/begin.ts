@@ -1,6 +1,6 @@
 /**
- * The first write of a rollout: the name is ours, and every reader sees the template. An attempt before it that died while
- * it moved traffic is taken over (`rollout.ts` says why that is safe).
+ * The first write of a rollout: it claims the name and makes the template visible. Takes over an earlier attempt that died
+ * while it moved traffic (`rollout.ts` explains why that is safe).
  */
 import { timestampOf } from "../../../core/domain/instant.ts";
 import { err, ok } from "../../../core/result.ts";
@@ -14,7 +14,7 @@ import { retire } from "./retire.ts";
 import { knownOf } from "./service.ts";
 import { amend, heldIn, serving, writeConditionally } from "./writes.ts";
 
-/** Takes a name that nobody has. */
+/** Claims an unused name. */
 const claim = async (attempt: Attempt): Step<void> => {
   const { balancer, records } = attempt.deps;
   const { name, owner } = attempt.request.template;
@@ -22,14 +22,14 @@ const claim = async (attempt: Attempt): Step<void> => {
   if (rules.isErr()) return err(failureOfRule(rules.error));
   if (isTaken(rules.value, attempt.host))
     return err({ reason: "name_taken", message: "The load balancer has a rule of somebody else's for this name." });
-  // Before the record, so that a list never misses one.
+  // Written before the record, so that a list never misses a deployment.
   const pointed = await records.point(owner, name, attempt.left());
   return pointed.isErr() ? err(failureOfRule(pointed.error)) : ok(undefined);
 };
 
 interface First {
   readonly record: HeldRecord;
-  /** An attempt before this one that died while it moved traffic. */
+  /** An earlier attempt that died while it moved traffic. */
   readonly unfinished: RevisionTemplate | undefined;
 }
 
@@ -57,7 +57,7 @@ const firstOver = async (attempt: Attempt, seen: Found): Step<First> => {
   return ok({ record, unfinished: known.find(({ id }) => hasMoved(id) && idle.includes(id)) });
 };
 
-/** Whoever moved traffic to it did not come back, or comes late: either it serves, or it never will. */
+/** The writer that moved traffic is gone or late. Retiring its group settles it: the revision serves now, or never will. */
 const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: RevisionTemplate): Step<HeldRecord> => {
   const { deps, host, write } = attempt;
   const { name, owner } = attempt.request.template;
@@ -70,7 +70,7 @@ const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: Revisi
   const idle = record.former.map(({ id }) => id);
   const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
   const known = { former: [unfinished], retired };
-  // Over what stands now: a note, or the mark of a removal, may have come in between.
+  // Applied to the current record: a note or a removal's mark may have been written in between.
   const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
   return (await amend(deps, name, change, attempt.left())).map(() => ({ ...record, ...known }));
 };

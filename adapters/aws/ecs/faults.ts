@@ -1,10 +1,10 @@
-/** What the exceptions of ECS, Elastic Load Balancing and Application Auto Scaling mean where they are these services' own. */
+/** Exceptions specific to ECS, Elastic Load Balancing and Application Auto Scaling. */
 import type { CallFault } from "../../shared/provider-call.ts";
 import { awsFault } from "../errors.ts";
 
 const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault => ({ kind: "state", code });
 
-/** From the models: client-ecs, client-elastic-load-balancing-v2 and client-application-auto-scaling, models/errors. */
+/** Source: client-ecs, client-elastic-load-balancing-v2 and client-application-auto-scaling, models/errors. */
 const faults: ReadonlyMap<string, CallFault> = new Map([
   ["ServiceNotFoundException", state("not_found")],
   ["ServiceNotActiveException", state("not_found")],
@@ -14,7 +14,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
   ["PriorityInUseException", state("exists")],
   ["DuplicateTargetGroupNameException", state("exists")],
   ["ResourceInUseException", state("changed")],
-  // Of a scalable target that somebody else changes at the same time, and of a service: it passes.
+  // A concurrent change of a scalable target or a service; transient.
   ["ConcurrentUpdateException", { kind: "busy" }],
   ["UpdateInProgressException", { kind: "busy" }],
 ]);
@@ -22,7 +22,7 @@ const faults: ReadonlyMap<string, CallFault> = new Map([
 export const ecsFault = (error: unknown): CallFault | undefined =>
   (error instanceof Error ? faults.get(error.name) : undefined) ?? awsFault(error);
 
-/** No room for more, whoever asks: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
+/** Quotas that are used up: https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
 const limits: ReadonlySet<string> = new Set([
   "TooManyRulesException",
   "TooManyTargetGroupsException",

@@ -1,4 +1,4 @@
-/** The listener's rules of a deployment: the one that everybody's requests follow, and one for a revision on trial. */
+/** A deployment's listener rules: the public one, and one that holds a revision before it serves. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -9,7 +9,7 @@ import { isLimit } from "./faults.ts";
 import { isOwnGroup } from "./names.ts";
 import { failureOfCall } from "./verdict.ts";
 
-/** A listener's priorities: 1 to 50,000 (CreateRule). */
+/** CreateRule accepts priorities from 1 to 50,000. */
 const PRIORITIES = 50_000;
 const TRIES = 20;
 const PAUSE_MS = 200;
@@ -24,7 +24,7 @@ const GONE: DeployFailure = {
   message: "Another deploy changed this deployment meanwhile; deploy again to replace it.",
 };
 
-/** Two who make rules at once begin at different places, so that they seldom meet; the loser takes the next. */
+/** Starts at a hash of the seed, so that concurrent creators rarely collide; the loser takes another priority. */
 const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   const start = [...seed].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % PRIORITIES, 7);
   for (let step = 0; step < PRIORITIES; step++) {
@@ -34,7 +34,7 @@ const priorityFor = (seed: string, taken: ReadonlySet<number>): number => {
   return PRIORITIES;
 };
 
-/** Somebody else's rule for the host: the name is not ours to give. */
+/** Whether a rule that is not Portside's already uses the host. */
 export const isTaken = (rules: readonly ForwardRule[], host: string): boolean =>
   rules.some((rule) => rule.hosts.includes(host) && !rule.targets.some(({ group }) => isOwnGroup(group)));
 
@@ -50,8 +50,8 @@ export interface RuleDeps {
 }
 
 /**
- * The rule for the host, made where there is none. After an answer that was lost the rules are read again, so that it is not
- * made twice; after a good one they are not, because they may show it late.
+ * Returns the host's rule, and creates it if missing. After a failed create, reads the rules again, so that it creates no
+ * second rule if only the response was lost. After a success it does not, because the list may lag behind.
  */
 export const ensureRule = async (
   { balancer, clock }: RuleDeps,

@@ -1,4 +1,4 @@
-/** The ends of a rollout that comes to nothing: what had traffic has it still. */
+/** How a failed rollout ends. The revisions that had traffic keep it. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
@@ -16,7 +16,7 @@ const patience = { patience: LAST_PATIENCE_MS };
 const takenAway = ({ deps, request, revision, host }: Attempt) =>
   retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, patience);
 
-/** Somebody else goes on from here, who knows nothing of what this rollout made last. */
+/** Another writer won and does not know this rollout's last resources, so remove them here. */
 export const leave = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;
   const left = await takenAway(attempt);
@@ -24,11 +24,11 @@ export const leave = async (attempt: Attempt, failure: DeployFailure): Promise<R
   return failed(failure);
 };
 
-/** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */
+/** Ends the rollout; the former revisions keep the traffic. If even this write fails, the record's time limit ends it. */
 export const giveUp = async (attempt: Attempt, record: HeldRecord, failure: DeployFailure): Promise<RolloutEvent> => {
   if (isLost(failure)) return leave(attempt, failure);
   const { deps, request, revision, signal } = attempt;
-  // One that may have got traffic is fenced first: what is written then is true for ever.
+  // Fence a revision that may have traffic first, so that what is written next stays true.
   const fenced = record.state.step === "moving" ? await takenAway(attempt) : ok("gone" as const);
   if (fenced.isErr()) return failed(failure);
   if (fenced.value === "serves") return endMoved(attempt, record, () => undefined);
@@ -40,7 +40,7 @@ export const giveUp = async (attempt: Attempt, record: HeldRecord, failure: Depl
   return failed(signal.aborted ? INTERRUPTED : failure);
 };
 
-/** A write did not end well, and may stand all the same: what the record says about it counts. */
+/** A write failed but may have taken effect, so read the record and go by it. */
 export const afterDoubt = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;
   const seen = await deps.records.read(request.template.name, patience);

@@ -1,4 +1,4 @@
-/** Points the listener's rule at a revision that is ready and may serve. From here on an abort changes nothing. */
+/** Points the listener's rule at a ready revision that may serve. From here on, aborting has no effect. */
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import { err, ok } from "../../../core/result.ts";
@@ -13,20 +13,20 @@ import { routedTo } from "./retire.ts";
 
 const patience = { patience: PATIENCE_MS };
 
-/** All requests for the host go to the group; those that the former revision has it may answer. */
+/** Routes all requests for the host to the group. The former revisions keep weight 0 to finish their requests. */
 const route = async ({ deps, request, revision, host }: Attempt, group: string): Step<void> => {
   const tags = tagsOf({ ...request.template, revision });
   const front = await ensureRule(deps, { host, group, tags }, patience);
   if (front.isErr()) return err(front.error);
   const { arn, targets } = front.value;
-  // One without any answers by itself, as somebody told it to.
+  // A rule without targets was edited by hand to answer itself.
   if (targets.length > 0 && targets.every((one) => one.group === group)) return ok(undefined);
   const others = targets.filter((one) => one.group !== group && one.weight > 0);
   const wanted = [{ group, weight: 1 }, ...others.map((one) => ({ group: one.group, weight: 0 }))];
   return (await deps.balancer.forward(arn, wanted, patience)).mapErr(failureOfRule);
 };
 
-/** Undefined: nobody says. */
+/** Undefined: the rules could not be read. */
 const isRouted = async ({ deps, revision, host }: Attempt): Promise<boolean | undefined> => {
   const rules = await deps.balancer.rules({ patience: LAST_PATIENCE_MS });
   return rules.isErr() ? undefined : routedTo(rules.value, host, [revision]) !== undefined;
@@ -44,7 +44,7 @@ export const moveTraffic = async (
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);
-    // Nothing is known: what the rule says counts, for whoever looks after the time of this write.
+    // Unknown outcome: after this write's time limit, the next reader goes by the rule.
     if (isServing === undefined) return failed(routed.error);
     if (!isServing) return giveUp(attempt, moving.value, routed.error);
   }

@@ -1,4 +1,4 @@
-/** The end of a rollout whose traffic has moved: that is written down, its URL is tried, and what served before goes. */
+/** Ends a rollout whose traffic has moved: records it, tries the URL, and removes the former revisions. */
 
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
@@ -9,11 +9,11 @@ import type { HeldRecord } from "./record.ts";
 import { sweep } from "./sweep.ts";
 
 const REACH_MS = 30_000;
-/** What a revision that is replaced may take to answer what it was asked, before the deploy goes on without looking. */
+/** How long a replaced revision may finish its requests before the deploy continues anyway. */
 const DRAIN_MS = 30_000;
 const TRIES = 3;
 
-/** Traffic has moved already; what cannot be written down is tried again. */
+/** Traffic has already moved, so retry the write. */
 const writeDown = async (
   attempt: Attempt,
   moving: HeldRecord,
@@ -25,14 +25,14 @@ const writeDown = async (
   return isOver ? moved : writeDown(attempt, moving, retired, tries - 1);
 };
 
-/** A listener has room for few rules. One that stays all the same goes with its revision. */
+/** A listener has room for few rules. If this deletion fails, the rule is removed with its revision. */
 const dropHeldRule = async ({ deps, heldRule, revision }: Attempt): Promise<void> => {
   if (heldRule === undefined) return;
   const dropped = await deps.balancer.dropRule(heldRule, { patience: PATIENCE_MS });
   if (dropped.isErr()) deps.logger.warn("a rule that nobody needs was not taken away", { revision });
 };
 
-/** @param moving the record as it says that traffic moves */
+/** @param moving the record with step `moving` */
 export const endMoved = async (attempt: Attempt, moving: HeldRecord, say: Say): Promise<RolloutEvent> => {
   const { deps, request, revision } = attempt;
   const retired = [...new Set([...moving.retired, ...moving.former.map(({ id }) => id)])];

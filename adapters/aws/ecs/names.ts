@@ -1,6 +1,6 @@
 /**
- * Names of what a deployment is made of at Amazon. Everything of a revision carries the revision's own name, so that of
- * two replicas that race on one deployment neither can touch what the other made.
+ * Names of a deployment's AWS resources. Every resource of a revision carries the revision's name, so two replicas that
+ * race on one deployment cannot touch each other's resources.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeploymentName } from "../../../core/domain/names.ts";
@@ -9,7 +9,7 @@ import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/labels.ts";
 import { SUFFIX_CHARS } from "../../shared/revision-id.ts";
 import type { SharedParts } from "../config.ts";
 
-/** The container that is the service; others beside it were put there by hand. */
+/** The service's container. Other containers in the task were added by hand. */
 export const CONTAINER = "app";
 
 /** A task definition's family: "up to 255 letters, numbers, underscores, and hyphens" (RegisterTaskDefinition). */
@@ -18,16 +18,16 @@ export const familyOf = (owner: AccountId, revision: string): string =>
 
 const GROUP_PREFIX = "portside-";
 
-/** A target group's name: 32 characters at most, so only the part of the revision that is its own (CreateTargetGroup). */
+/** A target group's name. The limit is 32 characters, so it has only the revision's unique suffix (CreateTargetGroup). */
 export const targetGroupNameOf = (revision: string): string => `${GROUP_PREFIX}${revision.slice(-SUFFIX_CHARS)}`;
 
-/** The name in a target group's ARN, `...:targetgroup/NAME/ID`. */
+/** The target group's name in its ARN, `...:targetgroup/NAME/ID`. */
 export const nameInArn = (arn: string): string => arn.split("/").at(-2) ?? "";
 
-/** Whether a target group is one of Portside's. */
+/** Whether Portside created the target group. */
 export const isOwnGroup = (arn: string): boolean => nameInArn(arn).startsWith(GROUP_PREFIX);
 
-/** The host name of a deployment, as a rule's condition has it: without a port. */
+/** A deployment's host name without a port, as rule conditions need it. */
 export const hostOf = ({ domain }: Pick<SharedParts, "domain">, name: DeploymentName): string =>
   `${name}.${domain.replace(/:\d+$/, "")}`;
 
@@ -35,8 +35,9 @@ export const urlOf = ({ scheme, domain }: Pick<SharedParts, "scheme" | "domain">
   `${scheme}://${name}.${domain}`;
 
 /**
- * A host name that nobody asks for: a revision that gets no traffic yet must be named by some rule, because the targets
- * of a group that no listener uses are not checked (TargetHealth, Target.NotInUse). Made of the secret part of a write.
+ * A host name that no client requests. Some rule must reference a revision's group before it gets traffic, because the load
+ * balancer does not check groups that no listener uses (TargetHealth, Target.NotInUse). Contains the secret part of a
+ * write.
  */
 export const heldHostOf = (write: string): string => `${write}.portside.invalid`;
 
@@ -46,7 +47,7 @@ export interface Tagged {
   readonly revision: string;
 }
 
-/** Tags by which things are found in the console and in bills; a tag's value has at most 256 characters. */
+/** Tags for the console and bills. A tag's value has at most 256 characters. */
 export const tagsOf = ({ owner, name, revision }: Tagged): readonly (readonly [string, string])[] => [
   [OWNER_LABEL, accountDigest(owner)],
   [SERVICE_LABEL, name],

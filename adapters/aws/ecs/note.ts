@@ -1,4 +1,4 @@
-/** The note of how the last deploy stands: a write of its own, which leaves the port's etag as it is. */
+/** Writes the note of the last deploy's status. A separate write, which does not change the port's etag. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";

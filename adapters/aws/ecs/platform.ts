@@ -1,4 +1,4 @@
-/** ECS on Fargate as ServicePlatform, behind one load balancer that all deployments share. */
+/** `ServicePlatform` on ECS with Fargate. All deployments share one load balancer. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Service } from "../../../core/domain/service-template.ts";
 import type { Unavailable } from "../../../core/errors.ts";

@@ -1,4 +1,4 @@
-/** What a revision needs before it is made: whoever it runs as, with its rights on what it mounts, and where that is mounted from. */
+/** Creates a revision's prerequisites: the account's role with its permissions, and the mount sources of its volumes. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
@@ -9,15 +9,15 @@ import { failureOfUnavailable } from "../failures.ts";
 import { folderKey, type MountedFrom } from "../files/access-point.ts";
 import type { NewRevision } from "./revision.ts";
 
-/** Who an account's services run as: one task role for each account, with rights on its own buckets and nothing else. */
+/** Task roles: one per account, with permissions for its own buckets only. */
 export interface TaskRoles {
-  /** The account's role, made where there is none: its ARN. */
+  /** Returns the ARN of the account's role, and creates the role if missing. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Gives a role its rights on a bucket of its account. `false`: there is no such bucket. */
+  /** Gives a role its permissions on a bucket of its account. `false`: the bucket does not exist. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
-/** Where a bucket is mounted from, or the folder `subPath` in it; undefined: there is no such bucket. */
+/** The mount source of a bucket or of its folder `subPath`. Undefined: the bucket does not exist. */
 export type Mountable = (
   bucket: string,
   options?: CallOptions & { readonly subPath?: string },

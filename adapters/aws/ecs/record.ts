@@ -1,7 +1,7 @@
 /**
- * What Portside writes down about a deployment: whose it is, every declaration that may have traffic, how far a rollout
- * is, how the last deploy stands. It is one object in the state bucket, because nothing at ECS takes a conditional write;
- * declarations hold the variables of services, so nobody but the platform may read it. Pure.
+ * The state of a deployment: its owner, every template that may have traffic, the step of its rollout, and its last
+ * deploy's status. One object in the state bucket, because ECS has no conditional writes. Templates contain services'
+ * environment variables, so only the platform may read it. Pure.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -12,18 +12,18 @@ import { parseService, renderService } from "../../shared/service-document.ts";
 const VERSION = "portside/v1";
 
 const stateSchema = z.object({
-  /** Names the write that made this state; a conditional write names the one it saw. */
+  /** The id of the write that set this state; a conditional write must name the id that it read. */
   write: z.string(),
-  /** When that write was, RFC 3339. */
+  /** The time of that write, RFC 3339. */
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
   /**
-   * `rolling`: it gets no traffic yet. `moving`: the listener's rule says whether it does. `moved`: it has all of it.
-   * `ended`: it never had any.
+   * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule tells whether it has. `moved`: it has
+   * all. `ended`: it never had any.
    */
   step: z.enum(["rolling", "moving", "moved", "ended"]),
-  /** RFC 3339; past it whoever wrote this is gone. */
+  /** RFC 3339; after this time, the writer counts as dead. */
   until: z.string(),
 });
 
@@ -57,21 +57,21 @@ export interface RevisionTemplate {
 
 export interface HeldRecord {
   readonly kind: "held";
-  /** Of this deployment of the name; another one later has another. */
+  /** Identifies this deployment of the name; a later deployment gets another uid. */
   readonly uid: string;
   readonly createdAt: string;
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
-  /** Revisions that had traffic when the attempted one began. */
+  /** Revisions that had traffic when the attempt began. */
   readonly former: readonly RevisionTemplate[];
-  /** Revisions that may have something left at Amazon, and serve no more. */
+  /** Revisions that no longer serve but may still have AWS resources. */
   readonly retired: readonly string[];
-  /** While it is removed: until when, RFC 3339. */
+  /** RFC 3339: the time limit of a removal in progress. */
   readonly removing: string | null;
   readonly lastDeploy: DeployNote | null;
 }
 
-/** A name that was freed, and is kept for its account until then. */
+/** A freed name; reserved for its account until `until`. */
 export interface FreedRecord {
   readonly kind: "freed";
   readonly name: string;
@@ -100,7 +100,7 @@ const jsonOf = (text: string): unknown => {
   }
 };
 
-/** The record of a name; undefined where it is none of ours, or was changed by hand so that it no longer is. */
+/** Parses the record of a name. Undefined if Portside did not write it or if an edit by hand broke it. */
 export const parseRecord = (name: string, text: string): NameRecord | undefined => {
   const raw = jsonOf(text);
   const freed = freedSchema.safeParse(raw);
@@ -120,5 +120,5 @@ export const parseRecord = (name: string, text: string): NameRecord | undefined 
   return { ...data, attempted, former };
 };
 
-/** What the conditional writes of the port name: changes with every rollout's write and with no note. */
+/** The port's etag for conditional writes. Changes with every write of a rollout, but not with a note. */
 export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

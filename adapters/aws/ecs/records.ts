@@ -1,10 +1,10 @@
 /**
- * The records of deployments in the state bucket: `services/NAME.json`, one for each name, whoever owns it.
+ * Deployment records in the state bucket: `services/NAME.json`, one per name, across all accounts.
  *
- * A list of an account's takes three calls, whatever it has: which names it ever had (`owners/DIGEST/NAME`, written
- * before the record), every record's etag (a call for each thousand), and `lists/DIGEST.json`, which has the account's
- * records as they were when somebody listed them last. What changed since is read one by one, by its etag, and the list
- * is written anew: it is a cache that is never believed where the etag differs, so nobody has to keep it right.
+ * Listing an account's deployments takes three reads: the names it ever had (`owners/DIGEST/NAME`, written before the
+ * record), every record's ETag (one call per thousand), and `lists/DIGEST.json`, a cache of the account's records from the
+ * last list. Records whose ETag has changed are read one by one, and the cache is rewritten. An entry counts only if its
+ * ETag matches, so the cache may be stale.
  */
 import { z } from "zod";
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -16,39 +16,39 @@ import type { CallState } from "../../shared/provider-call.ts";
 import type { Patience, PutCondition, StateBucket } from "../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
-/** What stands under a name, and the object's etag, which S3's own conditions name. */
+/** What is stored under a name, and the object's ETag for S3's conditions. */
 export type Found =
   | { readonly kind: "none" }
-  /** Something that is no record of ours. */
+  /** An object that is not a Portside record. */
   | { readonly kind: "foreign" }
   | { readonly kind: "ours"; readonly record: NameRecord; readonly objectEtag: string };
 
 export interface Records {
   read(name: DeploymentName, patience?: Patience): Promise<Result<Found, Unavailable>>;
-  /** Writes where `found` still stands: `changed`, or `not_found`, where it does not. */
+  /** Writes if `found` is still current. Otherwise fails with `changed` or `not_found`. */
   write(
     name: DeploymentName,
     record: NameRecord,
     found: Found,
     patience?: Patience,
   ): Promise<Result<string, CallState | Unavailable>>;
-  /** Says that the account may have a deployment of the name; before it has one. */
+  /** Records that the account may have a deployment of this name. Must precede the record. */
   point(owner: AccountId, name: DeploymentName, patience?: Patience): Promise<Result<unknown, CallState | Unavailable>>;
   list(owner: AccountId, patience?: Patience): Promise<Result<readonly HeldRecord[], Unavailable>>;
 }
 
 const SERVICES = "services/";
 const SUFFIX = ".json";
-/** Reads at once. */
+/** Concurrent reads. */
 const AT_ONCE = 20;
-/** The bucket's lifecycle forgets what has this tag some time after the name is free again (docs/aws-template.yaml). */
+/** The bucket's lifecycle deletes objects with this tag some time after the name is free again (docs/aws-template.yaml). */
 export const FREED_TAG = "portside-state=freed";
 
 const keyOf = (name: string): string => `${SERVICES}${name}${SUFFIX}`;
 const ownersOf = (owner: AccountId): string => `owners/${accountDigest(owner)}/`;
 const listOf = (owner: AccountId): string => `lists/${accountDigest(owner)}${SUFFIX}`;
 
-/** Name, etag of its record, the record. */
+/** A cache entry: name, ETag, and the record's text. */
 const keptSchema = z.array(z.tuple([z.string(), z.string(), z.string()]));
 type Kept = z.output<typeof keptSchema>;
 
@@ -78,7 +78,7 @@ export const createRecords = (bucket: StateBucket): Records => {
   };
 
   const remember = async (owner: AccountId, kept: Kept, patience: Patience): Promise<void> => {
-    // The next list reads one by one what this one did; nothing else depends on it.
+    // Best effort: if it fails, the next list reads the same records again.
     (await bucket.put(listOf(owner), JSON.stringify(kept), "any", "", { ...patience, patience: 0 })).unwrapOr("");
   };
 

@@ -1,7 +1,7 @@
 /**
- * Removing a deployment: conditional like every write. It is marked first, so that whoever rolls it out loses; then its
- * requests go nowhere, then what it is made of goes, and its name is kept for its account at last. What did not come to
- * its end is found by the mark, and the same command goes on with it.
+ * Removes a deployment. Like every write, this is conditional. First a mark in the record makes every rollout lose. Then
+ * its rules and its revisions' resources are deleted, and last the name is reserved for its account. If the removal is
+ * interrupted, the mark stays, and the same command resumes.
  */
 
 import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
@@ -28,7 +28,7 @@ import { heldIn, type WriteDeps } from "./writes.ts";
 
 const TRIES = 20;
 const PAUSE_MS = 500;
-/** For how long nobody deploys over what is being removed. */
+/** How long a removal blocks deploys of the name. */
 const REMOVING_MS = 3 * 60_000;
 const DAY_MS = 86_400_000;
 
@@ -40,7 +40,7 @@ const busy = (error: unknown): Unavailable => unavailable("Amazon Web Services i
 
 const outage = (error: CallState | Unavailable): Unavailable => (isCallState(error) ? busy(error.error) : error);
 
-/** What may be removed, as it stands. */
+/** The record to remove, if the caller may remove it. */
 const target = async (
   { records }: RemoveDeps,
   name: DeploymentName,
@@ -57,7 +57,7 @@ const target = async (
   return ok({ found, held });
 };
 
-/** Marked: from here on every rollout of it loses. */
+/** Marks the record: from here on, every rollout of the deployment loses. */
 const mark = async (
   deps: RemoveDeps,
   name: DeploymentName,
@@ -86,7 +86,7 @@ const mark = async (
   return err(busy(last));
 };
 
-/** Nobody is sent to it any more. */
+/** Stops routing requests to the deployment. */
 const closeDoor = async (
   { balancer }: RemoveDeps,
   host: string,
@@ -115,7 +115,7 @@ const free = async (
     const read = await records.read(name, options);
     if (read.isErr()) return err(read.error);
     const held = heldIn(read.value);
-    // After a write whose answer was lost, or by somebody who removed it as well.
+    // An earlier write succeeded but its response was lost, or another caller removed the deployment.
     if (held === undefined) return ok(undefined);
     if (etagOf(held) !== expected.etag) return err(conflict(`'${name}' was changed meanwhile; try again.`));
     const freed = { kind: "freed", name, owner: expected.owner, until } as const;

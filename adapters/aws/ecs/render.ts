@@ -1,6 +1,6 @@
 /**
- * A template as what ECS and the load balancer take, over what stands there: what a template does not speak of stays as
- * it was, whoever set it. Pure. Fields: RegisterTaskDefinition, CreateService and CreateTargetGroup of the models.
+ * Renders a template as input for ECS and the load balancer, on top of what exists. Fields that templates do not cover keep
+ * their values, e.g. changes by hand. Pure. Fields: RegisterTaskDefinition, CreateService and CreateTargetGroup models.
  */
 import type {
   ContainerDefinition,
@@ -22,18 +22,18 @@ import { taskSizeOf } from "./sizes.ts";
 export type TargetGroupInput = CreateTargetGroupCommandInput;
 export type DefinitionInput = RegisterTaskDefinitionCommandInput;
 
-/** Volumes with this name are ours; all others were put there by hand. */
+/** Portside's volumes have this prefix; others were added by hand. */
 const VOLUME_PREFIX = "portside-";
 
 export interface DefinitionNeeds {
   readonly revision: string;
   /** ARN of the account's task role. */
   readonly taskRole: string;
-  /** By `folderKey`. */
+  /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountedFrom>;
 }
 
-/** One volume for each folder of a bucket that is mounted: whether it may be written is the mount point's. */
+/** One volume per mounted folder. The mount point decides whether it is read-only. */
 const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountedFrom>) => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
@@ -43,7 +43,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
     if (!names.has(key)) {
       names.set(key, name);
       const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
-      // An access point has a root directory of its own, and takes no other.
+      // An access point has its own root directory and rejects another.
       const folder =
         accessPointArn !== undefined
           ? { accessPointArn }
@@ -57,7 +57,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
   return { volumes, mountPoints };
 };
 
-/** What the platform says to the service beside what was declared (contract 4.1, 4.5, 5.2). */
+/** Variables that the platform adds to the declared ones (contract 4.1, 4.5, 5.2). */
 const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate): Readonly<Record<string, string>> =>
   withAliases(
     {
@@ -70,7 +70,7 @@ const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate):
     envAliases,
   );
 
-/** Variables that neither the former nor the new declaration names were set by hand. */
+/** A variable in neither the former nor the new template was set by hand and is kept. */
 const environmentOf = (
   template: ServiceTemplate,
   present: ContainerDefinition,
@@ -83,7 +83,7 @@ const environmentOf = (
   return [...own.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
-/** What ECS adds to a definition when it is registered (TaskDefinition), and does not take back. */
+/** Removes the fields that ECS adds on registration (TaskDefinition) but rejects as input. */
 const asInput = ({
   taskDefinitionArn: _arn,
   revision: _revision,
@@ -99,8 +99,8 @@ const asInput = ({
 const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
 /**
- * @param present the definition that stands there
- * @param former the declaration that it was rendered from
+ * |@param present the existing task definition
+ * @param former the template that it was rendered from
  */
 export const renderDefinition = (
   { region, shared }: Pick<AwsConfig, "region" | "shared">,
@@ -125,8 +125,8 @@ export const renderDefinition = (
         ...container,
         name: CONTAINER,
         image: template.image,
-        // A tag is a source's digest: whatever was built of it will do. ECS would hold on to the very bytes that it had
-        // first, and after another build of that source no tag holds those, until the repository clears them away.
+        // A tag is a source's digest, so any build of it will do. Otherwise ECS would pin the first image's digest. After a
+        // rebuild no tag references that image, and the repository's cleanup deletes it.
         versionConsistency: "disabled",
         essential: true,
         portMappings: [{ containerPort: template.port, protocol: "tcp" }],
@@ -150,13 +150,13 @@ export const renderDefinition = (
 
 export interface ServiceNeeds {
   readonly revision: string;
-  /** The write that makes it: CreateService's idempotency token. */
+  /** The id of the write that creates the service: CreateService's idempotency token. */
   readonly write: string;
   /** ARN. */
   readonly definition: string;
   /** ARN. */
   readonly group: string;
-  /** As many as the revision before it has, so that it can take over its load. */
+  /** As many as the former revision has, so that the new one can take over its load. */
   readonly instances: number;
   /** Milliseconds. */
   readonly listenDeadline: number;
@@ -177,14 +177,14 @@ export const renderService = (
   deploymentConfiguration: {
     minimumHealthyPercent: 100,
     maximumPercent: 200,
-    // There is nothing in this service to roll back to: what served before is another one, and has the traffic.
+    // There is nothing to roll back to: the former revision is another service and still has the traffic.
     deploymentCircuitBreaker: { enable: true, rollback: false },
   },
   networkConfiguration: {
     awsvpcConfiguration: {
       subnets: [...shared.subnets],
       securityGroups: [shared.serviceSecurityGroup],
-      // Images are pulled over it where the subnets have no other way out; the security group lets only the balancer in.
+      // Pulls images through it if the subnets have no other way out. The security group admits only the balancer.
       assignPublicIp: "ENABLED",
     },
   },
@@ -194,14 +194,15 @@ export const renderService = (
   enableECSManagedTags: true,
 });
 
-/** Health checks that somebody changed by hand stay as they are. */
+/** Keeps health checks that were changed by hand. */
 const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput> => ({
   HealthCheckPath: present.HealthCheckPath ?? "/",
   HealthCheckIntervalSeconds: present.HealthCheckIntervalSeconds ?? 5,
   HealthCheckTimeoutSeconds: present.HealthCheckTimeoutSeconds ?? 4,
   HealthyThresholdCount: present.HealthyThresholdCount ?? 2,
   UnhealthyThresholdCount: present.UnhealthyThresholdCount ?? 6,
-  // The load balancer checks by HTTP alone. Whoever answers listens, unless it says that it is broken; "the range is 200-499".
+  // The load balancer only checks over HTTP. Any response except 5xx shows that the service listens; "the range is
+  // 200-499".
   Matcher: { HttpCode: present.Matcher?.HttpCode ?? "200-499" },
 });
 
@@ -221,11 +222,11 @@ export const renderTargetGroup = (
   Tags: tagsOf({ ...template, revision }).map(([Key, Value]) => ({ Key, Value })),
 });
 
-/** A day: a cookie of the load balancer's own lasts this long (TargetGroupAttribute). */
+/** A day: the lifetime of a load balancer cookie (TargetGroupAttribute). */
 const STICKY_SECONDS = 86_400;
 
 export const attributesOf = ({ timeout, sessionAffinity }: ServiceTemplate): Readonly<Record<string, string>> => ({
-  // Requests that an instance has when it is to go are waited for, as long as they may take.
+  // A stopping instance may finish its requests, up to the request timeout.
   "deregistration_delay.timeout_seconds": String(timeout),
   "load_balancing.algorithm.type": "least_outstanding_requests",
   "stickiness.enabled": String(sessionAffinity),

@@ -1,6 +1,6 @@
 /**
- * Takes away what a revision has at Amazon. Every step names the revision, so it can be taken again; and none touches
- * what serves, because the load balancer keeps a group that a rule forwards to.
+ * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a revision
+ * that serves, because the load balancer refuses to delete a group that a rule forwards to.
  */
 
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -33,7 +33,7 @@ const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState[
 const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
   rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
 
-/** The revision, of those, that gets the requests for a host; undefined: none of them. */
+/** Which of the revisions gets the host's requests; undefined: none of them. */
 export const routedTo = (
   rules: readonly ForwardRule[],
   host: string,
@@ -45,8 +45,8 @@ export const routedTo = (
   });
 
 /**
- * No rule names the group any more. A rule of its own goes; of one that others share only its part goes, which has no
- * weight.
+ * Removes the group from all rules. Deletes a rule with no other group; from a shared rule, removes only this group, which
+ * has weight 0 there.
  */
 const dropFromRules = async (
   { balancer }: RetireDeps,
@@ -60,19 +60,19 @@ const dropFromRules = async (
     const dropped = await (others.length === 0
       ? balancer.dropRule(rule.arn, patience)
       : balancer.forward(rule.arn, others, patience));
-    // A rule that is gone names nothing.
+    // A deleted rule no longer references the group.
     if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
   }
   return ok(undefined);
 };
 
-/** Ends its instances. */
+/** Stops the revision's instances. */
 const stop = async ({ scaling, services }: RetireDeps, revision: string, patience: Patience): Called<void> => {
   const unscaled = await scaling.remove(revision, patience);
   return unscaled.isErr() ? unscaled : services.remove(revision, patience);
 };
 
-/** Waits until its instances have answered what they were asked, or the time is over. */
+/** Waits until the instances have finished their requests, or until the time is up. */
 const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, patience: Patience) => {
   for (let waited = 0; waited < millis && patience.signal?.aborted !== true; waited += LOOK_MS) {
     const health = await balancer.health(group, patience);
@@ -84,24 +84,23 @@ const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: n
 export interface Retired {
   readonly owner: AccountId;
   readonly revision: string;
-  /** The host name of its deployment. */
+  /** The deployment's host name. */
   readonly host: string;
-  /** Milliseconds that its instances get to end what they do; 0 for one that never had traffic. */
+  /** Milliseconds that instances get to finish requests; 0 if the revision never had traffic. */
   readonly drain: number;
-  /** Also where it has the traffic; then it never `serves`. */
+  /** Retire the revision even if it has traffic; then the result is never `serves`. */
   readonly always?: boolean;
 }
 
-/** How long a group may count as named after no rule names it: the load balancer sees its own writes late. */
+/** How long the load balancer may report a group as in use after its last rule is gone (eventual consistency). */
 const IN_USE_MS = { least: 4000, most: 20_000 } as const;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2000;
 
 /**
- * Deletes the group once no rule names it. Rules are read anew each time: those that were read before may be old, and
- * whoever moves traffic at this moment is seen. A deletion that is refused says only that some rule did name it, perhaps a
- * moment ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848); an error of `changed` where that
- * does not end.
+ * Deletes the group once no rule references it. Reads the rules anew each time: earlier reads may be stale, and a
+ * concurrent writer may be moving traffic. A refused deletion only means that a rule referenced the group, perhaps moments
+ * ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if that persists.
  */
 const release = async (
   deps: RetireDeps,
@@ -126,7 +125,7 @@ const release = async (
   return ok("serves");
 };
 
-/** Takes the group away, with what names it; `serves`: it has traffic, and was left as it is. */
+/** Deletes the group and removes it from its rules. `serves`: it has traffic and was left unchanged. */
 const detach = async (deps: RetireDeps, group: string, wanted: Retired, patience: Patience) => {
   const { revision, host, drain } = wanted;
   if (drain > 0) {
@@ -141,8 +140,8 @@ const detach = async (deps: RetireDeps, group: string, wanted: Retired, patience
 };
 
 /**
- * `serves`: it has traffic, and was left as it is. `gone`: it never will have any, for a rule cannot be pointed at a group
- * that is deleted, however late somebody tries.
+ * `serves`: the revision has traffic and was left unchanged. `gone`: it can never get traffic, because a rule cannot
+ * forward to a deleted group, however late a writer tries.
  */
 export const retire = async (deps: RetireDeps, wanted: Retired, patience: Patience = {}): Called<"gone" | "serves"> => {
   const { owner, revision, drain } = wanted;
@@ -151,7 +150,7 @@ export const retire = async (deps: RetireDeps, wanted: Retired, patience: Patien
   const group = found.value?.TargetGroupArn;
   const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, patience);
   if (detached.isErr() || detached.value === "serves") return detached;
-  // What was drained was stopped before.
+  // A drained revision was already stopped.
   if (group === undefined || drain === 0) {
     const stopped = await stop(deps, revision, patience);
     if (stopped.isErr()) return err(stopped.error);

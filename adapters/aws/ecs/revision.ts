@@ -1,4 +1,4 @@
-/** Makes a revision: what runs it, what it is reached through, and nobody sent to it. */
+/** Creates a revision: its service and its target group, without traffic. */
 import type { TaskDefinition } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { millisOf } from "../../../core/domain/instant.ts";
@@ -31,14 +31,14 @@ export interface NewRevision {
   readonly revision: string;
   readonly write: string;
   readonly taskRole: string;
-  /** By `folderKey`. */
+  /** Keyed by `folderKey`. */
   readonly fileSystems: ReadonlyMap<string, MountedFrom>;
   readonly listenDeadline: number;
-  /** What serves, which it is made over. */
+  /** The serving revision, whose settings the new one starts from. */
   readonly former: RevisionTemplate | undefined;
 }
 
-/** What stands there of the former revision, with what somebody may have set by hand. */
+/** What exists of the former revision, including changes by hand. */
 interface Standing {
   readonly definition?: TaskDefinition;
   readonly group?: Partial<TargetGroupInput>;
@@ -76,22 +76,22 @@ const standing = async ({ services, balancer }: RevisionDeps, former: string, pa
 const mostOf = ({ maxInstances }: ServiceTemplate): number =>
   maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
-/** ARNs of what names it at the load balancer. */
+/** ARNs of the revision's load balancer resources. */
 export interface MadeRevision {
   readonly group: string;
-  /** The rule that nobody follows. */
+  /** The rule for a host that no client requests. */
   readonly heldRule: string;
 }
 
-/** How long a rule's group may be unknown to ECS. No figure is documented. */
+/** How long ECS may not see that a rule references the group. AWS documents no figure. */
 const ASSOCIATED_MS = 15_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 3000;
 
 /**
- * A group that a rule names since a moment ago may have no load balancer yet as ECS sees it, and the exception is that of
- * every parameter that is wrong: https://github.com/hashicorp/terraform-provider-aws waits at the same place. The token
- * makes one service of all calls.
+ * Right after its rule was created, ECS may still see the group without a load balancer. It then fails with the exception
+ * for any invalid parameter; https://github.com/hashicorp/terraform-provider-aws waits here too. The token makes retries
+ * idempotent.
  */
 const createService = async (
   { services, clock }: RevisionDeps,
@@ -127,7 +127,8 @@ export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, pati
   if (group.isErr()) return err(refused(deps, revision, group.error));
   const set = await balancer.setAttributes(group.value, attributesOf(template), patience);
   if (set.isErr()) return err(refused(deps, revision, set.error));
-  // Until it serves, a rule that nobody follows names it: ECS takes no group without a load balancer, and none is checked.
+  // Until it serves, a rule for an unused host references it: ECS rejects groups without a load balancer, and they get no
+  // checks.
   const tags = tagsOf({ ...template, revision });
   const held = await ensureRule(deps, { host: heldHostOf(write), group: group.value, tags }, patience);
   if (held.isErr()) return err(held.error);

@@ -1,11 +1,11 @@
 /**
- * One rollout: a revision is made beside what serves, with a service and a target group of its own, and once it is ready
- * and may serve the listener's rule is pointed at it. What serves is not touched before.
+ * One rollout. It creates a revision with its own service and target group beside the serving one. Once the revision is
+ * ready and may serve, the listener's rule is pointed at it. Until then, the serving revision is unchanged.
  *
- * Four writes say how far it is: `rolling`, `moving`, `moved`, or `ended`. Each is conditional on the one before, and each
- * has a time past which it is over; so a control plane that dies leaves nothing that the next deploy does not put right.
- * The rule itself takes no condition. Whoever takes over from one that died while it moved traffic deletes that one's
- * target group first: then either the rule names it, and it serves, or no rule ever will.
+ * Four writes record the step: `rolling`, `moving`, and `moved` or `ended`. Each is conditional on the one before and has a
+ * time limit, so the next deploy can repair whatever a crashed control plane leaves behind. The rule itself takes no
+ * condition. A writer that takes over from one that died while moving traffic first deletes that one's target group. Then
+ * either the rule references it and it serves, or no rule ever will.
  */
 import { isLost } from "../../../core/domain/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
@@ -19,7 +19,7 @@ import { moveTraffic } from "./move-traffic.ts";
 import { prepare } from "./prepare.ts";
 import { makeRevision } from "./revision.ts";
 
-/** Never throws but for a bug. @param say tells how it goes */
+/** Throws only on a bug. @param say reports progress */
 export const rollOut = async (
   deps: RolloutDeps,
   request: RolloutRequest,

@@ -1,5 +1,5 @@
 /**
- * Instances by load: a target that is tracked by Application Auto Scaling.
+ * Scales instances by load, with target tracking by Application Auto Scaling.
  * https://docs.aws.amazon.com/autoscaling/application/userguide/application-auto-scaling-target-tracking.html
  */
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
@@ -12,12 +12,12 @@ import type { Patience } from "../state-bucket.ts";
 
 const load = () => import("@aws-sdk/client-application-auto-scaling");
 
-/** What `max_instances` 0 means, and its most: a target group has 1,000 targets (load-balancer-limits). */
+/** The default for `max_instances` 0, and the maximum: a target group has 1,000 targets (load-balancer-limits). */
 export const instanceLimits = { preset: 10, max: 1000 } as const;
 
 /**
- * The metric counts requests of a minute, not those at once. An instance counts as full that gets `concurrency` requests
- * a second: as many as it may have at once, where one takes a second.
+ * The metric counts requests per minute, not concurrent ones. An instance counts as full at `concurrency` requests per
+ * second, which equals its concurrency if a request takes one second.
  */
 const SECONDS_OF_METRIC = 60;
 
@@ -28,7 +28,7 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Scaling {
   set(revision: string, group: string, template: ServiceTemplate, patience?: Patience): Called<void>;
-  /** The policies and their alarms go with the target. What is gone is no error. */
+  /** Deletes the target with its policies and alarms. Succeeds if it does not exist. */
   remove(revision: string, patience?: Patience): Called<void>;
 }
 

@@ -1,4 +1,4 @@
-/** A record as the port's service. Pure. */
+/** Converts a record to the port's service. Pure. */
 import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/instant.ts";
 import type { Service } from "../../../core/domain/service-template.ts";
 import { outcomeOf } from "../../shared/deploy-note.ts";
@@ -13,35 +13,35 @@ const isOver = (until: string, now: Instant): boolean => {
   return end === undefined || end <= now;
 };
 
-/** Whoever moves traffic is about to write down that it is done. */
+/** A writer is moving traffic and will soon record the result. */
 export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
   state.step === "moving" && !isOver(state.until, now);
 
-/** Whoever removes it is at work. */
+/** A removal is in progress. */
 export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
   removing !== null && !isOver(removing, now);
 
 /**
- * True where the record cannot say which revision has traffic: whoever moved it, or removed it, did not come back. The
- * listener's rule says it then.
+ * The record cannot tell which revision has traffic, because the writer that moved or removed it died. The listener's rule
+ * decides then.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;
 
-/** All that may serve. */
+/** All revisions that may serve. */
 export const knownOf = ({ state, attempted, former }: HeldRecord): RevisionTemplate[] => [
   { id: state.revision, template: attempted },
   ...former,
 ];
 
-/** What serves as the record says. */
+/** The serving revisions according to the record. */
 export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
   record.state.step === "moved" ? [{ id: record.state.revision, template: record.attempted }] : record.former;
 
 const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
   (state.step === "rolling" || state.step === "moving") && removing === null && !isOver(state.until, now);
 
-/** @param serving what has traffic, by the record or, in doubt, by the rule */
+/** @param serving the revisions with traffic: by the record, or by the rule if in doubt */
 export const serviceOf = (
   record: HeldRecord,
   serving: readonly RevisionTemplate[],

@@ -1,4 +1,4 @@
-/** The calls of ECS that a rollout takes: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ */
+/** The ECS API calls for rollouts: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ */
 import type { CreateServiceCommandInput, Service, Task, TaskDefinition } from "@aws-sdk/client-ecs";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -12,27 +12,26 @@ const load = () => import("@aws-sdk/client-ecs");
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface EcsServices {
-  /** The ARN of a new definition. */
+  /** Returns the new definition's ARN. */
   register(input: DefinitionInput, patience?: Patience): Called<string>;
-  /** With its tags, as the service with this definition has it. */
   definition(arn: string, patience?: Patience): Called<TaskDefinition>;
-  /** Takes every definition of a family away, and what it holds: the variables of a service. */
+  /** Deletes every definition of a family and with it the service's environment variables. */
   forget(family: string, patience?: Patience): Called<void>;
-  /** Makes one service, however often it is called with one token. */
+  /** Idempotent: calls with the same token create one service. */
   create(input: CreateServiceCommandInput, patience?: Patience): Called<void>;
-  /** Undefined: there is none, or it does not show yet. One that was deleted shows for a while, and is not `ACTIVE`. */
+  /** Undefined: missing or not visible yet. A deleted service stays visible for a while, but is not `ACTIVE`. */
   find(name: string, patience?: Patience): Called<Service | undefined>;
-  /** Tasks of it that have stopped; ECS shows them for an hour. */
+  /** The service's stopped tasks; ECS shows them for an hour. */
   stopped(name: string, patience?: Patience): Called<readonly Task[]>;
-  /** Ends its tasks. What is gone is no error. */
+  /** Deletes the service and stops its tasks. Succeeds if it does not exist. */
   remove(name: string, patience?: Patience): Called<void>;
 }
 
-/** DeleteTaskDefinitions takes this many. */
+/** The limit of DeleteTaskDefinitions. */
 const DELETED_AT_ONCE = 10;
 
 export const ecsServices = (cluster: string, clients: ClientSource, call: ProviderCall): EcsServices => {
-  /** The client with its commands, and what a call is sent with. */
+  /** The client, its commands, and the call options. */
   const tools = async ({ signal }: Patience) =>
     [await clients("ecs"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
@@ -71,10 +70,10 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
         });
         if (left.isErr() && !isCallState(left.error)) return left;
       }
-      // Also those that somebody deregistered before, and did not come to delete.
+      // Includes definitions that an interrupted call deregistered but did not delete.
       const inactive = await definitionsOf(family, "INACTIVE", patience);
       if (inactive.isErr()) return err(inactive.error);
-      // What was deregistered a moment ago may not be listed as such yet.
+      // The list may not yet include the ones just deregistered.
       const all = [...new Set([...active.value, ...inactive.value])];
       for (let from = 0; from < all.length; from += DELETED_AT_ONCE) {
         const some = all.slice(from, from + DELETED_AT_ONCE);
@@ -82,7 +81,7 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
           const [client, { DeleteTaskDefinitionsCommand }, options] = await tools(patience);
           await client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: some }), options);
         });
-        // What a call before this one took away, whose answer was lost.
+        // An earlier call deleted them and its response was lost.
         if (gone.isErr() && !isCallState(gone.error)) return gone;
       }
       return ok(undefined);
@@ -107,7 +106,7 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
         const command = new ListTasksCommand({ cluster, serviceName: name, desiredStatus: "STOPPED" });
         return (await client.send(command, options)).taskArns ?? [];
       });
-      // A service that `find` shows may not be known here yet.
+      // ListTasks may not know a service yet that `find` returns.
       if (listed.isErr() && isCallState(listed.error) && listed.error.code === "not_found") return ok([]);
       if (listed.isErr()) return err(listed.error);
       const { value: tasks } = listed;

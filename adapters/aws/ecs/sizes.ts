@@ -1,8 +1,8 @@
-/** What Fargate sells: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-error.html */
+/** Fargate's task sizes: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-error.html */
 import { GiB, MiB } from "../../../core/domain/limits.ts";
 import { fitResources, type ResourceCatalogue, type Resources } from "../../../core/domain/resources.ts";
 
-/** Whole CPUs alone; 32, which has three sizes in no steps, is left out. */
+/** Only whole CPUs. Leaves out 32, whose three memory sizes have no fixed step. */
 export const fargateSizes: ResourceCatalogue = [
   { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
   { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
@@ -11,7 +11,7 @@ export const fargateSizes: ResourceCatalogue = [
   { cpu: 16, memory: { min: 32 * GiB, max: 120 * GiB, step: 8 * GiB } },
 ];
 
-/** A task's size as ECS takes it: units, of which a CPU has 1024, and MiB. */
+/** The task size in ECS units: 1024 CPU units per CPU, and MiB. */
 export const taskSizeOf = (wanted: Resources): { readonly cpu: string; readonly memory: string } => {
   const { cpu, memory } = fitResources(wanted, fargateSizes) ?? wanted;
   return { cpu: String(cpu * 1024), memory: String(Math.ceil(memory / MiB)) };

@@ -1,12 +1,12 @@
 /**
- * Why a task stopped, by its stop code, the exit code of its container, and the error's name that both reasons begin
- * with. Pure. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
+ * Classifies why a task stopped: by stop code, by the container's exit code, and by the error name at the start of either
+ * reason. Pure. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/stopped-task-error-codes.html
  */
 import type { Task } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { CONTAINER } from "./names.ts";
 
-/** The error's name: `CannotPullContainerError: ...`. */
+/** The error's name in `CannotPullContainerError: ...`. */
 const errorIn = (reason: string | undefined): string =>
   /^\s*([A-Za-z]+(?:Error|Exception))\b/.exec(reason ?? "")?.[1] ?? "";
 
@@ -39,7 +39,7 @@ const errors: Readonly<Record<string, DeployFailure>> = {
   TaskFailedToStart: { reason: "provider_unavailable", message: "ECS failed to start the service; deploy again." },
 };
 
-/** What is told to stop for a reason that is not the service's is started anew by ECS. */
+/** Stop codes that are not the service's fault; ECS starts a replacement. */
 const passing: ReadonlySet<string> = new Set(["SpotInterruption", "TerminationNotice", "UserInitiated"]);
 
 export const didNotListen = (port: number): DeployFailure => ({
@@ -47,7 +47,7 @@ export const didNotListen = (port: number): DeployFailure => ({
   message: `Nothing answered HTTP on port ${port} of all addresses (0.0.0.0) in time, or it answered with an error of its own (5xx) at '/'; listen on PORT.`,
 });
 
-/** Undefined: it stopped for no reason that ends a rollout. */
+/** Undefined: the task's end does not fail the rollout. */
 export const failureOfTask = (task: Task, port: number): DeployFailure | undefined => {
   const { stopCode = "", stoppedReason, containers } = task;
   if (passing.has(stopCode)) return undefined;
@@ -55,7 +55,7 @@ export const failureOfTask = (task: Task, port: number): DeployFailure | undefin
   const known = errors[errorIn(container?.reason)] ?? errors[errorIn(stoppedReason)];
   const { exitCode } = container ?? {};
   if (known !== undefined) return exitCode === undefined ? known : { ...known, exitCode };
-  // The load balancer found nothing to be well, and ECS made room for another try.
+  // Health checks failed, and ECS stopped the task to try another.
   if (stopCode === "ServiceSchedulerInitiated") return didNotListen(port);
   if (exitCode !== undefined)
     return {

@@ -1,10 +1,13 @@
-/** Takes away what serves no more; what is left over is known by the record, and the next rollout comes to it. */
+/** Removes revisions that do not serve any more. The record lists what is left; the next rollout retries. */
 import type { Attempt } from "./attempt.ts";
 import type { HeldRecord } from "./record.ts";
 import { retire } from "./retire.ts";
 import { amend } from "./writes.ts";
 
-/** @param drain milliseconds that instances get to end what they do @param patience of each call, in milliseconds */
+/**
+ * |@param drain milliseconds that instances get to finish requests
+ * @param patience retry timeout per call, in milliseconds
+ */
 export const sweep = async (
   { deps, host, request }: Attempt,
   record: HeldRecord,
@@ -21,6 +24,6 @@ export const sweep = async (
   if (gone.size === 0) return;
   const forget = (now: HeldRecord) => ({ ...now, retired: now.retired.filter((id) => !gone.has(id)) });
   const amended = await amend(deps, name, forget, { patience });
-  // The next rollout looks once more for what is gone.
+  // The next rollout tries to remove them once more.
   if (amended.isErr()) deps.logger.warn("what was taken away is still known", { name });
 };

@@ -1,4 +1,4 @@
-/** What became of a revision: ready, or why not. */
+/** Determines a revision's state: ready, in progress, or failed and why. */
 import type { Service } from "@aws-sdk/client-ecs";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
@@ -19,11 +19,11 @@ export interface VerdictDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly lastLines: LastLines;
-  /** How long an entry may take to show, in milliseconds. */
+  /** How long an entry may take to appear, in milliseconds. */
   readonly settleMillis: number;
 }
 
-/** How far it is: nothing runs yet, something runs and does not listen yet, or all is well. */
+/** Nothing runs yet; something runs but does not listen yet; everything is healthy. */
 export type Progress = "starting" | "running" | "ready";
 
 export interface Candidate {
@@ -37,7 +37,7 @@ const TAIL_LINES = 20;
 
 const GONE: DeployFailure = { reason: "provider_unavailable", message: "Something else took the revision away." };
 
-/** A failure with the last lines that the revision wrote; they may not be there yet. */
+/** Adds the revision's last lines to a failure. Waits once for late entries. */
 export const withLastWords = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   { template: { owner, name }, revision }: Candidate,
@@ -54,11 +54,11 @@ export const withLastWords = async (
   return { ...failure, logTail: own.slice(-TAIL_LINES) };
 };
 
-/** Every step of a rollout that a call refuses ends with its cause. */
+/** Maps the error of a failed call to a deploy failure. */
 export const failureOfCall = (error: CallState | Unavailable): DeployFailure =>
   isCallState(error) ? GONE : failureOfUnavailable(error);
 
-/** "If there are no capacity": messages of services have no codes (service-event-messages-list). */
+/** "If there are no capacity": service events have no codes (service-event-messages-list). */
 const LIMIT = /reached the limit on the number of/i;
 
 const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
@@ -74,8 +74,8 @@ const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, patience: 
 };
 
 /**
- * Ready where ECS says that the deployment is complete and the load balancer finds every target well. A task that stopped
- * ends it at once: ECS would try again.
+ * Ready once ECS reports the deployment as complete and the load balancer reports every target as healthy. A stopped task
+ * fails immediately, because ECS would start another.
  */
 export const verdictOn = async (
   deps: VerdictDeps,
@@ -91,7 +91,7 @@ export const verdictOn = async (
   const { desiredCount = 1, runningCount = 0, deployments = [] } = found.value;
   const primary = deployments.find(({ status }) => status === "PRIMARY");
   const hasFailed = primary?.rolloutState === "FAILED";
-  // What stops is not counted as failed at once; what runs has not stopped.
+  // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
   if (hasFailed || runningCount < desiredCount) {
     const failure = await lookAtStopped(deps, candidate, patience);
     if (failure !== undefined) return err(await withLastWords(deps, candidate, failure, patience.signal));

@@ -1,10 +1,10 @@
 /**
- * Conditional writes. The port's etag names the last write of a rollout and is kept in the record, because the object's
- * own changes with every note as well. A write reads the record, compares the port's etag, and writes with the object's
- * etag of that very read; where S3 says that it changed in between, it reads again. So the comparison holds at the moment
- * of the write: whatever came in between was a note, or makes the next comparison fail.
+ * Conditional writes. The port's etag names a rollout's last write and is stored in the record, because the object's own
+ * ETag also changes with every note. A write reads the record, compares the port's etag, and writes with the ETag of that
+ * read. If S3 reports a change in between, it reads again. So the comparison holds when the write happens: a change in
+ * between is a note, or makes the next comparison fail.
  *
- * A write whose answer was lost is found by its own id and not made twice.
+ * A write whose response was lost is recognized by its id and not repeated.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
@@ -38,7 +38,7 @@ export interface WriteDeps {
 export const heldIn = (found: Found): HeldRecord | undefined =>
   found.kind === "ours" && found.record.kind === "held" ? found.record : undefined;
 
-/** What stands under a name, for a write that begins something; `isGoingOn`: for a later one of the same rollout. */
+/** The state of a name for a write that starts a rollout, or with `isGoingOn` for a later write of one. */
 export const presentOf = (found: Found, now: Instant, isGoingOn = false): Present => {
   if (found.kind === "none") return { kind: "free" };
   if (found.kind === "foreign") return { kind: "reserved", owner: NOBODY };
@@ -48,12 +48,12 @@ export const presentOf = (found: Found, now: Instant, isGoingOn = false): Presen
     return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
   }
   const { owner } = record.attempted;
-  // Who removes it makes every rollout of it lose; one that died while it did stands in nobody's way.
+  // A removal in progress makes every rollout lose. A removal that died does not block a new one.
   if (isGoingOn ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
   return { kind: "held", owner, etag: etagOf(record) };
 };
 
-/** What has traffic: by the record, or where it is in doubt by the listener's rule. */
+/** The revisions with traffic: by the record, or by the listener's rule if in doubt. */
 export const serving = async (
   { balancer, place, clock }: Pick<WriteDeps, "balancer" | "place" | "clock">,
   record: HeldRecord,
@@ -74,7 +74,7 @@ export const serving = async (
   return ok(known.filter((one) => one.id === id));
 };
 
-/** Somebody else's note may come in between each time; more often than that is no accident. */
+/** Notes may interfere with each try; more interference than this is no coincidence. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -82,20 +82,20 @@ export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
   readonly expected: Expected;
-  /** The id that the written record carries in `state.write`. */
+  /** The id that the record will carry in `state.write`. */
   readonly write: string;
-  /** A later write of a rollout that has begun. */
+  /** Set for a later write of a rollout in progress. */
   readonly isGoingOn?: boolean;
   readonly change: (seen: Found) => Promise<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
 }
 
-/** Waits until whoever moves traffic has written down that it is done, or is known to be gone. */
+/** Waits until the writer that moves traffic has recorded the result or counts as dead. */
 const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: Patience): Promise<void> => {
   const left = millisOf(parseInstant(record.state.until) ?? clock.now()) - millisOf(clock.now());
   await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
 };
 
-/** What the record says about a write that is to be made: that it stands, that it lost, or nothing yet. */
+/** Whether the write has already taken effect, has lost, or (undefined) is still to be made. */
 const standingOf = (
   { owner, expected, write, isGoingOn = false }: ConditionalWrite,
   seen: Found,
@@ -107,7 +107,7 @@ const standingOf = (
   return lost === undefined ? undefined : err(lost);
 };
 
-/** Ok: what was written stands, and this is it. */
+/** Returns the record that was written and is current. */
 export const writeConditionally = async (
   deps: WriteDeps,
   wanted: ConditionalWrite,
@@ -116,7 +116,7 @@ export const writeConditionally = async (
   const { records, clock } = deps;
   const { name, change, isGoingOn = false } = wanted;
   for (let tries = 0; tries < TRIES; ) {
-    // The second look follows at once; who meets others more often gives way.
+    // The first retry is immediate; further ones back off.
     if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
     const read = await records.read(name, patience);
     if (read.isErr()) return err(failureOfUnavailable(read.error));
@@ -142,10 +142,7 @@ export const writeConditionally = async (
   });
 };
 
-/**
- * A change of what the record says beside the rollout's state, which leaves the port's etag as it is. Undefined from
- * `change`: nothing to write.
- */
+/** Changes fields other than the rollout's state and keeps the port's etag. If `change` returns undefined, writes nothing. */
 export const amend = async (
   { records, clock }: Pick<WriteDeps, "records" | "clock">,
   name: DeploymentName,
