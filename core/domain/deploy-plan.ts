@@ -69,6 +69,16 @@ const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
   ...changedEnv(from.env, to.env),
 ];
 
+const takesVariables = ({ from, to }: Change): boolean =>
+  (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
+
+/**
+ * The changes by which a deploy that declares nothing but variables would reset what the running deployment declared.
+ * The environment is among them if variables would go: new variables and new values were given on purpose.
+ */
+export const resetsOf = (changes: readonly Change[]): Change[] =>
+  changes.filter((change) => change.field !== "env" || takesVariables(change));
+
 /** A value as a sentence shows it. */
 export const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 

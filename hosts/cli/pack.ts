@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { archiveLimits } from "../../core/domain/limits.ts";
 import { formatMemory } from "../../core/domain/resources.ts";
+import { formatFileError } from "../composition/file-error.ts";
 import { CommandError } from "./io.ts";
 import { sourceFiles } from "./source-files.ts";
 
@@ -17,7 +18,18 @@ export interface Packed {
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
-export const packFolder = async (folder: string): Promise<Packed> => {
+/** The file system fails for the user's reasons: a file without permission, a file that goes meanwhile, a full disk. */
+const inWords = (error: unknown, folder: string): unknown => {
+  const { syscall, path = folder } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
+};
+
+export const packFolder = (folder: string): Promise<Packed> =>
+  pack(folder).catch((error: unknown) => {
+    throw inWords(error, folder);
+  });
+
+const pack = async (folder: string): Promise<Packed> => {
   const files = await sourceFiles(folder);
   if (files.length === 0) throw new CommandError(`There is nothing to deploy in ${folder}.`);
   const temporary = await mkdtemp(join(tmpdir(), "portside-"));

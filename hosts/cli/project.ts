@@ -1,10 +1,11 @@
 /** What is deployed from a folder: `portside.json`, with the command's flags over it. */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Issue } from "../../core/domain/issue.ts";
 import { deploymentNameProblem } from "../../core/domain/names.ts";
 import { PROJECT_FILE, readProject } from "../../core/domain/project-file.ts";
 import { parseStrictJson } from "../../core/domain/strict-json.ts";
+import { formatFileError } from "../composition/file-error.ts";
 import { CommandError, UsageError } from "./io.ts";
 
 export interface Deployable {
@@ -27,18 +28,28 @@ export interface ProjectFlags {
 const issueLines = (issues: readonly Issue[]): string =>
   issues.map(({ path, message }) => `  ${path.length === 0 ? "" : `${path.join(".")}: `}${message}`).join("\n");
 
-const readFile = (path: string): string | undefined => {
+const readProjectText = (path: string): string | undefined => {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new CommandError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
+  }
+};
+
+/** Why a path is no folder that can be deployed; undefined where it is one. */
+const folderProblem = (path: string): string | undefined => {
+  try {
+    return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? `There is no folder '${path}'.` : formatFileError(path, error as NodeJS.ErrnoException);
   }
 };
 
 const readProjectFile = (folder: string) => {
   const path = join(folder, PROJECT_FILE);
-  const text = readFile(path);
+  const text = readProjectText(path);
   if (text === undefined) return undefined;
   const json = parseStrictJson(text);
   if (!json.ok) throw new CommandError(`${path} ${json.message}`);
@@ -56,10 +67,18 @@ const variable = (line: string, from: string): [string, string] => {
 
 const unquoted = (value: string): string => /^(["'])([\s\S]*)\1$/.exec(value.trim())?.[2] ?? value.trim();
 
+const readEnvText = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--env-file: ${formatFileError(path, error as NodeJS.ErrnoException)}`);
+  }
+};
+
 const readEnvFile = (path: string): [string, string][] => {
-  const text = readFile(path);
-  if (text === undefined) throw new UsageError(`There is no file ${path}.`);
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
+  const lines = readEnvText(path)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
   return lines.map((line) => {
     const [name, value] = variable(line.replace(/^\s*export\s+/, ""), path);
     return [name, unquoted(value)];
@@ -78,7 +97,13 @@ const nameFromFolder = (folder: string): string => {
 };
 
 export const readDeployable = (folder: string, flags: ProjectFlags): Deployable => {
+  const problem = folderProblem(folder);
+  if (problem !== undefined) throw new UsageError(problem);
   const project = readProjectFile(folder);
+  const source = resolve(folder, project?.source ?? ".");
+  const sourceProblem = folderProblem(source);
+  if (sourceProblem !== undefined)
+    throw new CommandError(`'source' in ${join(folder, PROJECT_FILE)}: ${sourceProblem}`);
   const env = [
     ...(flags.envFile === undefined ? [] : readEnvFile(flags.envFile)),
     ...flags.env.map((line) => variable(line, "--env")),
@@ -87,7 +112,7 @@ export const readDeployable = (folder: string, flags: ProjectFlags): Deployable 
   if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };
   return {
     name: flags.name ?? project?.name ?? nameFromFolder(folder),
-    folder: resolve(folder, project?.source ?? "."),
+    folder: source,
     fields,
     declared: project !== undefined,
   };

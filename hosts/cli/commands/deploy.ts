@@ -4,34 +4,29 @@ import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanAnswer } from "../../../core/control-plane.ts";
 import { type DeployEvent, isFinal } from "../../../core/domain/deploy-events.ts";
-import type { Deployment } from "../../../core/domain/deployment.ts";
-import { normalizeDeploymentName } from "../../../core/domain/names.ts";
+import { resetsOf } from "../../../core/domain/deploy-plan.ts";
+import { PROJECT_FILE } from "../../../core/domain/project-file.ts";
 import { findAccount } from "../account.ts";
 import { Client, jsonLines } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../io.ts";
 import { mebibytes, packFolder } from "../pack.ts";
-import { planLines } from "../plan.ts";
+import { planLines, resetLines } from "../plan.ts";
 import { printRecord, Spinner } from "../progress.ts";
 import { type Deployable, formFields, readDeployable } from "../project.ts";
 import { formBody } from "../upload.ts";
 
-/** A deploy is a whole declaration: without a file it would take away what the running one has. */
-const checkUndeclared = async (io: Io, client: Client, { name }: Deployable): Promise<void> => {
-  const running = (await client.call<Deployment[]>("/v1/deployment/list")).find(
-    (one) => one.name === normalizeDeploymentName(name),
-  );
-  const mounts = Object.keys(running?.volumes ?? {}).length > 0;
-  if (mounts || (running !== undefined && running.schedule !== null))
-    throw new CommandError(
-      `'${name}' runs with ${mounts ? "mounts" : "a schedule"}, and there is no portside.json here to keep ${mounts ? "them" : "it"}. Write one, or choose another --name.`,
-    );
-  say(io, `No portside.json here: deploying as '${name}', without storage.`);
+const planOf = (client: Client, deployable: Deployable): Promise<PlanAnswer> =>
+  client.call("/v1/deploy/plan", { body: formBody(formFields(deployable), undefined, () => undefined) });
+
+/** A deploy is a whole declaration: without a file it would reset what the running deployment declared. */
+const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanAnswer): void => {
+  const resets = resetsOf(changes);
+  if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));
+  say(io, `No ${PROJECT_FILE} here: deploying as '${name}', without storage.`);
 };
 
-const showPlan = async (io: Io, client: Client, deployable: Deployable, json: boolean): Promise<number> => {
-  const body = formBody(formFields(deployable), undefined, () => undefined);
-  const plan = await client.call<PlanAnswer>("/v1/deploy/plan", { body });
+const showPlan = (io: Io, plan: PlanAnswer, json: boolean): number => {
   if (json) printJson(io, plan);
   else for (const line of planLines(plan)) print(io, line);
   return 0;
@@ -106,8 +101,9 @@ const run = async (input: Input, io: Io): Promise<number> => {
   });
   const client = new Client(findAccount(io, input.text("url")));
   const json = input.flag("json");
-  if (!deployable.declared) await checkUndeclared(io, client, deployable);
-  if (input.flag("plan")) return showPlan(io, client, deployable, json);
+  const plan = input.flag("plan") || !deployable.declared ? await planOf(client, deployable) : undefined;
+  if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
+  if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
   const response = await send(io, client, deployable);
   return follow(io, client, response, json);
 };

@@ -1,4 +1,5 @@
 /** `portside deploy` against the real HTTP API over the memory provider. */
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { serveMemory, type TestApi } from "../../support/api.ts";
 import { folderWith } from "../../support/folders.ts";
@@ -80,6 +81,79 @@ describe("a folder without portside.json", () => {
     expect(code).toBe(0);
     expect(stderr).toContain("deploying as 'my-service', without storage");
     expect(await listed(api)).toMatchObject([{ name: "my-service", volumes: {} }]);
+  });
+
+  const declared = {
+    memory: "2Gi",
+    timeout: 60,
+    session_affinity: true,
+    volumes: { "/data": "notes" },
+    schedule: { cron: "0 9 * * *" },
+    env: { TOKEN: "1" },
+  };
+
+  test.each([[[]], [["--plan"]], [["--plan", "--json"]], [["--env", "TOKEN=2"]]])(
+    "does not reset what a deployment declared, with %j",
+    async (flags) => {
+      await using api = await serveMemory();
+      using right = folderWith(project(declared));
+      using wrong = folderWith({ "package.json": "{}" });
+      const env = await envOf(api);
+      expect(await portside(["deploy", right.path], { env })).toMatchObject({ code: 0 });
+      const before = await listed(api);
+      const { code, stdout, stderr } = await portside(["deploy", wrong.path, "--name", "my-app", ...flags], { env });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      for (const words of ["memory: 2Gi → 1Gi", "timeout: 60 → 600", "session_affinity:", "volumes:", "schedule:"])
+        expect(stderr).toContain(words);
+      expect(stderr).not.toContain("env:");
+      expect(await listed(api)).toEqual(before);
+      // The file that the message proposes keeps everything.
+      const proposed = stderr.split("\n").findLast((line) => line.startsWith("  {"));
+      wrong.write({ "portside.json": proposed ?? "" });
+      expect((await portside(["deploy", wrong.path, "--plan"], { env })).stdout.trim().split("\n")).toEqual(
+        expect.not.arrayContaining([expect.stringContaining("Replace")]),
+      );
+    },
+  );
+
+  test("drops no variable of a deployment", async () => {
+    await using api = await serveMemory();
+    using folder = folderWith({ "package.json": "{}" });
+    const env = await envOf(api);
+    const deploy = ["deploy", folder.path, "--name", "my-app"];
+    expect(await portside([...deploy, "-e", "A=1", "-e", "B=1"], { env })).toMatchObject({ code: 0 });
+    const { code, stderr } = await portside([...deploy, "-e", "B=2", "-e", "C=2"], { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain("env: without A\n");
+    expect(stderr).toContain("Give every variable");
+    expect(await portside([...deploy, "-e", "A=2", "-e", "B=2", "-e", "C=2"], { env })).toMatchObject({ code: 0 });
+    expect(await portside(deploy, { env })).toMatchObject({ code: 0 });
+    expect(await listed(api)).toMatchObject([{ env: ["A", "B", "C"] }]);
+  });
+});
+
+describe("a folder that is none", () => {
+  test.each(["deploy", "run"])("is named by %s, and not made", async (command) => {
+    using folder = folderWith({ "file.txt": "", "app/portside.json": '{"name":"app","volumes":{},"source":"dist"}' });
+    const ran = (...args: string[]) =>
+      portside([command, ...args], { cwd: folder.path, env: { PORTSIDE_API_KEY: "x" } });
+    const missing = await ran("nosuch");
+    expect(missing).toMatchObject({ code: 2, stderr: `error: There is no folder '${folder.path}/nosuch'.\n` });
+    expect(existsSync(`${folder.path}/nosuch`)).toBe(false);
+    expect((await ran("file.txt")).stderr).toBe(`error: '${folder.path}/file.txt' is a file, not a folder.\n`);
+    expect((await ran("file.txt/inner")).stderr).toContain("a part of its path is a file");
+    expect((await ran("app")).stderr).toBe(
+      `error: 'source' in ${folder.path}/app/portside.json: There is no folder '${folder.path}/app/dist'.\n`,
+    );
+    expect(existsSync(`${folder.path}/app/.portside`)).toBe(false);
+  });
+
+  test("is not planned either", async () => {
+    await using api = await serveMemory();
+    using folder = folderWith();
+    const { code, stderr } = await portside(["deploy", "hello", "--plan"], { cwd: folder.path, env: await envOf(api) });
+    expect(code).toBe(2);
+    expect(stderr).toContain("There is no folder");
   });
 });
 

@@ -3,6 +3,7 @@ import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { list } from "tar";
 import { describe, expect, test } from "vitest";
+import { CommandError } from "../../../hosts/cli/io.ts";
 import { packFolder } from "../../../hosts/cli/pack.ts";
 import { sourceFiles } from "../../../hosts/cli/source-files.ts";
 import { folderWith } from "../../support/folders.ts";
@@ -118,5 +119,9 @@ describe("the archive", () => {
     using folder = folderWith();
     mkdirSync(join(folder.path, "empty"));
     await expect(packFolder(folder.path)).rejects.toThrow("nothing to deploy");
+  });
+
+  test("a folder that goes meanwhile is named", async () => {
+    await expect(packFolder("/nonexistent")).rejects.toThrow(new CommandError("'/nonexistent' does not exist."));
   });
 });
