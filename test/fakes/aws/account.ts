@@ -1,19 +1,19 @@
 /**
- * The parts of an account that a doctor looks at, as clients that answer here: who calls, what a stack's outputs are, which
- * actions are allowed, how many roles there are. Shapes are those of the service models in the client packages.
+ * Fake clients for what the doctor checks in an account: the caller, a stack's outputs, allowed actions, the number of
+ * roles, and the shared resources. Shapes follow the service models in the client packages.
  */
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { actionsOf, needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 
 export interface FakeAccount {
-  /** Undefined: no credentials are found. */
+  /** Undefined: no credentials are available. */
   arn: string | undefined;
-  /** Undefined: there is no such stack. */
+  /** Undefined: the stack does not exist. */
   outputs: Record<string, string> | undefined;
   readonly allowed: Set<string>;
-  /** Values of shared parts that somebody has deleted; every other one is there. */
+  /** Values of shared resources that were deleted; all others exist. */
   readonly gone: Set<string>;
-  /** Whether the caller may simulate policies, read the account's summary, and look at parts. */
+  /** Whether the caller may simulate policies, read the account summary, and read the shared resources. */
   mayLook: boolean;
   roles: number;
   rolesQuota: number;
@@ -35,10 +35,10 @@ const client = (answer: (name: string, input: Command["input"]) => unknown) => (
   send: async (command: Command) => answer(command.constructor.name, command.input),
 });
 
-/** So many results of a simulation are one page. */
+/** Results per page of a simulation. */
 const PAGE = 4;
 
-/** How each service says that there is none of the name: in its answer, or by its exception. */
+/** How each service reports a missing resource: in its response or with an exception. */
 const parts = {
   ecs: (isThere: (name: string) => boolean, { clusters }: Command["input"]) => ({
     clusters: clusters.filter(isThere).map((clusterName: string) => ({ clusterName, status: "ACTIVE" })),
@@ -55,7 +55,7 @@ const parts = {
     return { repositories: [{ repositoryName: name }] };
   },
   s3: (isThere: (name: string) => boolean, { Bucket }: Command["input"]) => {
-    // An answer to HEAD has no body, and so no name of its own.
+    // A response to HEAD has no body and therefore no error code.
     if (!isThere(Bucket)) throw failure("NotFound", "UnknownError", 404);
     return {};
   },
@@ -70,7 +70,7 @@ const parts = {
   },
 } as const;
 
-/** Every action that the platform asks for. */
+/** Every action that the platform needs. */
 export const everyAction = (): readonly string[] => Object.values({ ...needs, ...sqlNeeds }).flatMap(actionsOf);
 
 export const fakeAccount = (): FakeAccount => {

@@ -1,4 +1,4 @@
-/** The fakes that building takes beside those of running: CodeBuild and its log. */
+/** Adds the fakes for builds: CodeBuild and its log. */
 import { clientSource } from "../../../adapters/aws/clients.ts";
 import { startBuildLogs } from "./codebuild/build-logs.ts";
 import { type FakeCodeBuildDeps, startFakeCodeBuild } from "./codebuild/codebuild.ts";
@@ -9,7 +9,7 @@ import { REGION } from "./test-config.ts";
 type Building = { readonly build?: FakeCodeBuildDeps["build"] };
 type MadeEngine = Awaited<ReturnType<EcsWorldOptions["engine"]>> & Building;
 
-/** @param options of the fakes that run what is built; their engine may be one that builds as well */
+/** @param options for the fakes that run services; their engine may also build */
 export const openBuildWorld = async <E extends MadeEngine>(options: EcsWorldOptions<E>) => {
   const world = await openEcsWorld(options);
   const logs = await startBuildLogs();

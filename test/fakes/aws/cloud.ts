@@ -1,4 +1,4 @@
-/** Every fake of Amazon's services together, as one account: what is built runs, its lines are in the log, its buckets are mounted. */
+/** All AWS fakes combined into one account: builds run, their lines appear in the log, and buckets can be mounted. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,12 +23,12 @@ import { startFakeEventBridge } from "./scheduler/server.ts";
 import { awsConfig } from "./test-config.ts";
 import { resolveLocally } from "./wildcard-dns.ts";
 
-/** What the doctor asks IAM for, the roles of the stack among it; everything else is about roles of accounts. */
+/** The doctor's IAM calls, also for the stack's roles. All other IAM calls concern the roles of accounts. */
 const LOOKS = ["SimulatePrincipalPolicyCommand", "GetAccountSummaryCommand", "GetRoleCommand"];
 
 type Send = (command: object, ...rest: unknown[]) => Promise<unknown>;
 
-/** @param services whether they run as processes here, or answer as if they did */
+/** @param services whether services run as local processes or only pretend to answer */
 export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
   const clock = createSystemClock();
   const folder = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
@@ -60,14 +60,14 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
       made = await engineOf(onLine);
       const { engine } = made;
       const start: RunEngine["start"] = (revision) => {
-        // From the first mount on, the bucket is a folder of this machine as well.
+        // From the first mount on, the bucket is also a local folder.
         for (const { bucket } of revision.mounts) s3.folderOf(bucket);
         return engine.start(revision);
       };
       return { ...engine, start };
     },
     resolveImage: (reference) => registry.resolve(reference),
-    // The load balancer's requests are in no group of CloudWatch Logs.
+    // The load balancer's request log does not go to CloudWatch Logs.
     onLine: ({ group, stream, line: { log, text, json } }) => {
       if (log !== "requests") logs.ingest({ group, stream, line: text ?? JSON.stringify(json) });
     },
@@ -127,7 +127,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     config,
     account,
     storage: s3.world,
-    /** Their names are digests, but each names the URL that it fires at. */
+    /** Schedule names are digests, but each contains the URL that it calls. */
     jobsOf: (service: string) =>
       scheduler
         .schedules()

@@ -1,10 +1,10 @@
-/** moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), which others have written. */
+/** Starts moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), an independent implementation of AWS. */
 import { spawn } from "node:child_process";
 import { startOnFreePort } from "../../support/free-port.ts";
 import { motoServer } from "../../support/machine.ts";
 import { REGION } from "./test-config.ts";
 
-/** Where it listens. */
+/** Returns its endpoint and a way to stop it. */
 export const startMoto = async () => {
   const { child, url: endpoint } = await startOnFreePort(
     (port) => spawn(motoServer, ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" }),
@@ -12,7 +12,7 @@ export const startMoto = async () => {
   );
   return {
     endpoint,
-    /** A call of EC2's query protocol, of which no client is among the platform's: the answer's XML. */
+    /** Calls EC2 over the query protocol, because the platform has no EC2 client. Returns the response's XML. */
     ec2: async (action: string): Promise<string> => {
       const authorization = `AWS4-HMAC-SHA256 Credential=fake/20260101/${REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0`;
       const body = new URLSearchParams({ Action: action, Version: "2016-11-15" });

@@ -1,6 +1,6 @@
 /**
- * Amazon's protocols as services of the loopback server, how those say errors, and the options of clients that are to talk
- * to them. https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html, .../aws-restjson1-protocol.html and
+ * The AWS protocols on the loopback server, their error formats, and the client options for them.
+ * https://smithy.io/2.0/aws/protocols/aws-json-1_1-protocol.html, .../aws-restjson1-protocol.html and
  * .../aws-query-protocol.html
  */
 import { AwsError, type AwsMethod, type AwsReply, type AwsService, type InjectedErrors } from "./server.ts";
@@ -17,7 +17,7 @@ const callOf = (methods: Methods, name: string, input: Message, done: (result: M
   return { method: name, act: async () => done(await act(input)) };
 };
 
-/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html, which the JSON services share */
+/** https://docs.aws.amazon.com/AWSEC2/latest/APIReference/CommonErrors.html, common to the JSON services */
 export const jsonErrors: InjectedErrors = {
   unavailable: new AwsError("ServiceUnavailableException", "Service unavailable (injected).", 503),
   permission_denied: new AwsError("AccessDeniedException", "You are not authorized (injected)."),
@@ -40,8 +40,8 @@ export const jsonReply = (value: unknown = {}, status = 200): AwsReply => ({
 });
 
 /**
- * `X-Amz-Target: SERVICE.METHOD`, with JSON both ways.
- * @param service as the target has it; absent: any
+ * `X-Amz-Target: SERVICE.METHOD`, JSON in and out.
+ * @param service the SERVICE to accept; defaults to any
  */
 export const jsonProtocol = (
   methods: Methods,
@@ -56,7 +56,7 @@ export const jsonProtocol = (
   injected,
 });
 
-/** `Conditions.member.1.Field=...` as objects and lists. */
+/** Parses `Conditions.member.1.Field=...` to objects and lists. */
 const nested = (form: URLSearchParams): Message => {
   const root: Message = {};
   for (const [key, value] of form) {
@@ -80,7 +80,7 @@ const nested = (form: URLSearchParams): Message => {
 
 export const escapeXml = (text: string): string => text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
 
-/** Lists as `member`s; what is undefined is left out. */
+/** Prints lists as `member` elements and omits undefined values. */
 export const toXml = (value: Message): string => {
   if (Array.isArray(value)) return value.map((one) => `<member>${toXml(one)}</member>`).join("");
   if (typeof value !== "object" || value === null) return escapeXml(String(value ?? ""));
@@ -92,7 +92,7 @@ export const toXml = (value: Message): string => {
 
 const xml = { "content-type": "text/xml" };
 
-/** A form in, XML out. */
+/** Form-encoded in, XML out. */
 export const queryProtocol = (methods: Methods): AwsService => ({
   route: ({ body }) => {
     const { Action, Version: _version, ...input } = nested(new URLSearchParams(body.toString()));
@@ -114,7 +114,7 @@ export const queryProtocol = (methods: Methods): AwsService => ({
   },
 });
 
-/** What a client of a fake is made with. */
+/** Options for a client of a fake. */
 export const clientOptions = (endpoint: string) => ({
   endpoint,
   region: REGION,

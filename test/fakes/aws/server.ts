@@ -1,14 +1,14 @@
-/** The loopback server of all of Amazon's fakes: whole requests in, counted and failed as told, replies out. */
+/** The loopback server of all AWS fakes. Reads whole requests, counts them, injects faults, and replies. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import type { FaultKind, Faults } from "../faults.ts";
 
-/** What a method throws: the name of an exception in the service's model, and its HTTP status. */
+/** An error of a method: the exception's name in the service's model, and its HTTP status. */
 export class AwsError extends Error {
   readonly code: string;
   readonly status: number;
-  /** What the exception has beside its message. */
+  /** The exception's fields besides its message. */
   readonly fields: Readonly<Record<string, unknown>>;
 
   constructor(code: string, message: string, status = 400, fields: Readonly<Record<string, unknown>> = {}) {
@@ -21,7 +21,7 @@ export class AwsError extends Error {
 
 export interface AwsRequest {
   readonly verb: string;
-  /** As it was sent, still escaped. */
+  /** As sent, still escaped. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -35,19 +35,19 @@ export interface AwsReply {
 }
 
 export interface AwsMethod {
-  /** For counts and faults: `s3.PutObject`. */
+  /** The name for counts and faults: `s3.PutObject`. */
   readonly method: string;
   readonly act: () => AwsReply | Promise<AwsReply>;
 }
 
-/** How calls fail that are told to; those whose reply is lost have none. */
+/** The errors for injected faults. A lost reply has none. */
 export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, AwsError>>;
 
-/** A service in one of the protocols. */
+/** A service that uses one of the protocols. */
 export interface AwsService {
-  /** Undefined: there is no such call. */
+  /** Undefined: the call does not exist. */
   readonly route: (request: AwsRequest) => AwsMethod | undefined;
-  /** How the protocol says errors. */
+  /** Formats an error for the protocol. */
   readonly failed: (error: AwsError, request: AwsRequest) => AwsReply;
   readonly injected: InjectedErrors;
 }
@@ -81,7 +81,7 @@ export const serveAws = async (faults: Faults, { route, failed, injected }: AwsS
       return fault === "reply_lost" ? undefined : reply;
     } catch (error) {
       if (error instanceof AwsError) return failed(error, request);
-      // A mistake of the fake's has to show, and not be repeated.
+      // A bug in the fake must be visible and must not be retried.
       return failed(new AwsError("FakeFailed", `The fake met a bug: ${(error as Error).stack}`), request);
     }
   };
@@ -100,7 +100,7 @@ export const serveAws = async (faults: Faults, { route, failed, injected }: AwsS
   };
 
   const server = createServer((message, response) => {
-    // A request that was cut is nobody's business.
+    // The client disconnected.
     serve(message, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,5 +1,5 @@
 /**
- * What Signature Version 4 is checked by, in headers and in signed URLs:
+ * Checks Signature Version 4, in headers and in signed URLs:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html and .../sigv4-query-string-auth.html.
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
@@ -8,7 +8,7 @@ import { AwsError, type AwsRequest } from "./server.ts";
 export interface FakeCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary ones, which end. */
+  /** Only for temporary credentials. */
   readonly sessionToken?: string;
   readonly expiration?: Date;
 }
@@ -16,7 +16,7 @@ export interface FakeCredentials {
 export interface SignatureRules {
   readonly region: string;
   readonly service: string;
-  /** Milliseconds since 1970, by which signed URLs end. */
+  /** Milliseconds since 1970; decides when signed URLs expire. */
   readonly now: () => number;
   readonly credentials: () => readonly FakeCredentials[];
 }
@@ -92,7 +92,7 @@ const canonical = ({ verb, path, query, headers }: AwsRequest, { signed, payload
 const checkTime = ({ date, expires }: Presented, now: number): void => {
   const begun = momentOf(date);
   if (expires === undefined) {
-    // Clients sign requests by the machine's clock, whatever a test's own says.
+    // Clients sign requests with the machine's clock, even if a test has its own.
     if (Math.abs(Date.now() - begun) > SKEW_MS)
       throw refused(
         403,
@@ -107,7 +107,7 @@ const checkTime = ({ date, expires }: Presented, now: number): void => {
   if (now < begun - SKEW_MS) throw refused(403, "AccessDenied", "Request is not valid yet");
 };
 
-/** Throws where the request is not allowed by its signature. */
+/** Throws if the signature does not authorize the request. */
 export const checkSignature = (request: AwsRequest, { region, service, now, credentials }: SignatureRules): void => {
   const isQuery = request.query.has("X-Amz-Signature");
   if (!isQuery && request.headers["authorization"] === undefined)

@@ -1,13 +1,13 @@
 /**
- * What the services refuse of tags: the restrictions in the comments of `tags` in the models of client-ecs, of `Tag` in
- * client-elastic-load-balancing-v2's and client-s3files', and .../tag-editor/latest/userguide/tagging.html, which they share.
+ * Validates tags by the common restrictions of the services: the comments on `tags` in the model of client-ecs, on `Tag` in
+ * those of client-elastic-load-balancing-v2 and client-s3files, and .../tag-editor/latest/userguide/tagging.html.
  */
 const MOST = 50;
 
 /** "letters, numbers, and spaces representable in UTF-8, and the following characters: + - = . _ : / @" */
 const ALLOWED = /^[\p{L}\p{N}\p{Z}+\-=._:/@]*$/u;
 
-/** What is wrong with the tags, in words; undefined where nothing is. */
+/** Describes the problem with the tags; undefined if they are valid. */
 export const tagProblem = (tags: readonly (readonly [key: string, value: string])[]): string | undefined => {
   if (tags.length > MOST) return `${tags.length} tags are more than ${MOST}`;
   if (new Set(tags.map(([key]) => key)).size < tags.length) return "a tag's key is there twice";

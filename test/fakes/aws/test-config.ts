@@ -1,4 +1,4 @@
-/** How a platform is set up in tests, without its clients. */
+/** The provider's configuration in tests, without clients. */
 import type { AwsConfig } from "../../../adapters/aws/config.ts";
 
 export const ACCOUNT = "123456789012";

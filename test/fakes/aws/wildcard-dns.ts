@@ -1,12 +1,12 @@
 /**
- * The wildcard record of a domain, for this process: every name under it is the loopback address. Name servers here know
- * no `*.localhost`; the sockets of Node look names up through this one function.
+ * A wildcard DNS record for this process: every name under the domain resolves to the loopback address. The name servers
+ * here do not resolve `*.localhost`. Node's sockets look names up with this function.
  */
 import dns from "node:dns";
 
 type Lookup = typeof dns.lookup;
 
-/** @returns ends it */
+/** @returns a function that removes the record */
 export const resolveLocally = (domain: string): (() => void) => {
   const real = dns.lookup;
   const local = (host: string, ...rest: unknown[]) => {

@@ -1,4 +1,4 @@
-/** The little XML that Amazon's protocols are made of: elements and texts, no attributes that count. */
+/** The subset of XML that AWS protocols use: elements and text, without attributes. */
 
 export interface XmlElement {
   readonly name: string;
@@ -17,7 +17,7 @@ const unescaped = (text: string): string =>
 export const escapeXml = (text: string): string =>
   text.replace(/[<>&"]/g, (one) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" })[one] as string);
 
-/** Throws where the text is not well-formed. */
+/** Throws if the text is not well-formed. */
 export const parseXml = (text: string): XmlElement => {
   const root = { name: "", children: [] as XmlElement[], text: "" };
   const open: { name: string; children: XmlElement[]; text: string }[] = [root];
@@ -44,7 +44,7 @@ export const childrenOf = (element: XmlElement, name: string): readonly XmlEleme
 
 export const childOf = (element: XmlElement, name: string): XmlElement | undefined => childrenOf(element, name)[0];
 
-/** Trimmed; undefined where there is no such child. */
+/** Trimmed; undefined if the child does not exist. */
 export const textOf = (element: XmlElement, name: string): string | undefined => childOf(element, name)?.text.trim();
 
 type Content = string | number | boolean | bigint | undefined | readonly XmlContent[] | XmlContent;
@@ -52,7 +52,7 @@ export interface XmlContent {
   readonly [name: string]: Content;
 }
 
-/** An array is so many elements of the name; undefined is none. */
+/** Prints an array as repeated elements and omits undefined values. */
 export const printXml = (content: XmlContent): string =>
   Object.entries(content)
     .flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((one) => [name, one as Content] as const))

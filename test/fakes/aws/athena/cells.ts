@@ -1,6 +1,6 @@
 /**
- * DuckDB's values as GetQueryResults has them: every one a text, a null none. That lists and records are written without
- * quotes, and bytes as pairs of digits, is how Athena's results are known to look; no page of its documentation says so.
+ * Formats DuckDB values as GetQueryResults does: all values are text, and null is a missing value. Athena is known to print
+ * lists and records without quotes and bytes as pairs of hex digits, but does not document it.
  */
 import {
   DuckDBBlobValue,
@@ -34,7 +34,7 @@ const names: Readonly<Partial<Record<DuckDBTypeId, string>>> = {
   [DuckDBTypeId.MAP]: "map",
 };
 
-/** ColumnInfo of the service model. */
+/** ColumnInfo in the service model. */
 export const columnOf = (name: string, type: DuckDBType): object => ({
   CatalogName: "hive",
   Name: name,
@@ -43,7 +43,7 @@ export const columnOf = (name: string, type: DuckDBType): object => ({
   Nullable: "UNKNOWN",
 });
 
-/** `STRUCT(a INTEGER)[]` as `array(row(a integer))`. */
+/** Converts `STRUCT(a INTEGER)[]` to `array(row(a integer))`. */
 const trinoType = (duck: string): string => {
   const text = duck.trim();
   if (text.endsWith("[]")) return `array(${trinoType(text.slice(0, -2))})`;
@@ -84,6 +84,6 @@ const textOf = (value: DuckDBValue, type: DuckDBType): string => {
   return type.typeId === DuckDBTypeId.DOUBLE && Number.isInteger(value) ? `${text}.0` : text;
 };
 
-/** Datum of the service model. */
+/** Datum in the service model. */
 export const cellOf = (value: DuckDBValue, type: DuckDBType): object =>
   value === null ? {} : { VarCharValue: textOf(value, type) };

@@ -1,18 +1,18 @@
-/** Runs Trino's SQL on DuckDB: by the translator, and by what is put right here where its output means something else. */
+/** Runs Trino SQL on DuckDB. The translator does most of the work; this file fixes where its output differs in meaning. */
 import { generate, parse, transpile } from "@polyglot-sql/sdk";
 import { call, isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/tree.ts";
 
-/** Functions that Trino has and DuckDB has not, or not so. https://trino.io/docs/current/functions.html */
+/** Trino functions that DuckDB lacks or defines differently. https://trino.io/docs/current/functions.html */
 export const macros: readonly string[] = [
   "json_parse(s) AS CAST(s AS JSON)",
-  // "Returns ... scalar values as string": of an object or a list there is none.
+  // "Returns ... scalar values as string": null for an object or a list.
   "tr_json_scalar(j, p) AS (CASE WHEN json_type(j, p) IN ('OBJECT', 'ARRAY', 'NULL') THEN NULL ELSE j ->> p END)",
   "with_timezone(t, z) AS (CAST(t AS TIMESTAMP) AT TIME ZONE z)",
   "is_infinite(x) AS isinf(x)",
   "from_unixtime_nanos(n) AS (make_timestamp(n // 1000) AT TIME ZONE 'UTC')",
   "array_join(l, s) AS array_to_string(l, s)",
   "approx_percentile(x, p) AS quantile_disc(x, p)",
-  // Whole parts that have passed, where DuckDB's own counts borders.
+  // Counts complete units, while DuckDB's date_diff counts boundaries.
   "tr_date_diff(unit, a, b) AS date_sub(unit, a, b)",
   `tr_date_add(unit, n, t) AS (t + CASE unit WHEN 'millisecond' THEN to_milliseconds(n) WHEN 'second' THEN to_seconds(n)
     WHEN 'minute' THEN to_minutes(n) WHEN 'hour' THEN to_hours(n) WHEN 'day' THEN to_days(CAST(n AS INTEGER))
@@ -118,7 +118,7 @@ const one = ({ success, sql, error }: { success: boolean; sql?: readonly string[
   return sql[0];
 };
 
-/** A list of rows is unnested into columns there. */
+/** DuckDB must unnest a list of rows into columns. */
 const ROWS = /CROSS JOIN UNNEST\((\w+\.logevents)\) AS/g;
 
 export const toDuck = (statement: string): string => {

@@ -1,4 +1,4 @@
-/** Athena over HTTP, which really answers: the service model of @aws-sdk/client-athena. */
+/** A fake Athena over HTTP that runs the queries. Source: the service model of @aws-sdk/client-athena. */
 import { AthenaClient } from "@aws-sdk/client-athena";
 import type { DuckDBType } from "@duckdb/node-api";
 import { Faults } from "../../faults.ts";
@@ -10,11 +10,11 @@ import { toDuck } from "./duck.ts";
 import { BILLING_TABLE, createTables, type ExportedCost, LOG_TABLE } from "./tables.ts";
 
 export interface FakeAthenaOptions {
-  /** The log whose events the table has. */
+  /** The log events that the table contains. */
   readonly events: () => readonly KeptEvent[];
   readonly group?: string;
   readonly workGroup?: string;
-  /** Rows of one answer; 1000 at most. */
+  /** Rows per response, at most 1000. */
   readonly pageRows?: number;
 }
 
@@ -41,7 +41,7 @@ const errors: InjectedErrors = {
 
 const bad = (message: string): AwsError => new AwsError("InvalidRequestException", message);
 
-/** https://docs.aws.amazon.com/athena/latest/ug/error-reference.html; names as Trino's StandardErrorCode has them. */
+/** https://docs.aws.amazon.com/athena/latest/ug/error-reference.html; names from Trino's StandardErrorCode. */
 const failureOf = (error: unknown): Readonly<Record<string, unknown>> & { readonly State: string } => {
   const message = error instanceof Error ? error.message : String(error);
   const column = /Referenced column "([^"]+)" not found/.exec(message)?.[1];
@@ -62,7 +62,7 @@ const failureOf = (error: unknown): Readonly<Record<string, unknown>> & { readon
 
 const pause = (millis: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, millis).unref());
 
-/** Translating takes long, and each statement is run in two forms. */
+/** Caches translations: they are slow, and each statement runs in two forms. */
 const translated = new Map<string, string>();
 const duckOf = (statement: string): string => {
   const sql = translated.get(statement) ?? toDuck(statement);
@@ -91,7 +91,7 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
       const types = read.columnTypes() as readonly DuckDBType[];
       execution.result = {
         columns: read.columnNames().map((name, n) => columnOf(name, types[n] as DuckDBType)),
-        // "The first row has the names": as results of a SELECT are known to look.
+        // "The first row has the names": SELECT results are known to look like this.
         rows: [
           { Data: read.columnNames().map((VarCharValue) => ({ VarCharValue })) },
           ...read.getRows().map((row) => ({ Data: row.map((value, n) => cellOf(value, types[n] as DuckDBType)) })),
@@ -168,17 +168,17 @@ export const startFakeAthena = async (options: FakeAthenaOptions) => {
     workGroup,
     logTable: LOG_TABLE,
     billingTable: BILLING_TABLE,
-    /** Adds a line to the export. */
+    /** Adds a row to the billing export. */
     charge: (cost: ExportedCost) => void costs.push(cost),
-    /** Milliseconds that each query takes from now on. */
+    /** Sets the duration of all later queries, in milliseconds. */
     slowDown: (millis: number) => {
       slowness = millis;
     },
-    /** The work group's bound of bytes ends queries from now on, with this reason. */
+    /** Makes the work group's byte limit end all later queries, with this reason. */
     cutOff: (reason: string | undefined) => {
       cutoff = reason;
     },
-    /** The statements that were sent. */
+    /** The statements that the fake received. */
     queries: (): readonly string[] => [...executions.values()].map(({ query }) => query),
     close: async () => {
       client.destroy();

@@ -1,12 +1,12 @@
 /**
- * The tables of the fake Athena, in DuckDB, by their full names: the log's as Firehose delivers it, and an export of CUR 2.0
- * (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html), as far as it is read.
+ * The fake Athena's tables in DuckDB, by full name: the log as Firehose delivers it, and the columns of a CUR 2.0 export
+ * that the views read (https://docs.aws.amazon.com/cur/latest/userguide/table-dictionary-cur2.html).
  */
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { KeptEvent } from "../logs/events.ts";
 import { macros } from "./duck.ts";
 
-/** A line of the export. */
+/** A row of the export. */
 export interface ExportedCost {
   readonly line_item_usage_start_date: string;
   readonly line_item_product_code: string;
@@ -32,7 +32,7 @@ export const createTables = async (group: string) => {
   const connection = await instance.connect();
   for (const macro of macros) await connection.run(`CREATE OR REPLACE MACRO ${macro}`);
   await connection.run("SET TimeZone = 'UTC'");
-  // Of whole numbers Trino's quotient is whole.
+  // Trino divides integers to integers.
   await connection.run("SET integer_division = true");
   await connection.run(`ATTACH ':memory:' AS "AwsDataCatalog"`);
   for (const schema of ["portside", "costs"]) await connection.run(`CREATE SCHEMA "AwsDataCatalog"."${schema}"`);
@@ -47,7 +47,7 @@ export const createTables = async (group: string) => {
 
   return {
     connection,
-    /** Makes the tables say what the log and the export say: one record a stream. */
+    /** Copies new log events and costs into the tables, one record per stream. */
     catchUp: async (events: readonly KeptEvent[], costs: readonly ExportedCost[]): Promise<void> => {
       const fresh = events.filter(({ eventId }) => !told.has(eventId));
       for (const { eventId } of fresh) told.add(eventId);

@@ -1,4 +1,4 @@
-/** CloudWatch Logs as far as a build's log is read: GetLogEvents of client-cloudwatch-logs. */
+/** A fake CloudWatch Logs for build logs: only GetLogEvents of client-cloudwatch-logs. */
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";

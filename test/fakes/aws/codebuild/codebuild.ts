@@ -1,6 +1,6 @@
 /**
- * A CodeBuild that builds with an engine: the model of client-codebuild with its comments. The source is read from the
- * bucket that its variables name, its log goes to a stream of CloudWatch Logs, the image to the fake registry.
+ * A fake CodeBuild that builds with an engine, written from the model of client-codebuild and its comments. It reads the
+ * source from the bucket in its variables, logs to CloudWatch Logs, and pushes the image to the fake registry.
  */
 import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
@@ -9,16 +9,16 @@ import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { AwsError, serveAws } from "../server.ts";
 
-/** The group that the project names, as that of `docs/aws-template.yaml`: its role may write to this one alone. */
+/** The project's log group, as in `docs/aws-template.yaml`. Its role may only write to this group. */
 export const BUILD_LOGS = "/portside/builds";
 
 export interface FakeCodeBuildDeps {
   readonly project?: string;
-  /** Undefined: there is no such object. */
+  /** Undefined: the object does not exist. */
   readonly readObject: (bucket: string, key: string) => Uint8Array | undefined;
   /** Stores an image under its reference. */
   readonly push: (reference: string, engineImage: string) => void;
-  /** A line of a build's log, as CodeBuild hands it to CloudWatch Logs. */
+  /** Receives a line of a build's log, as CodeBuild sends it to CloudWatch Logs. */
   readonly onLine: (group: string, stream: string, line: string) => void;
   readonly build: EngineBuild;
 }
@@ -30,7 +30,7 @@ interface Running {
   readonly input: string;
 }
 
-/** A phase that did not go well, or `undefined`. */
+/** The build's status and its failed phases. */
 type Outcome = { readonly buildStatus: string; readonly phases?: readonly Message[] };
 
 const failedIn = (phaseType: string, status = 1): Outcome => {
@@ -54,7 +54,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     if (state.outcome !== undefined) return state.outcome;
     const spec = JSON.parse(build.source.buildspec);
     if (spec.phases.build.commands[0].startsWith("docker build")) {
-      // No engine of containers here: an image of Docker's is not run, and so not built.
+      // There is no container engine here, so Docker images can be neither built nor run.
       say("ERROR: this fake has no Docker");
       return failedIn("BUILD");
     }
@@ -100,8 +100,8 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     // "If this value is not provided or is set to an empty string, the source code must contain a buildspec file".
     if (input.sourceTypeOverride === "NO_SOURCE" && !input.buildspecOverride)
       throw new AwsError("InvalidInputException", "Buildspec is required if type is NO_SOURCE");
-    // "Log settings for this build that override the log settings defined in the build project": whole, as all overrides;
-    // where they name no group it is "/aws/codebuild/PROJECT" (userguide/getting-started-output-console-logs).
+    // "Log settings for this build that override the log settings defined in the build project": the override replaces all
+    // of them. Without a group name it is "/aws/codebuild/PROJECT" (userguide/getting-started-output-console-logs).
     const { groupName = `/aws/codebuild/${project}` } = input.logsConfigOverride?.cloudWatchLogs ?? {
       groupName: BUILD_LOGS,
     };
@@ -114,7 +114,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
       currentPhase: "SUBMITTED",
       source: { type: input.sourceTypeOverride, buildspec: input.buildspecOverride },
       environment: { environmentVariables: input.environmentVariablesOverride ?? [] },
-      // The stream is the build's own id: userguide/getting-started-output-console-logs
+      // The stream is named after the build's id: userguide/getting-started-output-console-logs
       logs: { groupName, streamName: id.split(":")[1] },
       phases: [],
     };
@@ -138,7 +138,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     StopBuild: ({ id }: Message) => {
       const one = running.get(id);
       if (one === undefined) throw new AwsError("ResourceNotFoundException", `Build cannot be found: ${id}`);
-      // Assumption: what has ended stays as it ended.
+      // Assumption: stopping a finished build does not change its status.
       if (!one.build.buildComplete) {
         Object.assign(one.build, { buildStatus: "STOPPED", buildComplete: true, currentPhase: "COMPLETED" });
         one.abort.abort();
@@ -152,7 +152,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     faults,
     client,
     state,
-    /** All that were started, oldest first. */
+    /** All builds, oldest first. */
     builds: (): readonly Message[] => [...running.values()].map(({ build }) => build),
     close: async () => {
       for (const { abort } of running.values()) abort.abort();

@@ -1,4 +1,4 @@
-/** A repository of ECR that keeps which tag is which image: the model of client-ecr. */
+/** A fake ECR repository that maps tags to images, written from the model of client-ecr. */
 import { createHash } from "node:crypto";
 import { ECRClient } from "@aws-sdk/client-ecr";
 import { Faults } from "../../faults.ts";
@@ -8,12 +8,12 @@ import { ACCOUNT, REGION } from "../test-config.ts";
 
 const HOST = `${ACCOUNT}.dkr.ecr.${REGION}.amazonaws.com`;
 
-/** "Tag: up to 128 characters": userguide/image-push, and the rule of the Docker registry for tags. */
+/** "Tag: up to 128 characters": userguide/image-push, and the Docker registry's rule for tags. */
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/;
 
 export const startFakeRegistry = async (repository = "portside") => {
   const faults = new Faults();
-  /** The engine's name of an image, by reference. */
+  /** The engine's image name by reference. */
   const images = new Map<string, string>();
   const check = (name: string): void => {
     if (name !== repository)

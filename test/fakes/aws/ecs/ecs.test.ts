@@ -1,4 +1,4 @@
-/** The fakes of ECS and of the load balancer, with the official clients: what the models and the guides say of them. */
+/** The fakes of ECS and the load balancer behave for the official clients as models and guides document. */
 import {
   CreateServiceCommand,
   DeleteServiceCommand,
@@ -94,7 +94,7 @@ test("a group that no rule names is refused, and one that a rule names is kept",
     "TargetGroupNotFoundException",
   );
   await create();
-  // The same token is the same service; another is a service whose name is taken.
+  // The same token returns the same service; with another token, the name is taken.
   await create();
   expect(world.ecs.services()).toHaveLength(1);
   const other = { ...serviceInput(definition, group), clientToken: "other" };

@@ -1,6 +1,6 @@
 /**
- * An ECS that keeps task definitions and services and runs them on an engine: the model of client-ecs with its comments,
- * and the developer guide. What no source says is an assumption, marked so.
+ * A fake ECS that stores task definitions and services and runs them on an engine. Sources: the model of client-ecs with
+ * its comments, and the developer guide. Behavior without a source is marked as an assumption.
  */
 import { randomUUID } from "node:crypto";
 import { ECSClient } from "@aws-sdk/client-ecs";
@@ -34,12 +34,12 @@ interface Stored {
   failed: number;
   rollout: "IN_PROGRESS" | "COMPLETED" | "FAILED";
   isWell: boolean;
-  /** Looks until DescribeServices knows it. */
+  /** DescribeServices calls until the service is visible. */
   hidden: number;
   readonly events: { readonly message: string }[];
 }
 
-/** A line that a container wrote, with the log stream that it goes to. */
+/** A line that a container wrote, with its log stream. */
 export interface TaskLine {
   readonly group: string;
   readonly stream: string;
@@ -49,7 +49,7 @@ export interface TaskLine {
 export interface FakeEcsOptions {
   readonly balancer: FakeBalancer;
   readonly engine: (onLine: (line: RunLine) => void) => RunEngine | Promise<RunEngine>;
-  /** What the engine knows an image reference as; undefined: there is none. */
+  /** The engine's name for an image reference; undefined: no such image. */
   readonly resolveImage: (reference: string) => string | undefined;
   readonly onLine?: (line: TaskLine) => void;
   readonly files?: Files;
@@ -65,7 +65,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
   const faults = new Faults();
   const definitions = new Map<string, Message>();
   const services = new Map<string, Stored>();
-  /** "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of a kind know less. */
+  /** "The Amazon ECS API follows an eventual consistency model" (API_RunTask): how many calls of each kind return stale data. */
   const settings = { looksUntilVisible: 0, triesUntilAssociated: 0, listsUntilTasks: 0, listsUntilInactive: 0 };
   const words: RunLine[] = [];
 
@@ -110,7 +110,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     stored.events.unshift({ message: `(service ${stored.name}) is unable to consistently start tasks successfully.` });
   };
 
-  /** One try to bring the service up: whether it is well. */
+  /** Tries once to start the service. Returns whether it is healthy. */
   const attempt = async (stored: Stored): Promise<boolean> => {
     const tasks = startTasks(stored);
     const container = stored.definition.containerDefinitions.find(
@@ -137,7 +137,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     return true;
   };
 
-  /** ECS tries again until the circuit breaker ends it. */
+  /** ECS retries until the circuit breaker trips. */
   const run = async (stored: Stored): Promise<void> => {
     while (stored.status === "ACTIVE" && stored.failed < BREAKER) if (await attempt(stored)) return;
     if (stored.status === "ACTIVE") stored.rollout = "FAILED";
@@ -145,7 +145,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
 
   const serviceView = (stored: Stored): Message => {
     const running = stored.tasks.filter(({ status }) => status === "RUNNING").length;
-    // A look before it is called complete: a service "reaches a steady state" after its targets are well.
+    // Takes one more call until it is complete: a service "reaches a steady state" after its targets are healthy.
     if (stored.isWell && stored.rollout === "IN_PROGRESS") {
       stored.isWell = false;
       setTimeout(() => {
@@ -208,8 +208,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     if (found.status !== "ACTIVE") throw new AwsError("ClientException", "TaskDefinition is inactive");
     checkService(input, found);
     const group = input.loadBalancers?.[0]?.targetGroupArn ?? "";
-    // Also of one that a rule names since a moment ago: https://github.com/hashicorp/terraform-provider-aws, the retries of
-    // `aws_ecs_service`'s creation.
+    // Also right after a rule references the group: https://github.com/hashicorp/terraform-provider-aws, the retries when
+    // it creates an `aws_ecs_service`.
     if (!balancer.isAssociated(group) || settings.triesUntilAssociated-- > 0)
       throw new AwsError(
         "InvalidParameterException",
@@ -237,12 +237,12 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
   const remove = async ({ cluster: at, service, force = false }: Message): Promise<Message> => {
     cluster(at);
     const stored = services.get(lastPart(service));
-    // Assumption: one that is INACTIVE is found no more (ServiceNotFoundException), as with one that never was.
+    // Assumption: an INACTIVE service counts as missing (ServiceNotFoundException).
     if (stored === undefined || stored.status === "INACTIVE")
       throw new AwsError("ServiceNotFoundException", "Service not found.");
     if (!force && stored.desired > 0)
       throw new AwsError("InvalidParameterException", "The service cannot be stopped while it is scaled above 0.");
-    // "The service status moves from ACTIVE to DRAINING ... to INACTIVE" when its tasks have stopped.
+    // "The service status moves from ACTIVE to DRAINING ... to INACTIVE" once its tasks have stopped.
     stored.status = "DRAINING";
     setTargets(stored, "draining");
     const view = serviceView(stored);
@@ -296,7 +296,8 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     },
     DeleteTaskDefinitions: ({ taskDefinitions }: Message) => {
       if (taskDefinitions.length > 10) throw new AwsError("InvalidParameterException", "10 task definitions at most");
-      // Assumption: one that is gone is a failure of the answer (DeleteTaskDefinitionsResponse.failures), not of the call.
+      // Assumption: a missing definition is a failure in the response (DeleteTaskDefinitionsResponse.failures), not an
+      // error.
       const found = taskDefinitions.flatMap((named: string) => definitions.get(lastPart(named)) ?? []);
       // "You must deregister a task definition revision before you delete it."
       for (const one of found)
@@ -304,7 +305,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
       for (const one of found) definitions.delete(lastPart(one.taskDefinitionArn));
       return { taskDefinitions: found, failures: [] };
     },
-    // What is not there is a failure of the answer (DescribeClustersResponse.failures).
+    // A missing cluster is a failure in the response (DescribeClustersResponse.failures).
     DescribeClusters: ({ clusters }: Message) => ({
       clusters: clusters
         .filter((one: string) => one === CLUSTER)
@@ -360,20 +361,20 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
     services: (): readonly Message[] =>
       [...services.values()].filter(({ status }) => status === "ACTIVE").map(serviceView),
     definitions: (): readonly Message[] => [...definitions.values()],
-    /** What bills know of a service's tasks, by Fargate's hours: "no tags are propagated" unless it says so (CreateService). */
+    /** The tags of a service's tasks, which bills for Fargate use: "no tags are propagated" by default (CreateService). */
     tagsOfTasks: (name: string): readonly Message[] => {
       const stored = services.get(name);
       if (stored?.input.propagateTags === "SERVICE") return stored.input.tags ?? [];
       return stored?.input.propagateTags === "TASK_DEFINITION" ? tagsOf(stored.definition.taskDefinitionArn) : [];
     },
-    /** Of a definition, as ListTagsForResource gives them. */
+    /** A definition's tags, as ListTagsForResource returns them. */
     tagsOf,
-    /** The service whose targets are in a group. */
+    /** The service whose targets are in the group. */
     serviceIn: (group: string): string | undefined =>
       [...services.values()].find((stored) => stored.group === group && stored.status === "ACTIVE")?.name,
-    /** An event of a service, as ECS adds it. */
+    /** Adds an event to a service, as ECS does. */
     say: (name: string, message: string): void => void services.get(name)?.events.unshift({ message }),
-    /** As Application Auto Scaling does. */
+    /** Sets the desired count, as Application Auto Scaling does. */
     scale: (name: string, desired: number): void => {
       const stored = services.get(name);
       if (stored !== undefined) stored.desired = desired;

@@ -1,5 +1,5 @@
 /**
- * One bucket of S3, as far as the platform's state needs it: objects that are put, read and listed, on conditions.
+ * A fake S3 bucket with the calls that the platform's state needs: put, get and list, with conditions.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/conditional-writes.html
  */
 import { createHash } from "node:crypto";
@@ -23,7 +23,7 @@ const unmet = () =>
 export const startStateBucket = async (name = "state") => {
   const faults = new Faults();
   const objects = new Map<string, Stored>();
-  /** Writes on a condition that meet another one: "409 ConditionalRequestConflict" (PutObjectRequest, IfNoneMatch). */
+  /** How many conditional writes meet a concurrent one: "409 ConditionalRequestConflict" (PutObjectRequest, IfNoneMatch). */
   const settings = { conflicts: 0 };
 
   const put = (key: string, bytes: Buffer, headers: Readonly<Record<string, unknown>>): { ETag: string } => {
@@ -32,7 +32,7 @@ export const startStateBucket = async (name = "state") => {
     if ((wanted ?? headers["if-none-match"]) !== undefined && settings.conflicts-- > 0)
       throw new AwsError("ConditionalRequestConflict", "A conflicting operation occurred during the upload.", 409);
     if (headers["if-none-match"] === "*" && present !== undefined) throw unmet();
-    // "404 Not Found" where there is no object to match.
+    // "404 Not Found" if no object exists to match.
     if (wanted !== undefined && present === undefined) throw notThere();
     if (wanted !== undefined && present?.etag !== wanted) throw unmet();
     const etag = `"${createHash("md5").update(bytes).digest("hex")}"`;
@@ -99,7 +99,7 @@ export const startStateBucket = async (name = "state") => {
     client,
     settings,
     objects: objects as ReadonlyMap<string, Stored>,
-    /** A write by hand. */
+    /** Writes an object by hand. */
     edit: (key: string, text: string) => put(key, Buffer.from(text), {}),
     readObject: (bucket: string, key: string): Uint8Array | undefined =>
       bucket === name ? objects.get(key)?.bytes : undefined,

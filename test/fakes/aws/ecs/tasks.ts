@@ -1,11 +1,11 @@
-/** A task definition as what an engine runs, and how the engine's revision ended as ECS says it. */
+/** Converts a task definition to an engine revision, and the revision's end to ECS terms. */
 import type { EngineRevision, RunLine } from "../../engine/engine.ts";
 import type { Message } from "../protocols.ts";
 
-/** What the platform sets itself where services share a machine; in containers it is the definition's. */
+/** Variables that the local engine sets itself because services share a machine. In containers, the definition sets them. */
 const ENGINE_OWN = ["PORT", "PORTSIDE_VOLUMES"];
 
-/** The bucket behind a file system, and the root directory of an access point of it, by their ARNs. */
+/** Looks up a file system's bucket and an access point's root directory by ARN. */
 export interface Files {
   readonly bucketOf: (fileSystemArn: string) => string;
   readonly rootOf: (accessPointArn: string) => string;
@@ -37,14 +37,14 @@ export const engineRevisionOf = (
     env: Object.fromEntries(env.filter(([name]) => !ENGINE_OWN.includes(name))),
     memory: Number(definition.memory) * 1024 * 1024,
     cpu: Number(definition.cpu) / 1024,
-    // Nothing here ends a request that takes long: the load balancer has no such bound.
+    // The load balancer does not limit a request's duration.
     timeout: 3600,
     concurrency: 1000,
     maxInstances: 2,
     sessionAffinity: false,
     http2: false,
     mounts: mountsOf(definition, container, places),
-    // The scheduler overlooks failed checks for as long; then six checks fail before a target is unhealthy.
+    // The scheduler ignores failed checks during the grace period. After that, six failed checks make a target unhealthy.
     listenMillis: (service.healthCheckGracePeriodSeconds ?? 0) * 1000 + 30_000,
   };
 };
@@ -72,7 +72,7 @@ export const endingOf = (words: readonly RunLine[], group: string): Ending => {
   const code = text.map((line) => /^Container called exit\((\d+)\)/.exec(line)?.[1]).findLast(Boolean);
   if (code !== undefined) return { ...essential, exitCode: Number(code) };
   const signal = text.map((line) => /^Container terminated on signal (\d+)/.exec(line)?.[1]).findLast(Boolean);
-  // 128 and the signal, as a shell says it.
+  // Shells report 128 plus the signal's number.
   if (signal !== undefined) return { ...essential, exitCode: 128 + Number(signal) };
   return {
     stopCode: "ServiceSchedulerInitiated",

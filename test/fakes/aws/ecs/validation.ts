@@ -1,4 +1,4 @@
-/** What ECS refuses of a task definition and of a service, from the comments of the model and the pages they name. */
+/** Validates task definitions and services, from the comments of the model and the pages that they reference. */
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 import { tagProblem } from "../tags.ts";

@@ -1,4 +1,4 @@
-/** The fakes that a rollout talks to, open, with the official clients of them. */
+/** Starts the fakes that a rollout needs, with their official clients. */
 
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedParts } from "../../../../adapters/aws/config.ts";
@@ -20,7 +20,7 @@ const DOMAIN = "apps.portside.test";
 
 const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
 
-/** Shared parts, as the template's outputs would name them. */
+/** The shared resources as the template's outputs name them. */
 export const sharedParts = (port: number): SharedParts => ({
   cluster: CLUSTER,
   vpc: "vpc-1",
@@ -48,12 +48,12 @@ interface MadeEngine {
 
 export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
   readonly engine: (onLine: (line: RunLine) => void) => Promise<E>;
-  /** Rules that the listener may have. */
+  /** The listener's limit of rules. */
   readonly rules?: number;
   readonly onLine?: (line: TaskLine) => void;
 }
 
-/** Roles without IAM: an account's is there, and has the rights that it asks for on buckets that are. */
+/** Fake roles without IAM: every account's role exists and has permissions on existing buckets. */
 const pretendedRoles = (isGone: (bucket: string) => boolean): TaskRoles => ({
   ensure: async (owner) => ok(role(`portside/${accountDigest(owner)}`)),
   allow: async (bucket) => ok(!isGone(bucket)),
@@ -114,7 +114,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     ecs,
     made: made as E,
     lines: lines as readonly TaskLine[],
-    /** Buckets that are not there. */
+    /** Buckets that do not exist. */
     gone,
     config: { region: REGION, settleSeconds: 0, shared: sharedParts(balancer.port) },
     clients: clientSource(REGION, clients),

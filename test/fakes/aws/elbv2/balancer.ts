@@ -1,6 +1,6 @@
 /**
- * An Application Load Balancer with one listener: rules, target groups and their health, from the model and documentation
- * of client-elastic-load-balancing-v2. Its listener really listens, and sends a request where its rules say.
+ * A fake Application Load Balancer with one listener: rules, target groups and their health, from the model and
+ * documentation of client-elastic-load-balancing-v2. The listener accepts connections and routes requests by the rules.
  */
 import { randomUUID } from "node:crypto";
 import { ElasticLoadBalancingV2Client } from "@aws-sdk/client-elastic-load-balancing-v2";
@@ -30,7 +30,7 @@ interface Rule {
   conditions: Message[];
   actions: Message[];
   tags: Message[];
-  /** Looks until DescribeRules shows it. */
+  /** DescribeRules calls until the rule is visible. */
   hidden: number;
 }
 
@@ -51,7 +51,7 @@ const hostsOf = ({ conditions }: Rule): string[] =>
 export interface FakeBalancerOptions {
   /** https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html */
   readonly rules?: number;
-  /** Where the targets of a group are, as `HOST:PORT`; undefined: there are none. */
+  /** The group's target as `HOST:PORT`; undefined: it has none. */
   readonly target?: (group: string) => Promise<string | undefined>;
 }
 
@@ -63,8 +63,8 @@ export const startFakeBalancer = async ({
   const groups = new Map<string, Group>();
   const rules = new Map<string, Rule>();
   /**
-   * "There is some eventual consistency at play here": deletions that see a rule which is gone
-   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848), and looks that do not see a new rule.
+   * "There is some eventual consistency at play here": deletions that still see a deleted rule
+   * (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848), and reads that miss a new rule.
    */
   const settings = { deletionsInUse: 0, looksUntilVisible: 0 };
 
@@ -128,7 +128,7 @@ export const startFakeBalancer = async ({
           "ResourceInUse",
           `Target group '${TargetGroupArn}' is currently in use by a listener or a rule`,
         );
-      // Assumption: one that is gone is deleted already, as with load balancers.
+      // Assumption: deleting a missing group succeeds, as with load balancers.
       groups.delete(TargetGroupArn);
       return {};
     },
@@ -139,7 +139,7 @@ export const startFakeBalancer = async ({
         // "Target.NotInUse - The target group is not used by any load balancer".
         TargetHealth: { State: isNamed(TargetGroupArn) ? state : "unused" },
       }));
-      // One look shows that a target drains; nothing here has requests left.
+      // A draining target is visible once; no requests are in flight here.
       for (const [id, state] of found.targets) if (state === "draining") found.targets.delete(id);
       return { TargetHealthDescriptions: health };
     },
@@ -200,7 +200,7 @@ export const startFakeBalancer = async ({
     },
   };
 
-  /** The group that requests for a host go to, by the rules; of several the one with the most weight. */
+  /** The group that receives a host's requests; if a rule has several, the one with the greatest weight. */
   const groupFor = (host: string): string | undefined => {
     const rule = byPriority().find((one) => hostsOf(one).includes(host));
     return rule === undefined ? undefined : groupsOf(rule).toSorted((a, b) => b.weight - a.weight)[0]?.arn;
@@ -226,15 +226,15 @@ export const startFakeBalancer = async ({
     groups: (): readonly Message[] =>
       [...groups.values()].map((one) => ({ ...groupView(one), Tags: one.input.Tags, attributes: one.attributes })),
     groupFor,
-    /** A load balancer names it, so ECS takes it. */
+    /** ECS accepts a group only if a load balancer references it. */
     isAssociated: (arn: string): boolean => groups.has(arn) && isNamed(arn),
-    /** Undefined: it is not registered any more. */
+    /** Undefined deregisters the target. */
     setTarget: (arn: string, id: string, state: TargetState | undefined): void => {
       const found = groups.get(arn);
       if (state === undefined) found?.targets.delete(id);
       else found?.targets.set(id, state);
     },
-    /** A change by hand, as from the console. */
+    /** Changes things by hand, as in the console. */
     act: methods,
     close: async () => {
       client.destroy();

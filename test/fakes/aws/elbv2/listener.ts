@@ -1,4 +1,4 @@
-/** The listener of the fake load balancer: what a connection sends first names a host, and all of it goes there. */
+/** The fake load balancer's listener. The first request's host decides where the whole connection goes. */
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Socket } from "node:net";

@@ -1,4 +1,4 @@
-/** What Elastic Load Balancing refuses: the constraints of CreateTargetGroup, CreateRule and their types in the model. */
+/** Validates input for Elastic Load Balancing by the model's constraints on CreateTargetGroup, CreateRule and their types. */
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 import { tagProblem } from "../tags.ts";

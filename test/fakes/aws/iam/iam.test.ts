@@ -1,4 +1,4 @@
-/** The fake IAM answers the official client as the service model says. */
+/** The fake IAM behaves for the official client as the service model documents. */
 import { CreateRoleCommand, GetRolePolicyCommand, PutRolePolicyCommand } from "@aws-sdk/client-iam";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type FakeIam, startFakeIam } from "./server.ts";

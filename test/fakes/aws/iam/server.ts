@@ -1,5 +1,6 @@
 /**
- * Roles of IAM on a loopback port: the query protocol. Sources: the service model (@aws-sdk/client-iam) and, below
+ * A fake IAM for roles on a loopback port, with the query protocol. Sources: the service model (@aws-sdk/client-iam) and,
+ * below
  * https://docs.aws.amazon.com/IAM/latest: APIReference/API_CreateRole.html, .../API_PutRolePolicy.html,
  * UserGuide/reference_iam-quotas.html, UserGuide/troubleshoot.html (eventual consistency).
  */
@@ -16,9 +17,9 @@ export interface FakeRole {
   readonly boundary: string | undefined;
   readonly description: string;
   readonly tags: Readonly<Record<string, string>>;
-  /** Inline ones, as they were put, by name. */
+  /** Inline policies by name, as they were put. */
   readonly policies: Map<string, string>;
-  /** Looks that do not see it yet. */
+  /** Calls that do not see the role yet. */
   hidden: number;
 }
 
@@ -26,13 +27,13 @@ export interface FakeIam {
   readonly client: IAMClient;
   readonly faults: Faults;
   readonly roles: Map<string, FakeRole>;
-  /** "changes that I make are not always immediately visible": calls about a new role that do not see it. */
+  /** "changes that I make are not always immediately visible": how many calls do not see a new role. */
   looksUntilVisible: number;
   /** "Roles in an AWS account: 1000" */
   most: number;
   /**
-   * "Multiple requests to change this object were submitted simultaneously": creations that meet such a one, which wins
-   * (CreateRole, ConcurrentModificationException).
+   * "Multiple requests to change this object were submitted simultaneously": how many creations meet a concurrent one that
+   * wins (CreateRole, ConcurrentModificationException).
    */
   meets: number;
   close(): Promise<void>;
@@ -42,7 +43,7 @@ const ACCOUNT = "123456789012";
 
 const failure = (status: number, code: string, message: string) => new AwsError(code, message, status);
 
-/** The query protocol's names of exceptions differ from the model's: `NoSuchEntity` of `NoSuchEntityException`. */
+/** The query protocol uses other exception names than the model: `NoSuchEntity` for `NoSuchEntityException`. */
 const failed = ({ status, code, message }: AwsError): AwsReply => ({
   status,
   headers: { "content-type": "text/xml" },
@@ -66,7 +67,7 @@ const json = (text: string): unknown => {
   }
 };
 
-/** Fails with what `Throttling` is where it is told so; errors are as the model names them. */
+/** Injected throttling is `Throttling`; other errors have the model's names. */
 export const startFakeIam = async ({ faults = new Faults() }: { readonly faults?: Faults } = {}): Promise<FakeIam> => {
   const roles = new Map<string, FakeRole>();
 

@@ -1,4 +1,4 @@
-/** The events of the fake CloudWatch Logs: what a put may have, and the order of what was kept. */
+/** Events of the fake CloudWatch Logs: the constraints of a put, and the order of stored events. */
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 
@@ -7,7 +7,7 @@ export interface KeptEvent {
   /** Milliseconds since 1970. */
   readonly timestamp: number;
   readonly ingestionTime: number;
-  /** Of the request that put it, and its place there. */
+  /** The number of the put request, and the event's index in it. */
   readonly request: number;
   readonly index: number;
   readonly message: string;
@@ -24,7 +24,7 @@ const HOUR_MS = 3_600_000;
 
 export const invalid = (message: string): AwsError => new AwsError("InvalidParameterException", message);
 
-/** Constraints of a batch, and which of its events are rejected: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
+/** Validates a batch and drops rejected events: .../AmazonCloudWatchLogs/latest/APIReference/API_PutLogEvents.html */
 export const checkedBatch = (events: readonly Message[], now: number) => {
   if (events.length === 0 || events.length > BATCH_EVENTS) throw invalid("a batch has 1 to 10,000 events");
   const sizes = events.map(({ message }) => Buffer.byteLength(message) + EVENT_BYTES);

@@ -1,4 +1,4 @@
-/** CloudWatch Logs over HTTP, in memory: the service model of @aws-sdk/client-cloudwatch-logs. */
+/** A fake in-memory CloudWatch Logs over HTTP. Source: the service model of @aws-sdk/client-cloudwatch-logs. */
 import { createHash } from "node:crypto";
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { millisOf } from "../../../../core/domain/instant.ts";
@@ -10,13 +10,13 @@ import { checkedBatch, compareEvents, invalid, type KeptEvent } from "./events.t
 
 export interface FakeCloudWatchOptions {
   readonly clock: Clock;
-  /** Groups that are there; others are made by CreateLogGroup. */
+  /** Groups that exist from the start; CreateLogGroup adds others. */
   readonly groups?: readonly string[];
-  /** Milliseconds until an event shows in searches. */
+  /** Milliseconds until an event appears in searches. */
   readonly visibleAfter?: number;
-  /** "FilterLogEvents: 5 requests per second" for an account and region, where not more is granted; none unless given. */
+  /** "FilterLogEvents: 5 requests per second" is the default quota per account and region. Absent: no limit. */
   readonly readsPerSecond?: number;
-  /** Events that one call looks at before it answers with what it has, be it nothing, and a token. */
+  /** How many events one call scans before it returns its matches, if any, and a token. */
   readonly looksAt?: number;
 }
 
@@ -25,14 +25,14 @@ const PAGE_BYTES = 1_048_576;
 const PAGE_EVENTS = 10_000;
 const FIRST_BACKWARDS = Date.UTC(2024, 0, 1);
 
-/** A line that a container has written, as its log driver puts it. */
+/** A line from a container, as its log driver writes it. */
 export interface IngestedLine {
-  /** Absent: the first of the groups. */
+  /** Defaults to the first group. */
   readonly group?: string;
   /** `PREFIX/CONTAINER/TASK`. */
   readonly stream: string;
   readonly line: string;
-  /** Milliseconds since 1970; absent: now. */
+  /** Milliseconds since 1970; defaults to now. */
   readonly time?: number;
 }
 
@@ -55,7 +55,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     return group;
   };
 
-  /** Ids are of 56 digits; that they rise with time is not documented, so these do not. */
+  /** Event ids have 56 digits. AWS does not document that they rise with time, so these do not. */
   const idOf = (stream: string, request: number, index: number): string => {
     const digest = createHash("sha256").update(`${stream} ${request} ${index}`).digest("hex");
     return BigInt(`0x${digest}`).toString().padStart(56, "0").slice(0, 56);
@@ -117,7 +117,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     return logStreamNames;
   };
 
-  /** Looks on from one event of the order, as far as one page goes. */
+  /** Scans from an event on until a page is full. */
   const pageFrom = (all: readonly KeptEvent[], from: number, limit: number): Page => {
     const events: KeptEvent[] = [];
     let bytes = 0;
@@ -138,7 +138,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     if (startTime < 0 || endTime < startTime) throw invalid("the time range is malformed");
     if (filterPattern !== undefined) throw new AwsError("UnsupportedByFake", "no filter patterns here", 501);
     const streams = new Set(streamsOf(input));
-    // "The nextToken determines the sort direction" from the second page on.
+    // From the second page on, "The nextToken determines the sort direction".
     const token = nextToken === undefined ? undefined : JSON.parse(nextToken);
     const backwards: boolean = token?.backwards ?? input.startFromHead === false;
     if (backwards && startTime < FIRST_BACKWARDS)
@@ -159,7 +159,7 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     };
   };
 
-  /** GetLogEvents from the head; its forward token stays the same at the end (GetLogEventsCommand). */
+  /** GetLogEvents from the head. At the end, its forward token stays the same (GetLogEventsCommand). */
   const get = ({ logGroupName, logStreamName, nextToken = "f/0" }: Message): object => {
     const events = groupOf(logGroupName).get(logStreamName);
     if (events === undefined)
@@ -188,13 +188,13 @@ export const startFakeCloudWatch = async (options: FakeCloudWatchOptions) => {
     faults,
     client,
     clientSettings: settings,
-    /** A line of a task or a build, whose log driver has made its stream. */
+    /** Adds a line of a task or a build; creates the stream, as the log driver does. */
     ingest: ({ group: name = given[0], stream, line, time = now() }: IngestedLine): void => {
       const group = groupOf(name);
       if (!group.has(stream)) group.set(stream, []);
       keep(group, stream, [{ timestamp: time, message: line }]);
     },
-    /** What was kept, in the order of the log. */
+    /** All events in log order. */
     events: (): readonly KeptEvent[] =>
       [...groups.values()].flatMap((streams) => [...streams.values()].flat()).toSorted(compareEvents),
     close: async () => {

@@ -1,5 +1,5 @@
 /**
- * Bodies that a client sends in pieces, with a checksum behind them: what clients do with streams.
+ * Decodes bodies that clients send in chunks with a trailing checksum, as they do for streams.
  * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming-trailers.html
  */
 import { AwsError, type AwsRequest } from "../server.ts";
@@ -8,7 +8,7 @@ const CRLF = "\r\n";
 
 const bad = (message: string): AwsError => new AwsError("IncompleteBody", message);
 
-/** The pieces without their framing: `SIZE[;chunk-signature=...]CRLF BYTES CRLF`, a last one of nothing, then trailers. */
+/** The chunks without framing: `SIZE[;chunk-signature=...]CRLF BYTES CRLF`, an empty last chunk, then trailers. */
 const joined = (body: Buffer): Buffer => {
   const pieces: Buffer[] = [];
   for (let at = 0; ; ) {
@@ -21,7 +21,7 @@ const joined = (body: Buffer): Buffer => {
   }
 };
 
-/** The request as the storage takes it. */
+/** The request with its body decoded. */
 export const unframed = (request: AwsRequest): AwsRequest => {
   const { "content-encoding": encoding = "", "x-amz-decoded-content-length": length, ...headers } = request.headers;
   const encodings = encoding.split(",").map((one) => one.trim());

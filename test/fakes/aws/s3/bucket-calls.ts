@@ -1,4 +1,4 @@
-/** The fake's calls about buckets: below https://docs.aws.amazon.com/AmazonS3/latest/API. */
+/** The fake's bucket calls. Sources are below https://docs.aws.amazon.com/AmazonS3/latest/API. */
 import type { AwsReply, AwsRequest } from "../server.ts";
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from "../xml.ts";
 import { failure, xmlReply } from "./failure.ts";
@@ -25,7 +25,7 @@ const tagsOf = (element: XmlElement | undefined): Record<string, string> =>
     ]),
   );
 
-/** API_CreateBucket.html: the place is left out in us-east-1, and has to be the request's own elsewhere. */
+/** API_CreateBucket.html: LocationConstraint is omitted in us-east-1 and must be the request's region elsewhere. */
 const createBucket: Act = ({ world, request, bucket, region }) => {
   const text = request.body.toString();
   const configuration = text === "" ? undefined : parseXml(text);
@@ -129,7 +129,7 @@ const plain: Readonly<Record<string, readonly [string, Act]>> = {
   DELETE: ["DeleteBucket", deleteBucket],
 };
 
-/** Undefined: it is no call about a bucket's settings. */
+/** Undefined: the call does not concern a bucket's settings. */
 export const bucketCallOf = ({ verb, query }: AwsRequest, bucket: string): readonly [string, Act] | undefined => {
   if (bucket === "") return verb === "GET" ? ["ListBuckets", listBuckets] : undefined;
   const setting = Object.keys(byQuery).find((one) => {

@@ -1,4 +1,4 @@
-/** What is asked of a call about an object before it acts: that it is whole, and that its conditions hold. */
+/** Checks before an object call: the body's integrity and the request's conditions. */
 import { crc32 } from "node:zlib";
 import type { AwsRequest } from "../server.ts";
 import { failure } from "./failure.ts";
@@ -11,11 +11,11 @@ export interface ObjectCall {
   readonly key: string;
 }
 
-/** A header, which a signed URL may have among its parameters. */
+/** A header; a signed URL may have it as a parameter instead. */
 const given = ({ headers, query }: AwsRequest, name: string): string | undefined =>
   headers[name] ?? query.get(name) ?? undefined;
 
-/** userguide/checking-object-integrity.html: what is sent has to be what it says that it is. */
+/** userguide/checking-object-integrity.html: the body must match its checksums. */
 export const checkIntegrity = (request: AwsRequest): void => {
   const checksum = given(request, "x-amz-checksum-crc32");
   const sum = Buffer.alloc(4);

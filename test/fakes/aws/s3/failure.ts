@@ -1,4 +1,4 @@
-/** How S3 says errors: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. */
+/** S3's error format: https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. */
 import { AwsError, type AwsReply, type InjectedErrors } from "../server.ts";
 import { printXml, type XmlContent } from "../xml.ts";
 

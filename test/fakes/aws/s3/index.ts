@@ -1,6 +1,6 @@
 /**
- * An S3 on a loopback port, for the official client and for whoever has a signed URL. Written from the service model
- * and the documentation alone; what they leave open is in the record of assumptions.
+ * A fake S3 on a loopback port, for the official client and for signed URLs. Written only from the service model and the
+ * documentation; the record of assumptions lists what they leave open.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,12 +21,12 @@ import { type FakeBucket, S3World } from "./world.ts";
 
 export interface FakeS3Options {
   readonly region?: string;
-  /** The storage's own clock; the machine's where none is given. */
+  /** The fake's clock; defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
   readonly faults?: Faults;
-  /** Where buckets are folders; a temporary folder where none is given. */
+  /** The folder for buckets that are local folders; defaults to a temporary one. */
   readonly folder?: string;
-  /** Buckets that are there from the start. */
+  /** Buckets that exist from the start. */
   readonly buckets?: readonly string[];
 }
 
@@ -36,16 +36,16 @@ export interface FakeS3 {
   readonly client: S3Client;
   readonly world: S3World;
   readonly faults: Faults;
-  /** What requests may be signed with; temporary ones may be added. */
+  /** Credentials that requests may be signed with; tests may add temporary ones. */
   readonly credentials: FakeCredentials[];
-  /** Does something, once, right before the next call of the method acts: what another client may do meanwhile. */
+  /** Runs `act` once, right before the next call of the method, to simulate another client. */
   meanwhile(method: string, act: () => void): void;
-  /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
+  /** Makes the bucket a local folder from now on. Throws if the bucket does not exist. */
   folderOf(bucket: string): string;
   close(): Promise<void>;
 }
 
-/** Whose the credentials are. */
+/** The principal of the credentials. */
 const PRINCIPAL = "arn:aws:iam::123456789012:role/platform";
 
 const placeOf = (path: string): readonly [string, string] => {

@@ -1,5 +1,5 @@
 /**
- * Lifecycle rules: what is allowed in them, and what a run does.
+ * Lifecycle rules: their validation and their execution.
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/intro-lifecycle-rules.html, .../API/API_LifecycleExpiration.html
  */
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from "../xml.ts";
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 export interface LifecycleRule {
   readonly id: string;
   readonly isEnabled: boolean;
-  /** Milliseconds since 1970: a midnight. */
+  /** Milliseconds since 1970; must be midnight. */
   readonly date?: number;
   readonly expiresMarkers: boolean;
   readonly noncurrentDays?: number;
@@ -57,7 +57,7 @@ export const parseLifecycle = (xml: string): LifecycleRule[] => {
 const expireVersions = (world: S3World, bucket: FakeBucket, days: number): void => {
   for (const [key, versions] of [...bucket.versions])
     for (const [index, one] of versions.entries()) {
-      // It became noncurrent when the one before it in the list was put.
+      // A version became noncurrent when its successor, the one before it in the list, was put.
       const since = versions[index - 1]?.at;
       if (since !== undefined && world.now() >= since + days * DAY_MS) world.removeVersion(bucket, key, one.versionId);
     }
@@ -78,7 +78,7 @@ const apply = (world: S3World, bucket: FakeBucket, rule: LifecycleRule): void =>
     if (rule.uploadDays !== undefined && now >= at + rule.uploadDays * DAY_MS) bucket.uploads.delete(id);
 };
 
-/** What a day's run of the rules does. */
+/** Runs the rules, as S3 does daily. */
 export const runLifecycle = (world: S3World): void => {
   for (const bucket of world.live.values())
     for (const rule of bucket.lifecycle) if (rule.isEnabled) apply(world, bucket, rule);

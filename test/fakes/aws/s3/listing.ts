@@ -1,4 +1,7 @@
-/** Listings of objects and of versions: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html, .../API_ListObjectVersions.html. */
+/**
+ * Lists objects and versions: https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html,
+ * .../API_ListObjectVersions.html.
+ */
 import type { AwsReply } from "../server.ts";
 import { xmlReply } from "./failure.ts";
 import { byBytes, type FakeBucket, type Version } from "./world.ts";
@@ -31,7 +34,7 @@ export const listObjects = (bucket: FakeBucket, query: URLSearchParams): AwsRepl
   for (const key of keys) {
     const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
     const common = end === -1 ? undefined : key.slice(0, end + delimiter.length);
-    // A common prefix counts as one, and what is under one that was given is passed over.
+    // A common prefix counts as one item; further keys with it are skipped.
     if (byBytes(common ?? key, last) <= 0) continue;
     if (items.length === most) {
       isMore = true;

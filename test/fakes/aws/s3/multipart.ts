@@ -1,4 +1,4 @@
-/** Uploads in parts: https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html, .../qfacts.html. */
+/** Multipart uploads: https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html, .../qfacts.html. */
 import { randomBytes } from "node:crypto";
 import type { AwsReply } from "../server.ts";
 import { childrenOf, parseXml, textOf } from "../xml.ts";
@@ -34,7 +34,7 @@ export const uploadPart = (call: ObjectCall): AwsReply => {
   return { status: 200, headers: { etag } };
 };
 
-/** API_CompleteMultipartUpload.html: the parts in order, each by its number and the ETag of its answer. */
+/** API_CompleteMultipartUpload.html: the parts in order, each with its number and the ETag from its upload. */
 export const completeUpload = (call: ObjectCall): AwsReply => {
   const { world, request, bucket, key } = call;
   const [id, upload] = uploadOf(call);

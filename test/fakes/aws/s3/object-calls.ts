@@ -1,4 +1,4 @@
-/** The fake's calls about objects: below https://docs.aws.amazon.com/AmazonS3/latest/API. */
+/** The fake's object calls. Sources are below https://docs.aws.amazon.com/AmazonS3/latest/API. */
 import parseRange from "range-parser";
 import type { AwsReply, AwsRequest } from "../server.ts";
 import { childOf, childrenOf, parseXml, textOf } from "../xml.ts";
@@ -12,14 +12,14 @@ type Act = (call: ObjectCall) => AwsReply;
 
 export interface ObjectMethod {
   readonly method: string;
-  /** What the bucket's policy is asked about. */
+  /** The action that the bucket's policy is checked for. */
   readonly action: string;
   readonly act: Act;
 }
 
 const putObject: Act = (call) => {
   const { world, request, bucket, key } = call;
-  // API_PutObject.html: "Content-Length" is needed; a body of unknown length is 411.
+  // API_PutObject.html: "Content-Length" is required; a body of unknown length gets 411.
   if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] !== undefined)
     throw failure(411, "MissingContentLength", "You must provide the Content-Length HTTP header.");
   if (request.body.length > world.putMax)
@@ -35,7 +35,7 @@ const putObject: Act = (call) => {
   return { status: 200, headers: { etag: made.etag, "x-amz-version-id": made.versionId } };
 };
 
-/** API_CopyObject.html: the source is named by a header, as `BUCKET/KEY`. */
+/** API_CopyObject.html: a header names the source as `BUCKET/KEY`. */
 const copyObject: Act = (call) => {
   const { world, request, bucket, key } = call;
   const [from = "", ...rest] = decodeURIComponent(request.headers["x-amz-copy-source"] ?? "").split("/");
@@ -79,7 +79,7 @@ const getObject: Act = ({ request, bucket, key }) => {
   return { status: 206, headers: { ...headers, ...part }, body };
 };
 
-/** API_DeleteObject.html: there need be nothing, unless `If-Match` asks for it. */
+/** API_DeleteObject.html: the object need not exist, unless `If-Match` requires it. */
 const deleteObject: Act = (call) => {
   const { world, request, bucket, key } = call;
   const versionId = request.query.get("versionId");
@@ -92,7 +92,7 @@ const deleteObject: Act = (call) => {
   return { status: 204, ...(marker === undefined ? {} : { headers: { "x-amz-delete-marker": "true" } }) };
 };
 
-/** API_DeleteObjects.html: at most 1,000, and with a checksum. */
+/** API_DeleteObjects.html: at most 1,000 objects; a checksum is required. */
 const deleteObjects: Act = ({ world, request, bucket }) => {
   const { headers } = request;
   if (headers["content-md5"] === undefined && headers["x-amz-checksum-crc32"] === undefined)
@@ -124,7 +124,7 @@ const aboutBucket = ({ verb, query }: AwsRequest): ObjectMethod | undefined => {
   return undefined;
 };
 
-/** Undefined: there is no such call. */
+/** Undefined: the call does not exist. */
 export const objectCallOf = (request: AwsRequest, key: string): ObjectMethod | undefined => {
   const { verb, query } = request;
   if (key === "") return aboutBucket(request);

@@ -1,4 +1,7 @@
-/** What a bucket's policy denies: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html. */
+/**
+ * Evaluates the denials of a bucket policy:
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html.
+ */
 import { failure } from "./failure.ts";
 
 interface Statement {
@@ -16,13 +19,13 @@ export interface BucketPolicy {
 
 const listOf = (value: string | readonly string[] | undefined): readonly string[] => [value ?? []].flat();
 
-/** `*` is any text, `?` any character. */
+/** `*` matches any text, `?` any character. */
 export const matches = (pattern: string, text: string): boolean => {
   const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`);
   return new RegExp(`^${escaped.replaceAll("*", ".*").replaceAll("?", ".")}$`, "s").test(text);
 };
 
-/** Throws where it is none: API/API_PutBucketPolicy.html (`MalformedPolicy`). */
+/** Throws if the policy is malformed: API/API_PutBucketPolicy.html (`MalformedPolicy`). */
 export const parsePolicy = (text: string, bucket: string): BucketPolicy => {
   const malformed = (why: string) => failure(400, "MalformedPolicy", why);
   let policy: BucketPolicy;
@@ -51,7 +54,7 @@ const applies = (statement: Statement, principal: string, action: string, resour
     listOf(condition["aws:PrincipalArn"]).every((arn) => arn !== principal),
   );
 
-/** Throws where the principal may not do it. */
+/** Throws if the policy denies the action. */
 export const checkPolicy = (
   policy: BucketPolicy | undefined,
   principal: string,

@@ -1,4 +1,4 @@
-/** The fake S3 answers the official client as the documentation says. */
+/** The fake S3 behaves for the official client as documented. */
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -232,7 +232,7 @@ describe("requests", () => {
 
   test("whose body is not what they say, or of unknown length, are refused", async () => {
     const checked = await getSignedUrl(s3.client, new PutObjectCommand({ Bucket, Key: "a" }));
-    // The checksum of the empty body is in the URL.
+    // The URL contains the checksum of the empty body.
     expect((await fetch(checked, { method: "PUT", body: "x" })).status).toBe(400);
     const plain = new S3Client({ ...s3.clientConfig, requestChecksumCalculation: "WHEN_REQUIRED" });
     const url = await getSignedUrl(plain, new PutObjectCommand({ Bucket, Key: "a" }));

@@ -1,7 +1,8 @@
 /**
- * What the fake S3 holds, and its rules for buckets and objects. Sources, below
+ * The fake S3's state, and its rules for buckets and objects. Sources, below
  * https://docs.aws.amazon.com/AmazonS3/latest: userguide/bucketnamingrules.html, userguide/object-keys.html,
- * userguide/versioning-workflows.html, userguide/conditional-writes.html, API/API_DeleteBucket.html, API/API_CreateBucket.html.
+ * userguide/versioning-workflows.html, userguide/conditional-writes.html, API/API_DeleteBucket.html,
+ * API/API_CreateBucket.html.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { failure } from "./failure.ts";
@@ -10,14 +11,14 @@ import type { BucketPolicy } from "./policy.ts";
 
 export interface Version {
   readonly key: string;
-  /** `null` where the bucket keeps no versions. */
+  /** `null` in a bucket without versioning. */
   readonly versionId: string;
   readonly generation: bigint;
   readonly bytes: Buffer;
-  /** With its quotes. */
+  /** Including its quotes. */
   readonly etag: string;
   readonly contentType: string;
-  /** Milliseconds since 1970, as all times here. */
+  /** Milliseconds since 1970, like all times here. */
   readonly at: number;
   readonly isMarker: boolean;
 }
@@ -37,12 +38,12 @@ export interface FakeBucket {
   versioning: "Enabled" | "Suspended" | undefined;
   lifecycle: readonly LifecycleRule[];
   policy: BucketPolicy | undefined;
-  /** Those that are current, by key. */
+  /** Current versions by key. */
   readonly objects: Map<string, Version>;
-  /** All, the newest of a key first. */
+  /** All versions by key, newest first. */
   readonly versions: Map<string, Version[]>;
   readonly uploads: Map<string, Upload>;
-  /** Calls about its settings that do not know it yet. */
+  /** Settings calls that do not see the bucket yet. */
   unknownLooks: number;
 }
 
@@ -59,15 +60,15 @@ const nameProblem = (name: string): string | undefined => {
 
 export class S3World {
   readonly live = new Map<string, FakeBucket>();
-  /** Names that buckets of other AWS accounts have. */
+  /** Names taken by other AWS accounts. */
   readonly strangers = new Set<string>();
   readonly now: () => number;
   /** "By default, you can create up to 10,000 general purpose buckets": userguide/BucketRestrictions.html */
   mostBuckets = 10_000;
-  /** One PUT has 5 GB at most, a part of an upload, but the last, 5 MB at least: userguide/qfacts.html. A test may set less. */
+  /** A PUT may have up to 5 GB; each part but the last must have at least 5 MB: userguide/qfacts.html. Tests may set less. */
   putMax = 5 * 1024 ** 3;
   partMin = 5 * 1024 ** 2;
-  /** For how many calls about its settings a new bucket is not known. */
+  /** For how many settings calls a new bucket is not visible. */
   unknownLooks = 0;
   #generation = 0n;
 
@@ -82,7 +83,7 @@ export class S3World {
     return found;
   }
 
-  /** For a call about its settings. */
+  /** The bucket, for a settings call. */
   known(name: string): FakeBucket {
     const found = this.bucket(name);
     if (found.unknownLooks === 0) return found;
@@ -145,7 +146,7 @@ export class S3World {
     return this.#add(bucket, { key, bytes, etag, contentType, isMarker: false });
   }
 
-  /** A delete without a version: a marker where versions are kept, else the end. */
+  /** A delete without a version adds a marker in a versioned bucket, else removes the object. */
   removeObject(bucket: FakeBucket, key: string): { readonly marker?: Version } {
     if (bucket.versioning !== "Enabled") {
       bucket.objects.delete(key);

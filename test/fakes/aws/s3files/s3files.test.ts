@@ -1,4 +1,4 @@
-/** The fake S3 Files answers the official client as the service model says. */
+/** The fake S3 Files behaves for the official client as the service model documents. */
 import {
   CreateFileSystemCommand,
   CreateMountTargetCommand,

@@ -1,6 +1,7 @@
 /**
- * S3 Files on a loopback port. Sources: the service model (@aws-sdk/client-s3files) and, below
- * https://docs.aws.amazon.com/AmazonS3/latest: API/API_Operations_Amazon_S3_Files.html, userguide/s3-files-prereq-policies.html,
+ * A fake S3 Files on a loopback port. Sources: the service model (@aws-sdk/client-s3files) and, below
+ * https://docs.aws.amazon.com/AmazonS3/latest: API/API_Operations_Amazon_S3_Files.html,
+ * userguide/s3-files-prereq-policies.html,
  * userguide/s3-files-mount-targets-creating.html, userguide/s3-files-file-systems-deleting.html.
  */
 import { randomBytes } from "node:crypto";
@@ -23,7 +24,7 @@ export interface FileSystem {
   readonly tags: readonly { readonly key: string; readonly value: string }[];
   policy: unknown;
   status: Status;
-  /** Looks until a change of its state is over. */
+  /** Calls until a state transition completes. */
   looks: number;
 }
 
@@ -48,7 +49,7 @@ export interface AccessPoint {
 }
 
 export interface FakeS3FilesOptions {
-  /** The buckets that there are. */
+  /** The buckets that exist. */
   readonly buckets: ReadonlyMap<string, Pick<FakeBucket, "versioning">>;
   readonly faults?: Faults;
 }
@@ -59,11 +60,11 @@ export interface FakeS3Files {
   readonly fileSystems: Map<string, FileSystem>;
   readonly mountTargets: Map<string, MountTarget>;
   readonly accessPoints: Map<string, AccessPoint>;
-  /** In how many looks something is available, or gone; a test may set another. */
+  /** How many calls a creation or deletion takes; tests may change it. */
   looks: number;
-  /** Those that IAM does not know yet; a policy that names one is refused. */
+  /** Roles that IAM does not know yet; policies that name one are rejected. */
   readonly unknownRoles: Set<string>;
-  /** Subnets' zones, where two share one. */
+  /** The zones of subnets that share one. */
   readonly zones: Map<string, string>;
   most: number;
   close(): Promise<void>;
@@ -113,7 +114,7 @@ export const startFakeS3Files = async ({
     ownerId: ACCOUNT,
   });
 
-  /** What changes by itself does so while it is looked at. */
+  /** Each call that reads a resource advances its state transition. */
   const pass = <T extends { status: Status; looks: number }>(all: Map<string, T>, id: string, one: T): void => {
     if (one.looks > 0) one.looks -= 1;
     else if (one.status === "creating") one.status = "available";
@@ -203,7 +204,7 @@ export const startFakeS3Files = async ({
     return jsonReply(target(made));
   };
 
-  /** It shows as going for a while. */
+  /** The resource stays visible as `deleting` for a while. */
   const goes = (found: MountTarget | AccessPoint | undefined, what: string): AwsReply => {
     if (found === undefined) throw missing(what);
     Object.assign(found, { status: "deleting", looks: fake.looks });

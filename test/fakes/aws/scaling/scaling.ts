@@ -1,4 +1,4 @@
-/** Application Auto Scaling, which keeps targets and policies and scales nothing: the model of its client. */
+/** A fake Application Auto Scaling that stores targets and policies but scales nothing. Source: its client's model. */
 import { ApplicationAutoScalingClient } from "@aws-sdk/client-application-auto-scaling";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";

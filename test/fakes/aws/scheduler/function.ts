@@ -1,6 +1,6 @@
 /**
- * The function that schedules call, run from the very text that is deployed, as Lambda runs one that is invoked
- * asynchronously: with an event, and a context that says how much time is left.
+ * Runs the deployed function's text as Lambda does for an asynchronous invocation: with an event, and a context that tells
+ * the remaining time.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -24,12 +24,12 @@ interface Exports {
 
 export interface FunctionWorld {
   readonly clock: Clock;
-  /** Where the function writes entries; without one it fails as where it has no right to. */
+  /** The log client that the function writes to. Absent: its writes fail with a permission error. */
   readonly logs?: unknown;
   readonly text?: string;
 }
 
-/** Invokes it once; gives what it answers. */
+/** Invokes the function once and returns its result. */
 export const invokeCron = async ({ clock, logs, text = cronFunctionText }: FunctionWorld, event: unknown) => {
   const exports = {} as Exports;
   compileFunction(text, ["exports", "require"])(exports, createRequire(import.meta.url));

@@ -1,4 +1,7 @@
-/** What a schedule may say, each bound as in the service model and its guide: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html */
+/**
+ * Validates schedules by the service model and its guide:
+ * https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ */
 import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
@@ -7,9 +10,8 @@ const NAME = /^[0-9a-zA-Z-_.]{1,64}$/;
 const INPUT_BYTES = 256 * 1024;
 
 /**
- * Six fields, of which one day is `?` and the other is not; weekdays from 1, Sunday first
- * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html). The same in five fields, for the core's
- * calendar; undefined for what is malformed.
+ * Converts six fields to five for the core's calendar. Exactly one day field must be `?`; weekdays start at 1 for Sunday
+ * (https://docs.aws.amazon.com/scheduler/latest/UserGuide/schedule-types.html). Undefined if the expression is malformed.
  */
 export const fiveFields = (expression: string): string | undefined => {
   const fields = /^cron\((.*)\)$/.exec(expression)?.[1]?.split(" ") ?? [];
@@ -49,7 +51,7 @@ const problemOf = (name: string, schedule: Message): string | undefined => {
   return undefined;
 };
 
-/** With the documented defaults; throws ValidationException. */
+/** Adds the documented defaults. Throws ValidationException. */
 export const checkedSchedule = (name: string, schedule: Message): Message => {
   const problem = problemOf(name, schedule);
   if (problem !== undefined) throw new AwsError("ValidationException", problem);

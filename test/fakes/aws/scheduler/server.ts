@@ -1,4 +1,4 @@
-/** EventBridge Scheduler over HTTP, which fires for real: the service model of @aws-sdk/client-scheduler. */
+/** A fake EventBridge Scheduler over HTTP that fires schedules. Source: the service model of @aws-sdk/client-scheduler. */
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
 import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
@@ -12,18 +12,18 @@ import { checkedSchedule, fiveFields } from "./rules.ts";
 
 export interface FakeEventBridgeOptions {
   readonly clock: Clock;
-  /** The client of the log that the function writes fires to. */
+  /** The client of the log that the function writes to. */
   readonly logs?: unknown;
   readonly groups?: readonly string[];
 }
 
 interface Kept {
   readonly schedule: Message;
-  /** Aborts when the schedule changes or is deleted: its next fires are others then. */
+  /** Aborts when the schedule is changed or deleted, because its next fires differ. */
   readonly stop: AbortController;
 }
 
-/** A clock that is moved is looked at this often. */
+/** How often to check a clock that a test may advance. */
 const NAP_MS = 15_000;
 
 const errors: InjectedErrors = {
@@ -41,7 +41,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
   const closed = new AbortController();
   const keyOf = (group: string, name: string) => `${group}/${name}`;
 
-  /** The target is invoked asynchronously: what the function comes to is not Scheduler's. */
+  /** The invocation is asynchronous, so Scheduler does not see the function's result. */
   const fire = ({ Target }: Message, at: Instant): void => {
     const text = String(Target.Input).replaceAll("<aws.scheduler.scheduled-time>", timeText(at));
     const run = invokeCron({ clock, logs }, JSON.parse(text));
@@ -119,7 +119,7 @@ export const startFakeEventBridge = async ({ clock, logs, groups = ["portside"] 
     client,
     clientSettings: settings,
     schedules: (): readonly Message[] => [...schedules.values()].map(({ schedule }) => schedule),
-    /** Resolves when every function that has begun has ended. */
+    /** Resolves when all running functions have ended. */
     settled: async () => void (await Promise.all(running)),
     close: async () => {
       closed.abort();
