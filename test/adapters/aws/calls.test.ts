@@ -1,9 +1,9 @@
-/** How many calls of Amazon's services an answer costs. */
+/** How many AWS calls a response costs. */
 
 import { aws } from "../../clouds/aws.ts";
 import { callTests } from "../../clouds/calls.ts";
 
-/** The account's names, every record's etag, and the records as they were listed last. */
+/** The account's names, the ETags of all records, and the cached list. */
 const services = ["s3.ListObjectsV2", "s3.ListObjectsV2", "s3.GetObject"];
 
 callTests(aws, {

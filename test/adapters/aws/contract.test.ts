@@ -1,4 +1,4 @@
-/** The provider keeps every promise of the ports, on the fakes of Amazon. */
+/** The provider passes the ports' contract tests on the AWS fakes. */
 import { aws } from "../../clouds/aws.ts";
 import { cloudContractTests } from "../../clouds/contract.ts";
 

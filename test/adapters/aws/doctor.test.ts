@@ -1,4 +1,4 @@
-/** The doctor of an account names exactly what is missing, with the command that mends it. */
+/** The doctor reports exactly what is missing, with the command that fixes it. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { clientSource, packages } from "../../../adapters/aws/clients.ts";
@@ -19,7 +19,7 @@ const whole = (): FakeAccount => {
   return account;
 };
 
-/** What nothing but SQL asks for. */
+/** Actions that only SQL needs. */
 const sqlOnly = (): string[] => {
   const others = new Set(Object.values(needs).flatMap(actionsOf));
   return Object.values(sqlNeeds)
@@ -29,7 +29,7 @@ const sqlOnly = (): string[] => {
 
 const look = ({ clients }: FakeAccount, more: object = {}): Promise<Finding[]> =>
   Array.fromAsync(diagnoseAws(awsSettingsOf({ ...basis, ...more }), clientSource("eu-west-1", clients)));
-/** The parts that a call is made for. */
+/** The resources that the doctor checks with a call. */
 const LOOKED_AT = [
   "cluster",
   "listenerArn",
@@ -191,6 +191,6 @@ test("without packages of Amazon's they alone are named, with the command that i
 test("the packages are those that are optional peers", () => {
   const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { peerDependencies: object };
   const peers = Object.keys(peerDependencies).filter((name) => name.startsWith("@aws-sdk/"));
-  // SQL's own is asked for by its capability.
+  // The capability checks for SQL's package.
   expect([...packages, "@aws-sdk/client-athena"].sort()).toEqual(peers.sort());
 });

@@ -1,4 +1,4 @@
-/** The main job on the fakes of Amazon, by the cases of every provider. */
+/** The end-to-end cases of every provider, on the AWS fakes. */
 import { aws } from "../../clouds/aws.ts";
 import { openCloud } from "../../clouds/cloud.ts";
 import { e2eCases } from "../../e2e/cases.ts";

@@ -1,4 +1,4 @@
-/** What errors of Amazon's clients mean: what passes by itself is never taken for a bug, nor waited for without an end. */
+/** AWS SDK errors: a transient error never counts as a bug and is never retried without end. */
 import { expect, test, vi } from "vitest";
 import { type AwsClients, clientSource } from "../../../adapters/aws/clients.ts";
 import { awsFault } from "../../../adapters/aws/errors.ts";
@@ -16,7 +16,7 @@ test.each([...connections, ...networks])("a connection that ends with %s passes"
   expect(awsFault(error({ code }))).toEqual({ kind: "busy" });
 });
 
-// TRANSIENT_ERROR_CODES, and what the model of S3 says to try again; their status is of the caller's own fault.
+// TRANSIENT_ERROR_CODES, and the errors that S3's model says to retry, although their status blames the caller.
 test.each([
   ["TimeoutError", 400],
   ["RequestTimeout", 400],
@@ -46,7 +46,7 @@ test("no call waits for ever for a connection, or for an answer", async () => {
     for (const name of names) {
       const { requestHandler } = (await clients(name)).config as unknown as { requestHandler: Handler };
       const request = { hostname: "127.0.0.1", port: new URL(server.endpoint).port, protocol: "http:" };
-      // What it was told shows once it has sent something.
+      // The handler shows its configuration only after it has sent something.
       await requestHandler.handle({ ...request, method: "GET", path: "/", headers: {} }).catch(() => 0);
       expect(requestHandler.httpHandlerConfigs(), name).toMatchObject({
         connectionTimeout: 5000,

@@ -1,4 +1,4 @@
-/** The fakes of logs, schedules and SQL, asked by the official clients, do what the services' models say. */
+/** The fakes of logs, schedules and SQL behave for the official clients as the service models document. */
 import { GetQueryExecutionCommand, GetQueryResultsCommand, StartQueryExecutionCommand } from "@aws-sdk/client-athena";
 import { CreateLogStreamCommand, FilterLogEventsCommand, PutLogEventsCommand } from "@aws-sdk/client-cloudwatch-logs";
 import {

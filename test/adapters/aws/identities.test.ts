@@ -1,4 +1,4 @@
-/** Runtime identities, against IAM's fake: one role an account, within the boundary, with rights on its own buckets. */
+/** Runtime identities on the fake IAM: one role per account, limited by the boundary, with permissions on its own buckets. */
 
 import { IAMClient } from "@aws-sdk/client-iam";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

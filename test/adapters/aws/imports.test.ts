@@ -1,4 +1,4 @@
-/** The packages of Amazon cost nothing to whoever does not use them. */
+/** Importing the adapter does not load any AWS package. */
 import { importTests } from "../../clouds/imports.ts";
 
 importTests("aws", ["@aws-sdk/", "@smithy/", "@aws-crypto/", "@aws/"]);

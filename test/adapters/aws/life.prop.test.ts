@@ -1,4 +1,4 @@
-/** Any life of the whole provider is the model's. */
+/** Random operations on the whole provider behave like the model. */
 import { aws } from "../../clouds/aws.ts";
 import { lifeTests } from "../../clouds/life.ts";
 

@@ -1,4 +1,4 @@
-/** CloudWatch Logs keeps every promise of `LogStore`. */
+/** CloudWatch Logs passes the contract tests of `LogStore`. */
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../adapters/aws/logs/store.ts";
 import { ambientOf, givenClients, providerWith } from "../../clouds/subject.ts";

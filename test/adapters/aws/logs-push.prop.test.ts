@@ -1,4 +1,4 @@
-/** Pushing a filter down and then filtering finds what filtering everything finds. */
+/** Pushing part of a filter down finds the same entries as filtering all of them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { streamPrefixOf } from "../../../adapters/aws/log-streams.ts";
@@ -37,7 +37,7 @@ const ingested = () =>
     }),
   );
 
-/** What FilterLogEvents does with what is pushed. */
+/** Applies the pushed part as FilterLogEvents does. */
 const isAsked = ({ from, to, platformOnly }: Pushed, { logStreamName, timestamp = 0 }: LogEvent): boolean =>
   (from === undefined || timestamp >= millisOf(from)) &&
   (to === undefined || timestamp <= millisOf(to)) &&

@@ -1,4 +1,4 @@
-/** Logs in CloudWatch Logs: what is asked how often, what late and failing calls come to, what services' lines become. */
+/** Logs in CloudWatch Logs: the number of calls, late and failing calls, and the lines of services. */
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";

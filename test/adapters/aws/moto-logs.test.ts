@@ -1,8 +1,8 @@
 /**
- * What is kept in CloudWatch Logs and EventBridge Scheduler keeps its promises in moto, too, which others have written.
+ * The contract tests of logs and schedules, on moto, which is independent of our fakes.
  *
- * Of FilterLogEvents moto 5.2.5 knows neither `startFromHead` nor `logStreamNamePrefix`: both are made here of what it
- * answers to one listing of everything. So the suite of searches, which is about listings, is our own fake's alone.
+ * moto 5.2.5's FilterLogEvents lacks `startFromHead` and `logStreamNamePrefix`. The test emulates both on top of a listing
+ * of everything. So the search suite, which tests listings, runs only on our own fake.
  */
 import type * as Sdk from "@aws-sdk/client-cloudwatch-logs";
 import type {

@@ -1,6 +1,6 @@
 /**
- * What the platform asks of Amazon, asked of moto, which others have written. Its ECS starts no tasks and its load balancer
- * checks none, so a rollout as a whole is tried on our own fakes; here every call of one is, with what it answers.
+ * Sends the platform's AWS calls to moto, which is independent of our fakes. moto's ECS starts no tasks and its load
+ * balancer checks none, so our fakes test whole rollouts. Here, each call of a rollout and its response are tested.
  */
 
 import { inspect } from "node:util";
@@ -82,7 +82,7 @@ const open = async () => {
   };
 };
 
-/** With the error in the message where there is one. */
+/** Throws with the error in the message if there is one. */
 const good = <T>(result: Result<T, unknown>): T => {
   if (result.isErr()) throw new Error(`moto refused: ${inspect(result.error, { depth: 4 })}`);
   return result.value;
@@ -111,7 +111,7 @@ test("every call of a revision's life is one that moto takes", { timeout: 120_00
   const taken = await balancer.makeRule({ host, group: one.group, priority: 5, tags: [] });
   expect(taken._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "exists" });
   good(await scaling.set("app-000000000001", one.group, template));
-  // Over what stands there.
+  // On top of the existing revision.
   const two = await make("app-000000000002", "app-000000000001");
   const front = good(await balancer.rules()).find(({ hosts }) => hosts.includes(host));
   expect(front?.targets).toEqual([{ group: one.group, weight: 1 }]);
@@ -121,13 +121,13 @@ test("every call of a revision's life is one that moto takes", { timeout: 120_00
   ];
   good(await balancer.forward(front?.arn ?? "", targets));
   expect(good(await balancer.rules()).find(({ arn }) => arn === front?.arn)?.targets).toEqual(targets);
-  // What a rule names stays.
+  // A group that a rule references stays.
   expect((await balancer.dropGroup(two.group))._unsafeUnwrapErr()).toMatchObject({ kind: "state", code: "changed" });
   expect(good(await retire(aws, { owner, revision: "app-000000000002", host, drain: 0 }))).toBe("serves");
   expect(good(await services.find("app-000000000001"))?.serviceName).toBe("app-000000000001");
   const [first] = good(await balancer.rules()).filter(({ arn }) => arn === one.heldRule);
   expect(first?.targets).toEqual([{ group: one.group, weight: 1 }]);
-  // Once: of a target that is gone moto says ValidationException, where the model has ObjectNotFoundException.
+  // Only once: for a missing target moto returns ValidationException, while the model has ObjectNotFoundException.
   good(await scaling.remove("app-000000000001"));
   good(await services.remove("app-000000000001"));
   good(await services.remove("app-never-was"));

@@ -1,4 +1,4 @@
-/** What the adapter sends and what it says that it has to be allowed are the same. */
+/** The declared requirements match the commands that the adapter sends. */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { needs, sqlNeeds } from "../../../adapters/aws/requirements.ts";

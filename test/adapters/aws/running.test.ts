@@ -1,4 +1,4 @@
-/** Building and running keep every promise of their ports, on the fakes of CodeBuild, ECR, ECS and the load balancer. */
+/** Builds and services pass the contract tests of their ports, on the fakes of CodeBuild, ECR, ECS and the load balancer. */
 import { createCodeBuilder } from "../../../adapters/aws/build/builder.ts";
 import { awsCapabilities } from "../../../adapters/aws/capabilities.ts";
 import { createEcsPlatform } from "../../../adapters/aws/ecs/platform.ts";

@@ -1,4 +1,4 @@
-/** EventBridge Scheduler keeps every promise of `Scheduler`. */
+/** EventBridge Scheduler passes the contract tests of `Scheduler`. */
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import { createAwsScheduler } from "../../../adapters/aws/scheduler/scheduler.ts";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";

@@ -1,4 +1,4 @@
-/** Schedules of EventBridge Scheduler say what was declared, whatever fails between, and fire as they say. */
+/** EventBridge Scheduler's schedules match the declared ones, despite failing calls, and fire on time. */
 
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -60,10 +60,7 @@ describe("an expression", () => {
     for (const text of wanted) expect(fiveFields(text), text).toBeDefined();
   });
 
-  /**
-   * The fires of what is sent, the conditions on days held to as the function holds to them, and the moment up to which
-   * that is all of them.
-   */
+  /** The fires of the rendered schedules, with day conditions applied as the function does. They are complete up to `until`. */
   const firesOf = (cron: string, count: number): { readonly fires: number[]; readonly until: number } => {
     let until = Number.POSITIVE_INFINITY;
     const fires = expressionsOf(cron).flatMap((expression) => {
@@ -203,7 +200,7 @@ describe("calls", () => {
         await expectError(scheduler().remove(both));
         fake.faults.clear();
       }
-      // The one that `find` looks for goes last.
+      // `remove` deletes the schedule that `find` reads last.
       expect(await expectOk(scheduler().find(both))).toEqual(both);
       await expectOk(scheduler().remove(both));
       expect(fake.schedules()).toEqual([]);

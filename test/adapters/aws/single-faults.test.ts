@@ -1,4 +1,4 @@
-/** A fault at any single call of the provider as a whole: see the suite. */
+/** Injects a fault at every single call of the whole provider: see the suite. */
 import { aws } from "../../clouds/aws.ts";
 import { singleFaultTests } from "../../clouds/single-faults.ts";
 

@@ -1,4 +1,4 @@
-/** Athena keeps every promise of `SqlEngine`, and each function of the list answers as its example says. */
+/** Athena passes the contract tests of `SqlEngine`, and each listed function returns what its example shows. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAwsSql } from "../../../adapters/aws/athena/index.ts";

@@ -1,4 +1,4 @@
-/** SQL on Athena: whose rows a statement sees, what is sent for it, and what becomes of calls that fail or take too long. */
+/** SQL on Athena: which rows a statement sees, the translated statement, and calls that fail or take too long. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { AwsSql } from "../../../adapters/aws/athena/engine.ts";

@@ -1,4 +1,4 @@
-/** A platform does not start on an account that cannot work: what every cloud says, and what shared parts and the trash add. */
+/** The platform refuses to start on an unusable account: the tests of every cloud, plus shared resources and the trash. */
 import { expect, test } from "vitest";
 import { createAwsProvider } from "../../../adapters/aws/index.ts";
 import { aws } from "../../clouds/aws.ts";
@@ -8,13 +8,13 @@ import { accountOf } from "../../support/brands.ts";
 
 type AwsFakes = Awaited<ReturnType<typeof aws.start>>;
 
-/** What the stack that made the shared parts says of them. */
+/** The outputs of the stack that created the shared resources. */
 const outputsOf = (fakes: AwsFakes): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fakes.config("/nowhere").shared ?? {}).map(([part, value]) => [part, [value].flat().join(",")]),
   );
 
-/** Set up with the stack alone: no shared part is named by hand. */
+/** Configured only with the stack; names no shared resource. */
 const byStack: typeof aws = {
   name: aws.name,
   start: async (services) => {
@@ -51,7 +51,7 @@ startTests(byStack, {
 test("the parts are those that the stack names", async () => {
   const { fakes, start, close } = await openFakes(byStack);
   fakes.account.outputs = { ...fakes.account.outputs, stateBucket: "named-by-the-stack" };
-  // It is looked for before anything is kept in it.
+  // The start checks for the bucket before it stores anything.
   await expect(start()).rejects.toThrow("aws s3 mb s3://named-by-the-stack");
   await close();
 });

@@ -1,4 +1,4 @@
-/** The infrastructure template has what the provider reads, and the very function that the tests run. */
+/** The template defines everything that the provider reads, and contains the function that the tests run. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -14,16 +14,17 @@ import { cfnLint, needs } from "../../support/machine.ts";
 const path = "docs/aws-template.yaml";
 const template = readFileSync(path, "utf8");
 
-/** The lines of a resource, or of a section. */
+/** The lines of a resource or a section. */
 const part = (name: string, indent = "  "): string =>
   new RegExp(`^${indent}${name}:\\n((?:${indent} .*\\n|\\n|${indent}#.*\\n)*)`, "m").exec(template)?.[1] ?? "";
 
-/** For people, the doctor, and SQL; the provider asks for none of these. */
+/** Outputs for people, the doctor and SQL; the provider needs none of them. */
 const forPeople = ["balancerName", ...policyOutputs, "athenaWorkgroup", "logTable"];
 
 /**
- * Actions without a resource type, as the service reference has them: list_amazonelasticcontainerservice.html,
- * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html and list_awsidentityandaccessmanagementiam.html
+ * Actions without a resource type, according to the service reference: list_amazonelasticcontainerservice.html,
+ * list_awselasticloadbalancingv2.html, list_amazons3files.html, list_amazonec2.html and
+ * list_awsidentityandaccessmanagementiam.html
  * below https://docs.aws.amazon.com/service-authorization/latest/reference/.
  */
 const withoutResources = [
@@ -44,7 +45,7 @@ const withoutResources = [
   "iam:GetAccountSummary",
 ];
 
-/** What the template's functions come to in the region with the longest name. */
+/** Values of the template's functions in the region with the longest name. */
 const filled: Readonly<Record<string, string>> = {
   "AWS::Partition": "aws",
   "AWS::Region": "ap-southeast-1",
@@ -60,7 +61,7 @@ test("its function is the one that the tests run, and has room", () => {
   const code =
     /^ {8}ZipFile: \|\n((?: {10}.*\n|\n)*)/m.exec(template.slice(template.indexOf("ZipFile") - 8))?.[1] ?? "";
   expect(code.replaceAll(/^ {10}/gm, "")).toBe(cronFunctionText);
-  // "4096 characters": the bound of inline code (AWS::Lambda::Function Code, `ZipFile`) as CloudFormation has long had it.
+  // "4096 characters": CloudFormation's long-standing limit for inline code (AWS::Lambda::Function Code, `ZipFile`).
   expect(cronFunctionText.length).toBeLessThanOrEqual(4096);
 });
 
@@ -83,12 +84,12 @@ test("its table has the columns that statements are put over", () => {
 
 interface Statement {
   readonly actions: readonly string[];
-  /** With the template's functions still in them. */
+  /** The template's functions are not replaced yet. */
   readonly resources: readonly string[];
   readonly condition: string;
 }
 
-/** The statements of a policy of the platform's, by the output that names it. */
+/** The statements of a platform policy, by the output that names it. */
 const statementsOf = (output: string): Statement[] => {
   const resource = new RegExp(`${output}: \\{.*!Ref (\\w+) \\}`).exec(template)?.[1] ?? "";
   const text = part(resource).replaceAll(/^ *#.*\n/gm, "");

@@ -1,4 +1,4 @@
-/** CodeBuild as the builder, against the fakes: what every cloud's builder does, and what this one asks for. */
+/** CodeBuild as the builder, on the fakes: the tests for every cloud's builder, and the builds that this one starts. */
 import { expect, test } from "vitest";
 import { createCodeBuilder } from "../../../../adapters/aws/build/builder.ts";
 import { type BuildCloud, buildTests, sourceFrom } from "../../../clouds/builds.ts";

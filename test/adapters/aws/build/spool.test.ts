@@ -1,4 +1,4 @@
-/** Sources in the state bucket. */
+/** The source spool in the state bucket. */
 import { awsCalls } from "../../../../adapters/aws/amazon.ts";
 import { s3Spool } from "../../../../adapters/aws/build/spool-bucket.ts";
 import { clientSource, createAwsProvider } from "../../../../adapters/aws/index.ts";

@@ -1,4 +1,4 @@
-/** What Amazon shows late, and what somebody changed by hand: a rollout waits for the one and puts the other right. */
+/** Rollouts wait for AWS's eventual consistency, and repair changes by hand. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { awsCalls } from "../../../../adapters/aws/amazon.ts";
 import { ecsFault } from "../../../../adapters/aws/ecs/faults.ts";

@@ -1,4 +1,4 @@
-/** ECS as the platform, against the fakes: what it says, what survives, who loses, and how many calls it takes. */
+/** ECS as the platform, on the fakes: what it reports, what it keeps, who loses a race, and how many calls it makes. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/labels.ts";
@@ -15,7 +15,7 @@ afterEach(() => run.close());
 
 rolloutEndTests(() => run, ecsRollouts, {
   unheard: "did_not_listen",
-  // ECS may have tried again by then.
+  // ECS may have started another task by then.
   logTail: expect.arrayContaining(["leaving"]),
   takeBucket: ({ gone }) => gone.add("vol-data"),
   whenTrafficMoves: async ({ clients, rollOut, template, expectedOf }, then) => {
@@ -118,7 +118,7 @@ test("mounts are file systems of the account's buckets, and the service is told 
       name: "portside-2",
       s3filesVolumeConfiguration: { fileSystemArn: arn, accessPointArn: `${arn}/access-point/old/one` },
     },
-    // Deeper than access points go.
+    // Too deep for an access point.
     { name: "portside-3", s3filesVolumeConfiguration: { fileSystemArn: arn, rootDirectory: "/a/b/c/d/e" } },
   ]);
   expect(containerDefinitions[0].mountPoints).toEqual([
@@ -232,7 +232,7 @@ test("a list is three calls, whatever the account has, and one more for each tha
   run.state.faults.clear();
   expect(await names()).toEqual(["a-app", "b-app", "c-app"]);
   expect(run.state.faults.count("GetObject")).toBe(4);
-  // Another replica, too: what was read is kept in the bucket.
+  // Another replica uses the cache in the bucket too.
   run.state.faults.clear();
   expect(await names()).toEqual(["a-app", "b-app", "c-app"]);
   expect([...run.state.faults.log].sort()).toEqual(["GetObject", "ListObjectsV2", "ListObjectsV2"]);

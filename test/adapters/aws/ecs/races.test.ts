@@ -1,4 +1,7 @@
-/** Replicas of the control plane over one account at Amazon: what they are on every cloud, and those that die while they move traffic. */
+/**
+ * Several control plane replicas on one AWS account: the race tests of every cloud, and replicas that die while they move
+ * traffic.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
 import { accountOf, nameOf } from "../../../support/brands.ts";
@@ -12,7 +15,7 @@ afterEach(() => run.close());
 
 raceTests(() => run, ecsRollouts);
 
-/** Of everything at Amazon, only what serves is left. */
+/** Only the resources of serving revisions are left in AWS. */
 const onlyWhatServes = (...names: readonly string[]): void => ecsRollouts.onlyServing(run, names);
 
 test("a write of the record that meets another one is made again, and takes nothing of the other's away", async () => {
@@ -44,7 +47,7 @@ test("a write of the record that meets another one is made again, and takes noth
   });
 });
 
-/** A replica stops for ever at one of its calls, before the call or after it. */
+/** Simulates a replica that hangs at one of its calls, before or after it. */
 const dyingAt = (
   client: { send: (...args: never[]) => unknown },
   command: string,
@@ -98,7 +101,7 @@ test.each(["before", "after"] as const)(
   },
 );
 
-/** A replica that died before it moved traffic, long ago. */
+/** A replica that died long ago, before it moved traffic. */
 const longDead = async () => {
   const first = (await run.rollOut(run.template("app"), "absent")).at(-1);
   const death = dyingAt((await run.clients("balancer")) as never, "ModifyRuleCommand", "before");

@@ -1,4 +1,4 @@
-/** A template as the platform keeps it, and as ECS gets it: whatever is declared is read again, and what is not ours is left alone. */
+/** Templates in the record and in ECS: parsing returns what was declared, and foreign fields are kept. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { familyOf, targetGroupNameOf } from "../../../../adapters/aws/ecs/names.ts";
@@ -68,7 +68,7 @@ test("a record of another name, or with a part that does not read, is none of ou
 test("every declaration is one that ECS and the load balancer take, in the next size that Fargate has", () => {
   fc.assert(
     fc.property(serviceTemplate(), (template) => {
-      // What core fits to the catalogue before a rollout; more than Fargate has is refused there.
+      // Core fits resources to the catalogue before a rollout, and rejects more than Fargate has.
       fc.pre(fitResources(template, fargateSizes) !== undefined);
       const definition = definitionOf(template);
       checkDefinition(definition);

@@ -1,4 +1,4 @@
-/** A fault at any single call of a rollout or a removal on ECS: see the suite. */
+/** Injects a fault at every single call of a rollout or a removal on ECS: see the suite. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
 import { ecsRollouts, type PretendedEcs } from "../../../support/ecs-platform.ts";
@@ -7,7 +7,7 @@ type Tags = readonly { readonly Key: string; readonly Value: string }[] | undefi
 
 const serviceIn = (tags: Tags): string | undefined => tags?.find(({ Key }) => Key === "portside-service")?.Value;
 
-/** What serves is all that is left at Amazon. */
+/** Only the serving revision's resources are left in AWS. */
 const nothingElse = (run: PretendedEcs, name: string, what: string): void => {
   const serving = run.routed(name);
   const services = run.ecs.services().map(({ serviceName }) => serviceName);

@@ -1,4 +1,4 @@
-/** Why a task stopped, by its codes. */
+/** Classifies stopped tasks by their codes. */
 import { expect, test } from "vitest";
 import { failureOfTask } from "../../../../adapters/aws/ecs/stopped-task.ts";
 

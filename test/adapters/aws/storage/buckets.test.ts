@@ -1,4 +1,4 @@
-/** What a volume's bucket is beyond the port's promises: closed, marked, the account's own; and how many calls it takes. */
+/** Volume buckets beyond the port's contract: public access, tags, ownership, and the number of calls. */
 import { describe, expect, test } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";

@@ -1,4 +1,4 @@
-/** Volumes keep their promises on S3, which is our own fake here. */
+/** The contract tests of volumes, on our fake S3. */
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import { contractTests, freshNames, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";

@@ -1,4 +1,4 @@
-/** A fault at any call about a volume on S3 (`volume-faults.ts`). */
+/** Injects a fault at every S3 call for a volume (`volume-faults.ts`). */
 import { expect } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";

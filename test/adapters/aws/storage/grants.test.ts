@@ -1,4 +1,4 @@
-/** Signed URLs of S3: how long they last, with credentials that end; and uploads in parts. */
+/** Signed S3 URLs: their expiry with temporary credentials, and multipart uploads. */
 import { S3Client } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
 import { partsOf, putMax } from "../../../../adapters/aws/storage/uploads.ts";
@@ -41,7 +41,7 @@ describe("grants", () => {
 });
 
 describe("credentials that end", () => {
-  /** A client whose credentials last for so long, each time that they are asked for anew. */
+  /** A client whose credentials are valid for these milliseconds, one value per refresh. */
   const lasting = (...millis: readonly number[]) => {
     let asked = 0;
     const sessions = millis.map((left, index) => ({

@@ -1,4 +1,4 @@
-/** Volumes keep their promises on moto's S3, too, which is independent of our own fake. */
+/** The contract tests of volumes, on moto's S3, which is independent of our fake. */
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
@@ -42,7 +42,7 @@ const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
   ({ when }) => when === undefined || when(storageCapabilities),
 );
 
-/** What moto does otherwise than S3, by the case that it breaks. */
+/** Where moto differs from S3, by the test that it breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
   ["a removed object is gone; one that is not there is not found", "it takes `If-Match: *` of a delete for an ETag"],
   ["a URL is good for its method, its object and its volume alone", "it does not look at signatures"],
@@ -55,7 +55,7 @@ describe("S3, in moto", () => {
       needs(context, "moto");
       const done = run((started as Started<ProviderSubject>).subject);
       const gap = gaps.get(name);
-      // One that is filled is to be taken off the list.
+      // If moto fixes a gap, remove it from the list.
       if (gap === undefined) await done;
       else await expect(done, gap).rejects.toThrow();
     });

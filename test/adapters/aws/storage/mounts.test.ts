@@ -1,4 +1,4 @@
-/** Volumes as folders, by S3 Files: made the first time, for one account's services alone, gone with the bucket. */
+/** Volumes as folders with S3 Files: created on first mount, limited to one account's services, deleted with the bucket. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";

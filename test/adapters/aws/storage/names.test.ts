@@ -1,4 +1,4 @@
-/** Names of buckets are names that Amazon takes, and nobody else's. */
+/** Bucket names are valid in S3 and unique to their account. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { ownerDigits } from "../../../../adapters/aws/owner-digits.ts";

@@ -1,4 +1,4 @@
-/** Calls that meet on S3, of one replica or of several, and calls that were cut. */
+/** Races between S3 calls of one or several replicas, and interrupted calls. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import type { VolumeName } from "../../../../core/domain/names.ts";
@@ -9,7 +9,7 @@ import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
 import { bucketOf, cloud, fake, files, recordsOf, writeRecords } from "./steps.ts";
 import { volumesOver } from "./subject.ts";
 
-/** A replica that is killed right after its call of the command, before which another one does something. */
+/** A replica that is killed right after its call of the command. Another one acts right before that call. */
 const dyingAfter = (command: string, meanwhile: () => Promise<void>) => {
   const died = Promise.withResolvers<void>();
   let isDead = false;
@@ -39,7 +39,7 @@ describe("calls that race, from several replicas", () => {
       await put(volumes, volume, "a", "kept");
       await expectOk(volumes.hide(volume));
       fake.meanwhile(method, () => {
-        // As another replica has done it by then: the records say so.
+        // Simulates another replica that has done it by then, according to the records.
         const [record] = recordsOf(owner);
         writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "live" }]);
       });
@@ -58,7 +58,7 @@ describe("calls that race, from several replicas", () => {
     await expectOk(volumesOver(fake).create(owner, "other" as VolumeName));
     fake.faults.clear();
     fake.meanwhile("s3.PutObject", () => writeRecords(owner, recordsOf(owner)));
-    // The document is the same, and so is its ETag: nothing is lost.
+    // The document and its ETag are unchanged, so nothing is lost.
     await expectOk(volumesOver(fake).create(owner, data));
     fake.meanwhile("s3.PutObject", () => {
       const [first, ...rest] = recordsOf(owner);
@@ -117,7 +117,7 @@ describe("what was cut", () => {
       expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
       expect((await expectOk(other.find(account(), data))).kind).toBe("elsewhere");
       await put(volumes, volume, "b", "again");
-      // Once is enough.
+      // Opening it once is enough.
       fake.faults.clear();
       await expectOk(volumesOver(fake, { clock: later(600_000), files: files.client }).list(owner));
       expect(fake.faults.count("s3.DeleteBucketPolicy")).toBe(0);
@@ -131,7 +131,7 @@ describe("what was cut", () => {
     await discard(volumes, volume);
     await expectOk(volumes.restore(owner, volume.id));
     const other = volumesOver(fake, { clock: later(180_000), files: files.client });
-    // Another replica has deleted it when it is opened once more.
+    // Another replica deletes the volume while its bucket is opened once more.
     fake.meanwhile("s3.DeleteBucketPolicy", () => {
       const [record] = recordsOf(owner);
       const deletedAt = now();

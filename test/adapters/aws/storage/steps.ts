@@ -1,4 +1,4 @@
-/** One fake S3 for the tests of a file, and steps that they take on it. */
+/** One fake S3 for all tests of a file, and common test steps. */
 
 import { afterAll } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
@@ -17,7 +17,7 @@ afterAll(async () => {
   await fake.close();
 });
 
-/** The volume's bucket, as the fake has it. */
+/** The volume's bucket in the fake. */
 export const bucketOf = ({ id }: Pick<StoredVolume, "id">) => fake.world.bucket(id);
 
 const keyOf = (owner: AccountId): string => `volumes/${accountDigest(owner)}.json`;
@@ -28,7 +28,7 @@ interface Shown {
   at: string;
 }
 
-/** What the platform has written down about the account's volumes. */
+/** The platform's records of the account's volumes. */
 export const recordsOf = (owner: AccountId): Shown[] => {
   const text = fake.world.bucket(STATE_BUCKET).objects.get(keyOf(owner))?.bytes.toString();
   return text === undefined ? [] : (JSON.parse(text) as { volumes: Shown[] }).volumes;

@@ -1,4 +1,4 @@
-/** The volume store over an S3 that is a fake. */
+/** The volume store on a fake S3. */
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { S3FilesClient } from "@aws-sdk/client-s3files";
 import { clientSource } from "../../../../adapters/aws/clients.ts";
@@ -12,7 +12,7 @@ import type { Clock, Ids, Logger } from "../../../../core/ports/system.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
 
-/** What S3 declares about volumes. */
+/** S3's capabilities for volumes. */
 export const storageCapabilities: Capabilities = {
   ...memoryCapabilities,
   volumes: {

@@ -1,4 +1,4 @@
-/** The platform's own trash on S3: closed for a week, then gone, by the platform or by the bucket's own rules. */
+/** The platform's trash on S3: closed for a week, then deleted by the platform or by lifecycle rules. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../../core/domain/instant.ts";
@@ -64,7 +64,7 @@ describe("a week later", () => {
     expect(s3.world.live.has(volume.id)).toBe(false);
     expect(await inTime(expectOk(volumes.trash(owner)))).toEqual([]);
     expect((await inTime(expectError(volumes.restore(owner, volume.id)))).kind).toBe("not_found");
-    // Two pages of versions, each deleted in one call.
+    // Two pages of versions; one call deletes each page.
     expect(s3.faults.count("s3.DeleteObjects")).toBe(2);
     await Promise.all([s3.close(), files.close()]);
   });

@@ -1,4 +1,4 @@
-/** Any life of volumes on S3 is the model's: see the suite. */
+/** Random operations on S3 volumes behave like the model: see the suite. */
 import { volumeLifeTests } from "../../../clouds/volumes/life.ts";
 import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
