@@ -1,4 +1,4 @@
-/** What this provider can do, in words: Cloud Run's sizes and limits, and what the other services of Google Cloud add. */
+/** Capabilities of this provider, with reasons: Cloud Run's sizes and limits, and those of other Google Cloud services. */
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
 import { cloudDeadlines } from "../../core/domain/limits.ts";
 import { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
@@ -40,7 +40,7 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     ),
     unsized_uploads: offered(),
     head_downloads: offered(),
-    // The time to live of gcsfuse's stat cache on Run: .../configuring/services/cloud-storage-volume-mounts
+    // gcsfuse's stat cache TTL on Cloud Run: .../configuring/services/cloud-storage-volume-mounts
     visible_seconds: 60,
   },
   source_object: offered(),

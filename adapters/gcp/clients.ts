@@ -1,6 +1,6 @@
 /**
- * Google's own client packages, each loaded when it is first used, so that importing this adapter costs nothing.
- * An embedder may hand in clients of its own.
+ * Google's own client packages. Each loads at first use, so importing this adapter costs nothing.
+ * Embedders may pass their own clients.
  */
 import type { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import type { BigQuery } from "@google-cloud/bigquery";
@@ -22,11 +22,11 @@ export interface GcpClients {
   readonly logging: InstanceType<typeof logging.LoggingServiceV2Client>;
   readonly scheduler: CloudSchedulerClient;
   readonly bigquery: BigQuery;
-  /** For the few calls that have no package of their own (IAM, service usage): `request` with the credentials. */
+  /** For the few APIs without a client package (IAM, Service Usage): an authenticated `request`. */
   readonly auth: GoogleAuth<AuthClient>;
 }
 
-/** Gives a client, made at its first use; throws where its package is not installed. */
+/** Returns a client, created at first use. Throws if its package is not installed. */
 export type ClientSource = <K extends keyof GcpClients>(name: K) => Promise<GcpClients[K]>;
 
 const needs = <T>(name: string, load: () => Promise<T>): Promise<T> => needPackages("The provider gcp", [name], load);
@@ -53,7 +53,7 @@ const makers: Makers = {
   },
   storage: async (projectId) => {
     const { Storage } = await needs("@google-cloud/storage", () => import("@google-cloud/storage"));
-    // Calls are repeated by `providerCall` alone.
+    // Only `providerCall` retries.
     return new Storage({ projectId, retryOptions: { autoRetry: false } });
   },
   logging: async (projectId) => {
@@ -74,7 +74,7 @@ const makers: Makers = {
   },
 };
 
-/** @param given clients that are used as they are, in place of such of our own making */
+/** @param given clients to use instead of creating them; they are used unchanged */
 export const clientSource = (project: string, given: Partial<GcpClients> = {}): ClientSource => {
   const made = new Map<keyof GcpClients, Promise<unknown>>();
   return <K extends keyof GcpClients>(name: K): Promise<GcpClients[K]> => {

@@ -1,4 +1,4 @@
-/** How a platform on Google Cloud is set up; `docs/configuration.md` and the command line's help are made from it. */
+/** Configuration of a platform on Google Cloud; source of `docs/configuration.md` and of the command line's help. */
 import { z } from "zod";
 import { GiB } from "../../core/domain/limits.ts";
 import { spoolSetting } from "../shared/spool-place.ts";
@@ -57,19 +57,19 @@ export const gcpConfigSchema = z.strictObject({
 });
 
 export type GcpConfigInput = z.input<typeof gcpConfigSchema> & {
-  /** Ready-made clients, in place of those that are made from the machine's credentials. */
+  /** Replaces the clients that would use the machine's credentials. */
   readonly clients?: Partial<GcpClients>;
 };
 
 type Parsed = z.output<typeof gcpConfigSchema>;
 
-/** With every default in its place. */
+/** The configuration with all defaults applied. */
 export type GcpConfig = Omit<Parsed, "stagingBucket" | "buildIdentity"> & {
   readonly stagingBucket: string;
   readonly buildIdentity: string;
 };
 
-/** Throws zod's error where a value is wrong. */
+/** Throws zod's error if a value is invalid. */
 export const gcpConfigOf = ({ clients: _clients, ...input }: GcpConfigInput): GcpConfig => {
   const given = gcpConfigSchema.parse(input);
   const { project } = given;

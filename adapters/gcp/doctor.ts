@@ -1,4 +1,4 @@
-/** Looks at everything that a platform needs of its project, and says what is missing with the command that mends it. */
+/** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
 import { MissingPackage } from "../shared/optional-package.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
@@ -16,7 +16,7 @@ type Requested = Pick<
 
 type Get = <T>(url: string, body?: unknown) => Promise<T>;
 
-/** Of one answer, in milliseconds: gaxios waits for ever by itself, and the platform starts only after this. */
+/** Timeout of one call in milliseconds: gaxios has none by default, and the platform does not start before this ends. */
 const CALL_MS = 20_000;
 
 const requester =
@@ -34,7 +34,7 @@ const problemOf = (error: unknown): string => {
 
 const used = ["services", "builds", "registry", "storage", "logging", "scheduler"] as const;
 
-/** Google's packages are optional, and each is loaded at its first use: without this, in the middle of a deploy. */
+/** Google's packages are optional and load at first use. Without this check, a missing one would fail mid-deploy. */
 async function* packages({ logDataset }: Requested, clients: ClientSource): AsyncGenerator<Finding> {
   const wanted: readonly (keyof GcpClients)[] =
     logDataset === undefined ? ["auth", ...used] : ["auth", ...used, "bigquery"];
@@ -47,7 +47,7 @@ async function* packages({ logDataset }: Requested, clients: ClientSource): Asyn
     }
 }
 
-/** A person's own credentials can sign no URLs, so they stand for the platform's account. */
+/** User credentials cannot sign URLs, so they must impersonate the platform's service account. */
 const logIn = (project: string): string =>
   `gcloud auth application-default login --impersonate-service-account ${serviceAccountOf(project, "portside")}`;
 
@@ -124,7 +124,7 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
   }
 }
 
-/** Whether something is there, by the code of its absence. */
+/** True if the resource exists, false on `not_found`, or the error message if the check fails. */
 const exists = async (get: Get, url: string): Promise<boolean | string> => {
   try {
     await get(url);
@@ -175,12 +175,12 @@ interface Policy {
 interface Grant {
   readonly what: string;
   readonly url: string;
-  /** Any one of them is enough; the first is what the command gives. */
+  /** Any one role suffices; the suggested command grants the first. */
   readonly roles: readonly [string, ...string[]];
   readonly command: string;
 }
 
-/** What the build identity needs, on the resource itself: a role given on the project does not show there. */
+/** What the build identity needs on the resource itself. The resource's policy does not show roles of the project. */
 const buildGrants = ({ project, region, repository, stagingBucket }: Requested): readonly Grant[] => [
   {
     what: `builds read sources from bucket ${stagingBucket}, and write their logs there`,
@@ -196,7 +196,7 @@ const buildGrants = ({ project, region, repository, stagingBucket }: Requested):
   },
 ];
 
-/** A policy that this identity may not read is no finding: the roles that the platform needs do not read the repository's. */
+/** Skips a policy that this identity may not read: the required roles do not include reading the repository's policy. */
 async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding> {
   const member = `serviceAccount:${config.buildIdentity}`;
   for (const { what, url, roles: enough, command } of buildGrants(config)) {
@@ -215,10 +215,10 @@ async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding
   }
 }
 
-/** A word to be replaced, where the credentials do not tell who the platform is: a person's do not. */
+/** Placeholder for the operator to replace: user credentials do not reveal the platform's identity. */
 const UNKNOWN = "MEMBER";
 
-/** Who the platform is, as policies name it. */
+/** The platform's own identity, in the member syntax of IAM policies. */
 const memberOf = async (clients: ClientSource): Promise<string> => {
   try {
     const { client_email: email } = await (await clients("auth")).getCredentials();
@@ -228,7 +228,7 @@ const memberOf = async (clients: ClientSource): Promise<string> => {
   }
 };
 
-/** Signed URLs need a key, or the right to have IAM sign: https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct */
+/** Signed URLs need a key or IAM's signBlob: https://docs.cloud.google.com/iam/docs/create-short-lived-credentials-direct */
 async function* signing({ project }: Requested, clients: ClientSource, member: string): AsyncGenerator<Finding> {
   const what = "signed URLs";
   try {
@@ -278,10 +278,10 @@ const countServiceAccounts = async (project: string, get: Get): Promise<number> 
   }
 };
 
-/** Fewer left than this are soon used up. */
+/** Warn if fewer service accounts than this are left. */
 const FEW_LEFT = 10;
 
-/** Every account of the platform takes a service account, of which a project has a hundred to begin with. */
+/** Every Portside account uses one service account; a project's initial quota is 100. */
 async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding> {
   const what = "quota of service accounts";
   try {
@@ -297,7 +297,7 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
   }
 }
 
-/** Findings as they are made. Without credentials, or the package that finds them, there is nothing further to find. */
+/** Yields findings as they are made. Stops early without credentials or the package that loads them. */
 export async function* diagnoseGcp(
   config: Requested,
   clients: ClientSource,

@@ -1,10 +1,10 @@
 /**
- * What Google's clients throw, by code: gRPC's (https://grpc.io/docs/guides/status-codes/) and, of the REST clients,
- * the HTTP status (https://cloud.google.com/apis/design/errors#error_model maps one to the other).
+ * Classifies errors of Google's clients by code: gRPC's (https://grpc.io/docs/guides/status-codes/), or the HTTP status
+ * in REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
 import type { CallFault } from "../shared/provider-call.ts";
 
-/** Both packages' own form: GaxiosError has fetch's `Headers`, nodejs-common's ApiError a plain object. */
+/** The shape that both packages share: GaxiosError has fetch's `Headers`, nodejs-common's ApiError a plain object. */
 interface GoogleFailure {
   readonly code: number | string;
   readonly response?: {
@@ -23,10 +23,10 @@ const state = (code: Extract<CallFault, { kind: "state" }>["code"]): CallFault =
 const busy: CallFault = { kind: "busy" };
 const refused: CallFault = { kind: "refused" };
 
-/** gRPC's codes are below 17, HTTP's statuses above 100. */
+/** gRPC codes are below 17, HTTP statuses above 100. */
 const meanings: ReadonlyMap<number, CallFault> = new Map([
-  [1, busy], // CANCELLED, by the other side
-  [2, busy], // UNKNOWN: among others what grpc-js says where a token could not be fetched
+  [1, busy], // CANCELLED, by the server
+  [2, busy], // UNKNOWN: includes grpc-js's failure to fetch a token
   [3, state("invalid")], // INVALID_ARGUMENT
   [4, busy], // DEADLINE_EXCEEDED
   [5, state("not_found")], // NOT_FOUND
@@ -34,7 +34,7 @@ const meanings: ReadonlyMap<number, CallFault> = new Map([
   [7, refused], // PERMISSION_DENIED
   [8, busy], // RESOURCE_EXHAUSTED
   [9, state("changed")], // FAILED_PRECONDITION
-  [10, state("changed")], // ABORTED: an etag that is not the newest
+  [10, state("changed")], // ABORTED: a stale etag
   [13, busy], // INTERNAL
   [14, busy], // UNAVAILABLE
   [16, refused], // UNAUTHENTICATED
@@ -48,7 +48,7 @@ const meanings: ReadonlyMap<number, CallFault> = new Map([
   [429, busy],
 ]);
 
-/** A connection that failed, was cut or given up: https://nodejs.org/api/errors.html#common-system-errors; gaxios' own. */
+/** A failed, cut or timed-out connection: https://nodejs.org/api/errors.html#common-system-errors, and gaxios' codes. */
 const ofConnections: ReadonlySet<string> = new Set([
   "AbortError",
   "TimeoutError",
@@ -64,7 +64,7 @@ const ofConnections: ReadonlySet<string> = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** A token was not to be had: OAuth says its errors as a word, not as an object (RFC 6749, 5.2). */
+/** The client got no token: OAuth reports its error as a string, not an object (RFC 6749, 5.2). */
 const isOfCredentials = ({ response }: GoogleFailure): boolean =>
   typeof (response?.data as { error?: unknown } | null | undefined)?.error === "string";
 
@@ -74,7 +74,7 @@ const retryAfterOf = ({ response }: GoogleFailure): number => {
   return Number(wish ?? Number.NaN);
 };
 
-/** Undefined: no error of Google's, and so a bug. */
+/** Undefined if the error is not Google's, and therefore a bug. */
 export const googleFault = (error: unknown): CallFault | undefined => {
   if (!isGoogleFailure(error)) return undefined;
   const code = Number(error.code);

@@ -1,4 +1,4 @@
-/** What an outage, or a refusal of the platform's own calls, is to a deploy: by the code of the call's error. */
+/** Maps an outage, or a refusal of the platform's own calls, to a deploy failure by the error code. */
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import { googleFault } from "./errors.ts";

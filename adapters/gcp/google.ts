@@ -1,4 +1,4 @@
-/** What every part of the adapter calls Google's clients with: one policy of repeats, and none of theirs. */
+/** How every part of the adapter calls Google's clients: with one retry policy, and the clients' own retries off. */
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/provider-call.ts";
 import { googleFault } from "./errors.ts";
@@ -6,14 +6,14 @@ import { googleFault } from "./errors.ts";
 export interface GoogleAmbient {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the pauses between repeats; a test gives its own. */
+  /** Source of jitter for retry backoff; tests inject their own. */
   readonly random?: () => number;
 }
 
-/** For parts that make names of their own, too. */
+/** For parts that also generate names. */
 export interface GcpAmbient extends GoogleAmbient {
   readonly ids: Ids;
-  /** Of the process; a test gives its own. */
+  /** Defaults to the process's environment; tests inject their own. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
@@ -21,13 +21,13 @@ export const googleCalls = (ambient: GoogleAmbient, faultOf: FaultOf = googleFau
   providerCall({ ...ambient, faultOf, cloud: "Google Cloud" });
 
 /**
- * Options of a generated client's call. Its own repeats are off (`retry` of google-gax's CallOptions): they would hide
- * from the deadline of whoever calls, and some clients go on for ten minutes.
+ * Options for a call of a generated client. Its own retries are off (`retry` in google-gax's CallOptions): they would
+ * ignore the caller's deadline, and some clients retry for ten minutes.
  */
 export const callOptions = (signal?: AbortSignal): { retry: null; signal?: AbortSignal } =>
   signal === undefined ? { retry: null } : { retry: null, signal };
 
-/** gRPC's code of an error; undefined where it has none. https://grpc.io/docs/guides/status-codes/ */
+/** The error's gRPC code; undefined if it has none. https://grpc.io/docs/guides/status-codes/ */
 export const codeOf = (error: unknown): number | undefined => {
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "number" ? code : undefined;
@@ -40,12 +40,12 @@ export const grpcCodes = {
   UNAUTHENTICATED: 16,
 } as const;
 
-/** Of one answer, in milliseconds. */
+/** Timeout of one response, in milliseconds. */
 const ANSWER_MS = 60_000;
 
 /**
- * The answer, or an outage: the REST clients' packages wait for ever where a connection is silent, whatever `timeout` they
- * are given.
+ * Rejects with ETIMEDOUT if `work` takes longer than ANSWER_MS. The REST clients' packages wait forever on a silent
+ * connection, whatever `timeout` they are given.
  */
 export const inTime = <T>(work: Promise<T>): Promise<T> => {
   const { promise: silence, reject } = Promise.withResolvers<never>();

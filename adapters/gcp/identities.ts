@@ -1,5 +1,5 @@
 /**
- * Who services run as: one service account for each account of ours, with rights on its own buckets and nothing else.
+ * Runtime identities of services: one service account per Portside account, with rights on its own buckets only.
  * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
  */
 import type { AccountId } from "../../core/domain/account.ts";
@@ -12,13 +12,13 @@ import type { ClientSource } from "./clients.ts";
 import { type GoogleAmbient, googleCalls, inTime } from "./google.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
-/** Read, write and list objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
+/** Reads, writes and lists objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
 const BUCKET_ROLE = "roles/storage.objectUser";
 
 export interface Identities {
-  /** The account's runtime identity, made where there is none: its e-mail. */
+  /** Returns the e-mail of the account's runtime identity; creates the identity if it does not exist. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Gives an identity its rights on a bucket of its account. `false`: there is no such bucket. */
+  /** Grants an identity access to a bucket of its account. Returns `false` if the bucket does not exist. */
   allow(bucket: string, email: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
@@ -26,7 +26,7 @@ export interface Identities {
 const NEW_MS = 90_000;
 const LOOK_MS = 2000;
 const WRITES = 8;
-/** Of one answer: gaxios waits for ever by itself. */
+/** Timeout of one response in milliseconds: gaxios has none by default. */
 const CALL_MS = 20_000;
 
 const once = { retry: false, timeout: CALL_MS } as const;
@@ -55,7 +55,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
       return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
     });
 
-  /** Ok when it is there; a new one shows late. */
+  /** Ok(true) once the service account is visible, ok(false) after `millis`: new ones appear with a delay. */
   const appear = async (email: string, millis: number, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
     for (let waited = 0; ; waited += LOOK_MS) {
       const seen = await look(email, signal);
@@ -81,7 +81,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
       return role === BUCKET_ROLE && condition === undefined && members.includes(member);
     });
     if (has) return ok(undefined);
-    // With the policy's etag: a change of somebody else's in between is not undone.
+    // The policy carries its etag, so this write cannot undo a concurrent change.
     const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
     const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
       inTime(client.iam.setPolicy(next)),
@@ -113,7 +113,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
         const { code, error } = granted.error;
         if (code === "not_found") return ok(false);
         if (writes === WRITES || signal?.aborted === true) return err(late(error));
-        // Changed meanwhile, or the identity is so new that the policy does not know it.
+        // A concurrent policy change, or an identity too new for the policy to accept.
         await clock.sleep(code === "invalid" ? NEW_MS / WRITES : 0, signal);
       }
     },

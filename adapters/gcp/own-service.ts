@@ -1,6 +1,6 @@
 /**
- * The service that this process itself is an instance of, where it runs on Cloud Run: a control plane works between its
- * requests, too. google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
+ * Checks the Cloud Run service that runs this process: a control plane needs CPU between its requests too.
+ * google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
  */
 import { type Finding, fine, worrying } from "../../core/domain/finding.ts";
 import type { ClientSource } from "./clients.ts";
@@ -10,7 +10,7 @@ import { callOptions, inTime } from "./google.ts";
 const ALWAYS_CPU = "CPU between requests";
 const INSTANCES = "an instance that stays";
 
-/** Nothing where this is not Cloud Run. */
+/** Yields nothing outside Cloud Run. */
 export async function* ownService(
   { project, region }: Pick<GcpConfig, "project" | "region">,
   clients: ClientSource,
@@ -23,7 +23,7 @@ export async function* ownService(
     const client = await clients("services");
     const path = `projects/${project}/locations/${region}/services/${name}`;
     const [{ template, scaling }] = await inTime(client.getService({ name: path }, callOptions()));
-    // "Determines whether CPU is only allocated during requests (true by default)", where resources are given at all.
+    // "Determines whether CPU is only allocated during requests (true by default)", if resources are set at all.
     const isIdle = template?.containers?.[0]?.resources?.cpuIdle !== false;
     yield isIdle
       ? worrying(

@@ -1,4 +1,4 @@
-/** The provider as a whole: every port over one project and one region. */
+/** The complete provider: all ports for one project and one region. */
 import { join } from "node:path";
 import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
@@ -25,7 +25,7 @@ export interface GcpProvider {
   close(): Promise<void>;
 }
 
-/** Throws in words, with the commands that mend it, where the project lacks what the platform cannot work without. */
+/** Throws a message with the fixing commands if the project lacks something that the platform requires. */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
   const { project, stagingBucket } = config;

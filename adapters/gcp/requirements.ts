@@ -1,4 +1,4 @@
-/** What a platform needs of its project: APIs, and permissions of the identity that it runs as, each with why. */
+/** What a platform needs in its project: APIs, and permissions for its own identity, with the reason for each API. */
 
 /** https://docs.cloud.google.com/service-usage/docs/enabled-service */
 export const apis: Readonly<Record<string, string>> = {
@@ -12,11 +12,11 @@ export const apis: Readonly<Record<string, string>> = {
   "iamcredentials.googleapis.com": "URLs are signed there where there is no key",
 };
 
-/** Where SQL is set up. */
+/** Needed only if SQL is set up. */
 export const sqlApi = "bigquery.googleapis.com";
 
 /**
- * Predefined roles, with the permissions of each that are used:
+ * Predefined roles, each with the permissions that the platform uses:
  * https://docs.cloud.google.com/iam/docs/roles-permissions
  */
 export const roles: Readonly<Record<string, readonly string[]>> = {

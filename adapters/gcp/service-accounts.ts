@@ -1,15 +1,15 @@
-/** Service accounts by their addresses: whose is which, and which nothing of ours may run or build as. Pure. */
+/** Service account addresses: how they are built, and which the platform must not run or build as. Pure. */
 import type { AccountId } from "../../core/domain/account.ts";
 import { accountDigest } from "../shared/account-digest.ts";
 
-/** Google's own identities, which many other things of a project share: nothing of ours runs or builds as one. */
+/** Google's default identities. Much else in a project shares them, so the platform never runs or builds as one. */
 const defaults: readonly (readonly [RegExp, string])[] = [
   [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
   [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
   [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
 ];
 
-/** Why a service account may not be used; undefined where it may. */
+/** Why a service account must not be used; undefined if it may. */
 export const identityProblem = (email: string): string | undefined => {
   const found = defaults.find(([pattern]) => pattern.test(email));
   if (found !== undefined)
@@ -20,14 +20,14 @@ export const identityProblem = (email: string): string | undefined => {
 };
 
 export const serviceAccountOf = (project: string, id: string): string => {
-  // A project of a domain is DOMAIN:NAME, and NAME.DOMAIN in addresses.
+  // A domain-scoped project is DOMAIN:NAME, but NAME.DOMAIN in addresses.
   const [name, domain] = project.split(":").reverse();
   return `${id}@${domain === undefined ? project : `${name}.${domain}`}.iam.gserviceaccount.com`;
 };
 
-/** An id has 6 to 30 characters, and starts with a letter. */
+/** A service account ID has 6 to 30 characters and starts with a letter. */
 const ID_DIGITS = 21;
 
-/** What an account's services run as. */
+/** The service account that runs the account's services. */
 export const runtimeIdentityOf = (project: string, owner: AccountId): string =>
   serviceAccountOf(project, `portside-${accountDigest(owner).slice(0, ID_DIGITS)}`);

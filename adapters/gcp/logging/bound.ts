@@ -1,4 +1,4 @@
-/** Conditions for a search elsewhere, with the two that decide by themselves: true for every entry, or for none. */
+/** A condition for Cloud Logging, or a constant: true for every entry, false for none. */
 import { joined, type LogFilter } from "../../../core/domain/log-filter/tree.ts";
 
 export type Bound = LogFilter | boolean;

@@ -1,8 +1,8 @@
-/** What Cloud Logging can and cannot do, in words. */
+/** Capabilities and limits of Cloud Logging, with reasons. */
 import { type Capabilities, offered } from "../../../core/domain/capabilities.ts";
 import type { GcpConfig } from "../config.ts";
 
-/** Of the `_Default` bucket: https://cloud.google.com/logging/quotas#logs_retention_periods */
+/** For the `_Default` bucket: https://cloud.google.com/logging/quotas#logs_retention_periods */
 const RETENTION_DAYS = 30;
 
 const quota = "by Cloud Logging, which all deployments of the project may ask 60 times a minute together";

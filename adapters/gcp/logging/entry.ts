@@ -1,5 +1,6 @@
 /**
- * A log entry between Cloud Logging's form and the core's. https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
+ * Converts log entries between Cloud Logging's form and the core's.
+ * https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 import type { Instant } from "../../../core/domain/instant.ts";
 import { nameCode } from "../../../core/domain/log-cursor.ts";
@@ -13,7 +14,7 @@ import { httpOf, type ProtoHttpRequest, protoHttpOf } from "./http.ts";
 import { logNameOf, writtenLogName } from "./names.ts";
 import { isTooDeep, type ProtoStruct, payloadOf, structOf } from "./struct.ts";
 
-/** An entry as the client package hands it on. */
+/** An entry as the client package returns it. */
 export interface ProtoEntry {
   readonly logName?: string | null;
   readonly resource?: {
@@ -30,15 +31,15 @@ export interface ProtoEntry {
   readonly httpRequest?: ProtoHttpRequest | null;
 }
 
-/** On what the platform itself wrote, whose severity is then its own. */
+/** Marks entries that the platform itself wrote. Their severity is final: even DEFAULT is not inferred from the line. */
 export const WRITTEN_LABEL = "portside-written";
 
-/** Where Cloud Run says which instance a line came from. */
+/** The label in which Cloud Run names the instance that wrote a line. */
 export const INSTANCE_LABEL = "instanceId";
 
 const NANOS = 1_000_000_000n;
 
-/** The place of an entry that the platform writes: its nanosecond, and its id. */
+/** Position of an entry that the platform writes: its nanosecond and its id. */
 export interface WrittenPlace {
   readonly instant: Instant;
   readonly insertId: string;
@@ -52,7 +53,7 @@ export interface Place {
   readonly region: string;
 }
 
-/** What nests too deep for a structure is written as its text, and a payload is one of both. */
+/** An entry has one payload. JSON that nests too deeply for a protobuf structure is written as text. */
 const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload" | "jsonPayload"> => {
   if (text !== undefined) return { textPayload: text };
   if (json === undefined) return {};
@@ -87,8 +88,8 @@ export const protoEntryOf = ({ project, region }: Place, entry: NewLogEntry, pla
 const isSeverity = (word: unknown): word is Severity => typeof word === "string" && Object.hasOwn(severities, word);
 
 /**
- * Cloud Run knows a severity only where the line says `severity`; what the usual loggers write is read here, as on
- * every provider (`log-line.ts`).
+ * Cloud Run reads a severity only from a field named `severity`. This function also reads what common loggers write,
+ * as every provider does (`log-line.ts`).
  */
 const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string, json: LogEntry["json"]): Severity => {
   if (isSeverity(severity) && severity !== "DEFAULT") return severity;
@@ -98,7 +99,7 @@ const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string,
   return said ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
 };
 
-/** The core's form of an entry of this scope; undefined for one that is none of a deployment's. */
+/** Converts an entry of this scope to the core's form; undefined if it does not belong to a deployment's log. */
 export const logEntryOf = (scope: LogScope, entry: ProtoEntry): LogEntry | undefined => {
   const logName = logNameOf(entry.logName ?? "");
   if (logName === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A served request between Cloud Logging's form (google/logging/type/http_request.proto) and the core's. */
+/** Converts a served request between Cloud Logging's form (google/logging/type/http_request.proto) and the core's. */
 
 import type { HttpRequestLog } from "../../../core/domain/log-entry.ts";
 import { nanosOf } from "../../../core/domain/log-filter/literals.ts";
@@ -22,7 +22,7 @@ export interface ProtoHttpRequest {
 
 const NANOS = 1_000_000_000n;
 
-/** With 0, 3, 6 or 9 digits of fraction: https://protobuf.dev/reference/protobuf/google.protobuf/#duration */
+/** Prints 0, 3, 6 or 9 fractional digits: https://protobuf.dev/reference/protobuf/google.protobuf/#duration */
 export const durationText = ({ seconds, nanos }: ProtoDuration): string => {
   const digits = String(nanos ?? 0).padStart(9, "0");
   const kept = /^(\d{3}|\d{6}|\d{9})(?:0{3})*$/.exec(digits.replace(/(?:000)+$/, "") || "000")?.[1] ?? digits;
@@ -39,7 +39,7 @@ export const protoHttpOf = ({ latency, ...http }: HttpRequestLog): ProtoHttpRequ
   latency: durationOf(latency),
 });
 
-/** Sizes that are 0 and texts that are empty are such that were never given: protobuf does not tell them apart. */
+/** Treats zero sizes and empty strings as unset: protobuf does not distinguish them. */
 export const httpOf = (http: ProtoHttpRequest): HttpRequestLog => ({
   requestMethod: http.requestMethod ?? "",
   requestUrl: http.requestUrl ?? "",

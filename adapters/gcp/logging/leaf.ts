@@ -1,8 +1,8 @@
 /**
- * What one condition of a filter becomes in Cloud Logging. The core's filter speaks of the core's entries, whose log
- * names, ids and severities are not those that Cloud Logging keeps, and what its language does is not documented to the
- * last case; so a condition goes there only where its documented meaning is the same, and the whole filter is applied
- * to what comes back. https://cloud.google.com/logging/docs/view/logging-query-language
+ * Translates one filter condition for Cloud Logging. Core entries have other log names, ids and severities than Cloud
+ * Logging's, and its query language is not documented down to every edge case. So a condition is pushed down only where
+ * its documented meaning is the same, and the adapter applies the whole filter to the results.
+ * https://cloud.google.com/logging/docs/view/logging-query-language
  */
 import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
 import { type LogEntry, type LogName, severityNames } from "../../../core/domain/log-entry.ts";
@@ -15,7 +15,7 @@ import { any, type Bound } from "./bound.ts";
 import { INSTANCE_LABEL } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
 
-/** `atLeast` holds for every entry that the condition holds for, and the condition for every entry of `atMost`. */
+/** The condition implies `atLeast`, and `atMost` implies the condition. */
 export interface Bounds {
   readonly atLeast: Bound;
   readonly atMost: Bound;
@@ -35,12 +35,12 @@ const unknown = atLeast(true);
 
 const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
 
-/** An entry that has nothing but what every entry of the scope has. */
+/** An entry with only the fields that every entry of the scope has. */
 const bare = ({ owner, service }: LogScope): LogEntry => ({
   ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
 });
 
-/** Of a field with few values, those that pass. */
+/** Matches the values that pass, for a field with few possible values. */
 const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf: (value: T) => Bound): Bound => {
   const passing = values.filter(passes);
   return passing.length === values.length ? true : any(passing.map(filterOf));
@@ -52,7 +52,7 @@ const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bound
   return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
 };
 
-/** DEFAULT there may be any severity here, for loggers say theirs within the line. */
+/** DEFAULT in Cloud Logging can be any severity here: loggers write theirs inside the line. */
 const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
   const passes = (severity: LogEntry["severity"]) => matches({ ...bare(scope), severity });
@@ -70,25 +70,25 @@ const byTime = ({ path, op, literal }: Compare): Bounds => {
   return exactly({ kind: "compare", path, op: op === ":" ? "=" : op, literal: { text: timestampOf(time) } });
 };
 
-/** Texts of ASCII are found alike whichever version of Unicode folds them. */
+/** Case folding of ASCII text is the same in every Unicode version. */
 const isPlain = (text: string | null): text is string => text !== null && /^[\x20-\x7e]+$/.test(text);
 
-/** A condition on a text that an entry without it does not pass. */
+/** A text condition that fails for entries without the field. */
 const byText = (leaf: Compare, there: FieldPath, { scope, compile }: Dialect): Bounds => {
   const { op, literal } = leaf;
   if (!isPlain(literal.text) || matcherOf(leaf, compile)(bare(scope))) return unknown;
   if (op === "=" || op === ":") return exactly({ ...leaf, path: there });
-  // Both speak RE2, perhaps not the same version of it.
+  // Both use RE2, but perhaps different versions.
   return op === "=~" ? atLeast({ ...leaf, path: there }) : unknown;
 };
 
-/** What a search may find in words that Cloud Logging does not keep so: times, ids, durations and numbers as text. */
+/** A search may match text that Cloud Logging stores in another form: times, ids, durations and numbers. */
 const RENDERED = /^[-0-9tzsen.:+ ]*$/i;
 const renderedWords = [...severityNames, ...Object.values(logIds), "true", "false", "infinity"].map((word) =>
   word.toLowerCase(),
 );
 
-/** Searches there look at more than the core's entries have, so nothing follows from their finding something. */
+/** Cloud Logging searches more than the core's entries contain, so a match there proves nothing. */
 const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
   const word = leaf.text.toLowerCase();
   const isRendered = RENDERED.test(word) || renderedWords.some((one) => one.includes(word));
@@ -96,8 +96,8 @@ const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
 };
 
 /**
- * Only a payload's own fields: whether lists on the way are looked into is not documented. Nor is what `:` does with an
- * object; but what it finds in one here, a search of the whole entry finds there.
+ * Pushes down only top-level payload fields: it is undocumented whether Cloud Logging looks into lists on the path.
+ * What `:` does with an object is undocumented too, but a search of the whole entry finds every match of `:`.
  */
 const byPayload = (leaf: Compare): Bounds => {
   const { path, op, literal } = leaf;
@@ -107,7 +107,7 @@ const byPayload = (leaf: Compare): Bounds => {
   return op === "=" && path.length === 2 && isText ? exactly(leaf) : unknown;
 };
 
-/** A request without a status counts as one of status 0, in a documented way only where there is a request. */
+/** The core gives a missing status the value 0; Cloud Logging documents this only for entries that have a request. */
 const byStatus = (leaf: Compare, { scope, compile }: Dialect): Bounds => {
   const number = numberOf(leaf.literal.text ?? "");
   if (number === undefined || !Number.isSafeInteger(number) || leaf.op === ":") return unknown;
@@ -124,7 +124,7 @@ const byLabel = (leaf: Compare, dialect: Dialect): Bounds => {
   if (leaf.path[0] === "labels") return name === "" ? unknown : exactly(bareMatches);
   if (name === "labels.instance_id") return byText(leaf, ["labels", INSTANCE_LABEL], dialect);
   if (name === "labels.revision_name") return byText(leaf, leaf.path, dialect);
-  // The same for every entry of the scope: the service's name, the type, and labels that the core's entries lack.
+  // Constant within the scope: the service name, the type, and labels that core entries lack.
   return name === "labels" || name === "" ? unknown : exactly(bareMatches);
 };
 

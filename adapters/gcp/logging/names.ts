@@ -1,9 +1,9 @@
-/** Where a deployment's entries stand in Cloud Logging. */
+/** The logs in Cloud Logging that hold a deployment's entries. */
 import type { LogName } from "../../../core/domain/log-entry.ts";
 
 /**
- * The ids of the logs that are read, and whose words they have. Cloud Run writes the first four
- * (https://cloud.google.com/run/docs/logging), this platform the last one. No other log of a project is a deployment's.
+ * IDs of the logs to read, with the core's log names. Cloud Run writes the first four
+ * (https://cloud.google.com/run/docs/logging), this platform the last one. A project's other logs belong to no deployment.
  */
 export const logIds: Readonly<Record<string, LogName>> = {
   "run.googleapis.com/stdout": "stdout",
@@ -13,7 +13,7 @@ export const logIds: Readonly<Record<string, LogName>> = {
   "portside/platform": "platform",
 };
 
-/** The log that the platform writes an entry to. */
+/** The log to which the platform writes an entry. */
 const written: Readonly<Record<LogName, string>> = {
   stdout: "run.googleapis.com/stdout",
   stderr: "run.googleapis.com/stderr",
@@ -21,13 +21,13 @@ const written: Readonly<Record<LogName, string>> = {
   platform: "portside/platform",
 };
 
-/** Ids are URL-encoded within a name (google/logging/v2/log_entry.proto). */
+/** IDs are URL-encoded within a name (google/logging/v2/log_entry.proto). */
 export const fullLogName = (project: string, id: string): string =>
   `projects/${project}/logs/${encodeURIComponent(id)}`;
 
 export const writtenLogName = (project: string, name: LogName): string => fullLogName(project, written[name]);
 
-/** Undefined for a log that is none of a deployment's. */
+/** Undefined if the log does not belong to a deployment. */
 export const logNameOf = (full: string): LogName | undefined => {
   const id = decodeURIComponent(full.split("/logs/")[1] ?? "");
   return Object.hasOwn(logIds, id) ? logIds[id] : undefined;

@@ -1,4 +1,4 @@
-/** The part of a filter that Cloud Logging can look for: no match is lost, and what is found too much is left out here. */
+/** The part of a filter that Cloud Logging can evaluate. It loses no match; the adapter drops the surplus results. */
 import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
 import { all, any, type Bound, not } from "./bound.ts";
 import { type Bounds, boundsOfLeaf, type Dialect } from "./leaf.ts";
@@ -22,5 +22,5 @@ const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
   }
 };
 
-/** A condition that holds for every match, and perhaps for more; false where nothing can match. */
+/** A condition that holds for every match and maybe for other entries; false if nothing can match. */
 export const pushedOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

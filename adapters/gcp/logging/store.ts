@@ -25,20 +25,20 @@ import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
 import { fullLogName, logIds } from "./names.ts";
 import { pushedOf } from "./push.ts";
 
-/** The most that one page of the listing may have (logging.proto, `page_size`). */
+/** Maximum page size of the listing (logging.proto, `page_size`). */
 const LISTED = 1000;
-/** Characters of a filter (logging.proto, `filter`). */
+/** Maximum filter length in characters (logging.proto, `filter`). */
 const FILTER_CHARS = 20_000;
-/** One request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry is its payload. */
+/** A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry is its payload. */
 const WRITE_LETTERS = 2 * 1024 * 1024;
 const WRITE_ENTRIES = 1000;
-/** Milliseconds of one call. */
+/** Timeout of one call, in milliseconds. */
 const CALL_MS = 20_000;
-/** BigQuery's timestamps end with the microsecond: an id begins with the nanoseconds behind it, and sorts by them there. */
+/** BigQuery truncates timestamps to microseconds, so the id starts with the remaining nanoseconds: ids then sort right. */
 const NANO_DIGITS = 3;
 const RANDOM_DIGITS = 7;
 
-/** The client package gives its low-level clients no types; this is what is used of it. */
+/** The client package has no types for its low-level clients; these are the calls in use. */
 interface LoggingCalls {
   listLogEntries(
     request: object,
@@ -55,12 +55,12 @@ const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] 
   instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
 
 /**
- * Entries of one nanosecond come by their insertId (google/logging/v2/logging.proto, `order_by`); in which direction a
- * descending listing does not say.
+ * Entries of one nanosecond are ordered by insertId (google/logging/v2/logging.proto, `order_by`). The order within a
+ * descending listing is undocumented.
  */
 const GRAIN = { asc: 0n, desc: 1n } as const;
 
-/** Whose entries: joined to every search as a tree, so that no filter's text reaches outside. */
+/** Restricts a search to one service. Joined as a tree, so no filter text can escape it. */
 const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[] => [
   equals(["resource", "type"], RESOURCE_TYPE),
   equals(["resource", "labels", "service_name"], service),
@@ -71,7 +71,7 @@ const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[]
 const lettersOf = ({ text, json, http }: NewLogEntry): number =>
   (text?.length ?? 0) + JSON.stringify([json, http]).length;
 
-/** Entries in batches that one request takes. */
+/** Splits entries into batches that fit one request. */
 const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntry[])[] => {
   const made: NewLogEntry[][] = [];
   let letters = Number.POSITIVE_INFINITY;
@@ -106,7 +106,7 @@ class GcpLogs implements LogStore {
     );
   }
 
-  /** What Cloud Logging does not take (an entry over 256 KB) is lost, and no other with it: that is said in the log. */
+  /** An entry that Cloud Logging rejects (over 256 KB) is lost, without affecting others; the platform logs the loss. */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
       for (const batch of batches(entries)) {
@@ -139,7 +139,7 @@ class GcpLogs implements LogStore {
     return this.#searches.search(scope, query, place, options);
   }
 
-  /** A repeat of the call writes none twice. */
+  /** Fixes time and id, so that a retry of the call does not duplicate entries. */
   #placed(entry: NewLogEntry): ProtoEntry {
     const { ids } = this.#ambient;
     const instant = this.#rising.next();

@@ -1,7 +1,7 @@
-/** JSON as protobuf writes it: https://protobuf.dev/reference/protobuf/google.protobuf/#struct */
+/** JSON in protobuf's form: https://protobuf.dev/reference/protobuf/google.protobuf/#struct */
 import type { JsonPayload } from "../../../core/domain/log-entry.ts";
 
-/** A value as the client packages hand it on; of its members the one that `kind` names has something. */
+/** A value as the client packages return it; `kind` names the member that is set. */
 export interface ProtoValue {
   readonly nullValue?: unknown;
   readonly numberValue?: number;
@@ -17,8 +17,8 @@ export interface ProtoStruct {
 }
 
 /**
- * Levels of JSON that are written as a structure. Each takes up to three messages within each other, and parsers of
- * protobuf stop at a hundred: https://protobuf.dev/programming-guides/proto-limits/
+ * JSON levels to write as a structure. Each level takes up to three nested messages, and protobuf parsers stop at 100:
+ * https://protobuf.dev/programming-guides/proto-limits/
  */
 const MOST_LEVELS = 30;
 

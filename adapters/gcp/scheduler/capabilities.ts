@@ -1,4 +1,4 @@
-/** What Cloud Scheduler can and cannot do, in words. */
+/** Capabilities and limits of Cloud Scheduler, with reasons. */
 import { type Capabilities, offered } from "../../../core/domain/capabilities.ts";
 import { maxFireSeconds } from "./job.ts";
 

@@ -1,6 +1,6 @@
 /**
- * A cron expression in the words that Cloud Scheduler documents: months and days of the week by their numbers or in
- * capitals, and no range to a second Sunday. https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
+ * Writes a cron expression in the syntax that Cloud Scheduler documents: months and weekdays as numbers or capitals, and
+ * no range that ends on Sunday as 7. https://cloud.google.com/scheduler/docs/configuring/cron-job-schedules
  */
 import { parseCron } from "../../../core/domain/schedule.ts";
 

@@ -1,5 +1,5 @@
 /**
- * A schedule as a job of Cloud Scheduler, and back. `parse(render(job))` is the job again: the job is the only record.
+ * Converts a schedule to a Cloud Scheduler job and back. `parse(render(job))` equals the job, which is the only record.
  * Source: google/cloud/scheduler/v1/{job,target}.proto.
  */
 import type { protos } from "@google-cloud/scheduler";
@@ -16,10 +16,10 @@ export interface JobsPlace {
   readonly region: string;
 }
 
-/** Of an attempt at an HTTP target, in seconds (`attempt_deadline`). */
+/** Bounds of an HTTP target's attempt, in seconds (`attempt_deadline`). */
 const DEADLINE = { least: 15, most: 1800 } as const;
 
-/** The longest run of a fire. */
+/** Maximum duration of a fire, in seconds. */
 export const maxFireSeconds = DEADLINE.most;
 
 const TOKEN_HEADER = "X-Cron-Token";
@@ -27,15 +27,15 @@ const PATH = "/cron";
 
 export const parentOf = ({ project, region }: JobsPlace): string => `projects/${project}/locations/${region}`;
 
-/** By the whole digest, so that no other account's job can have the name. */
+/** Contains the full digest, so that no other account's job can have the same name. */
 export const jobName = (place: JobsPlace, { owner, name }: ScheduledService): string =>
   `${parentOf(place)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
-/** What a job of Cloud Scheduler has no field for; kept in the description, which has room for 500 characters. */
+/** Data for which a Cloud Scheduler job has no field; stored in the description, which is limited to 500 characters. */
 interface Notes {
   readonly portside: 1;
   readonly max_seconds: number;
-  /** As the client wrote it, where Cloud Scheduler gets it in other words and there is room. */
+  /** The client's original expression, if Cloud Scheduler's form differs and there is room. */
   readonly cron?: string;
 }
 
@@ -59,7 +59,7 @@ const readNotes = (description: string | null | undefined): Notes | undefined =>
 
 const seconds = (millis: number) => ({ seconds: Math.floor(millis / 1000), nanos: (millis % 1000) * 1_000_000 });
 
-/** The fire policy of the core, in full: none of Cloud Scheduler's own settings is left to hold. */
+/** The core's complete fire policy: no setting keeps Cloud Scheduler's default. */
 const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   const { retryDelays } = fireLimits;
   return {
@@ -67,7 +67,7 @@ const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
     minBackoffDuration: seconds(Math.min(...retryDelays)),
     maxBackoffDuration: seconds(Math.max(...retryDelays)),
     maxDoublings: retryDelays.length - 1,
-    // Unlimited: the count ends it, or the next fire.
+    // Unlimited: the retry count or the next fire ends it.
     maxRetryDuration: seconds(0),
   };
 };
@@ -86,7 +86,7 @@ export const renderJob = (place: JobsPlace, job: CronJob): ProtoJob => ({
   retryConfig: retryConfig(),
 });
 
-/** Everything that `renderJob` sets. */
+/** Every field that `renderJob` sets. */
 export const renderedFields = [
   "description",
   "schedule",
@@ -96,7 +96,7 @@ export const renderedFields = [
   "retry_config",
 ];
 
-/** Null for a job that was not made here. */
+/** Null if the platform did not create the job. */
 export const parseJob = ({ owner, name }: ScheduledService, job: ProtoJob): CronJob | null => {
   const notes = readNotes(job.description);
   const { uri, headers } = job.httpTarget ?? {};

@@ -1,4 +1,4 @@
-/** `Scheduler` on Cloud Scheduler: one job a deployment. */
+/** `Scheduler` on Cloud Scheduler: one job per deployment. */
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
@@ -10,11 +10,11 @@ import type { GcpConfig } from "../config.ts";
 import { type GoogleAmbient, googleCalls } from "../google.ts";
 import { type JobsPlace, jobName, type ProtoJob, parentOf, parseJob, renderedFields, renderJob } from "./job.ts";
 
-/** Milliseconds of one call. */
+/** Timeout of one call, in milliseconds. */
 const CALL_MS = 20_000;
 const call = { retry: null, timeout: CALL_MS } as const;
 
-/** An update that finds no job, and a creation that finds one: others write, too, but not for ever. */
+/** Limits retries: an update may find no job, or a create an existing one, if someone else writes concurrently. */
 const TURNS = 3;
 
 type Called<T> = Result<T, CallState | Unavailable>;
@@ -62,7 +62,7 @@ class GcpScheduler implements Scheduler {
     return new ResultAsync(found());
   }
 
-  /** Jobs have no etag, and none is needed: whoever deploys a name holds it while the schedule is set. */
+  /** Jobs have no etag and need none: the deploy holds the name while it sets the schedule. */
   async #put(job: ProtoJob, options: CallOptions): Promise<Result<void, Unavailable>> {
     let last: Called<ProtoJob> = await this.#update(job, options);
     for (let turn = 1; turn < TURNS && last.isErr(); turn++) {
@@ -88,7 +88,7 @@ class GcpScheduler implements Scheduler {
     return done.map(([created]) => created);
   }
 
-  /** A job that somebody has paused by hand keeps its state when it is updated. */
+  /** An update does not resume a job that someone paused by hand. */
   async #resume({ name }: ProtoJob, { signal }: CallOptions): Promise<Result<void, Unavailable>> {
     const client = await this.#clients("scheduler");
     const request = { name: name ?? "" };
