@@ -1,4 +1,4 @@
-/** The calls of BigQuery's REST interface that a statement needs: https://cloud.google.com/bigquery/docs/reference/rest */
+/** The BigQuery REST calls that a statement needs: https://cloud.google.com/bigquery/docs/reference/rest */
 import type { BigQuery } from "@google-cloud/bigquery";
 import type { Field, Row } from "./values.ts";
 
@@ -50,7 +50,7 @@ const send = <T>(client: BigQuery, request: Request): Promise<T> =>
     );
   });
 
-/** Timestamps as whole microseconds: as numbers they would lose some. */
+/** Timestamps as integer microseconds: floating-point numbers would lose precision. */
 const formatOptions = { useInt64Timestamp: true } as const;
 
 export interface Query {
@@ -58,7 +58,7 @@ export interface Query {
   readonly location: string | undefined;
 }
 
-/** What a statement would read, without running it. */
+/** Returns what a statement would read, without running it. */
 export const dryRun = (client: BigQuery, { query, location }: Query): Promise<DryRun> =>
   send(client, {
     method: "POST",
@@ -71,14 +71,14 @@ export const dryRun = (client: BigQuery, { query, location }: Query): Promise<Dr
 
 export interface QueryLimits {
   readonly maximumBytesBilled: number;
-  /** Milliseconds after which BigQuery stops the job. */
+  /** Milliseconds after which BigQuery cancels the job. */
   readonly jobTimeout: number;
-  /** Milliseconds after which it answers without the rows, while the job goes on. */
+  /** Milliseconds after which BigQuery responds without rows while the job continues. */
   readonly answerWithin: number;
   readonly rowsPerPage: number;
 }
 
-/** @param requestId a query that is sent again with the same one is not run again */
+/** @param requestId idempotency key: BigQuery does not run a query again that repeats it */
 export const startQuery = (
   client: BigQuery,
   { query, location }: Query,

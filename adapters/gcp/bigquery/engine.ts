@@ -1,6 +1,6 @@
 /**
- * `SqlEngine` on BigQuery. A statement is read in a process of its own, gets its account's `logs` and `billing` put
- * before it, is looked at by BigQuery's dry run, and runs under a cap of bytes and of time.
+ * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`. Then
+ * BigQuery's dry run checks it, and it runs with limits on bytes and time.
  */
 
 import { millisOf } from "../../../core/domain/instant.ts";
@@ -31,16 +31,16 @@ import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from 
 import { columnsOf, valuesOf } from "./values.ts";
 import { billingView, LOG_VIEW, logsView } from "./views.ts";
 
-/** Milliseconds for one answer, be it that the job is not done: short, for it says which job there is to cancel. */
+/** Milliseconds until a response, even without rows. Short, because the response names the job to cancel. */
 const ANSWER_MS = 2000;
 const PAGE_ROWS = 5000;
 
-/** A name in backquotes with an escape, which two parsers may read differently. */
+/** A backquoted name with an escape: the two parsers may read it differently. */
 const ESCAPED_NAME = /`[^`]*\\/;
 
 const fullName = ({ projectId, datasetId, tableId }: TableReference): string => `${projectId}.${datasetId}.${tableId}`;
 
-/** The tables of a platform, by the names that statements use. */
+/** The platform's tables, by the names that statements use. */
 interface Sources {
   readonly dataset: string;
   readonly billing: string | undefined;
@@ -97,7 +97,7 @@ export class GcpSql implements SqlEngine {
     }
   }
 
-  /** The statement as it is sent; what is put before it decides whose rows it can see. */
+  /** Returns the statement to send. The prepended tables decide whose rows it can see. */
   async #vetted(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
     const { dataset, billing } = this.#sources;
     const tables = {
@@ -111,7 +111,7 @@ export class GcpSql implements SqlEngine {
     if (problem !== undefined) throw new Ended(invalid(problem.message));
     if (billing === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
       throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
-    // The parser that vets is not the one that runs: what it may have misread must not name the tables themselves.
+    // Another parser runs the statement. Text that ours may misread must not name the underlying tables.
     const lower = statement.toLowerCase();
     const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
     if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
@@ -126,7 +126,7 @@ export class GcpSql implements SqlEngine {
     return [`${dataset}.${LOG_VIEW}`, ...(billing === undefined ? [] : [billing])];
   }
 
-  /** BigQuery's own view of what would run. */
+  /** Checks BigQuery's own view of what would run. */
   async #look(query: Query, signal: AbortSignal): Promise<void> {
     const client = await this.#clients("bigquery");
     const looked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
@@ -146,7 +146,7 @@ export class GcpSql implements SqlEngine {
     if (Number(bytes) > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled));
   }
 
-  /** Names of the platform that messages may have, in both forms that BigQuery writes. */
+  /** Names of the platform's tables that messages may contain, in both of BigQuery's notations. */
   get #names(): readonly string[] {
     return this.#allowed.flatMap((name) => [name, name.replace(".", ":")]);
   }
@@ -175,7 +175,7 @@ export class GcpSql implements SqlEngine {
     });
     const requestId = ids.id();
     let job: JobReference | undefined;
-    /** What nobody waits for any more is not to be paid for. */
+    /** An abandoned query must not cost money. */
     const stop = () => {
       const running = job;
       if (running !== undefined) cancel(client, running).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * BigQuery's errors by their reason, never by their message: https://cloud.google.com/bigquery/docs/error-messages.
- * The tables hold every account's rows, so of what failed on data a client learns the kind and the place, no value.
+ * Classifies BigQuery's errors by reason, never by message: https://cloud.google.com/bigquery/docs/error-messages.
+ * The tables hold every account's rows, so a data error tells clients its kind and position, but no value.
  */
 import { GiB } from "../../../core/domain/limits.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
@@ -19,7 +19,7 @@ const busy: ReadonlySet<string> = new Set([
   ...["jobRateLimitExceeded", "quotaExceeded", "tableUnavailable", "blocked"],
 ]);
 
-/** About the statement, whatever HTTP status they have: some of these come with a 403 or a 500. */
+/** Errors of the statement, whatever their HTTP status: some come with a 403 or a 500. */
 const ofStatement: ReadonlySet<string> = new Set([
   ...["invalidQuery", "invalid", "bytesBilledLimitExceeded", "billingTierLimitExceeded", "responseTooLarge"],
   ...["resourcesExceeded", "timeout", "stopped", "badRequest"],
@@ -37,15 +37,15 @@ export const tooMuchToRead = (most: number): SqlFailure => ({
   message: `the query reads more than ${Math.round((most / GiB) * 10) / 10} GiB; look at less: WHERE timestamp > ...`,
 });
 
-/** Lines are those of the statement, above which its tables take one; `composeStatement`. */
+/** Converts line numbers to the client's statement; `composeStatement` prepends one line of tables. */
 const withPlace = (message: string): string =>
   message.replace(/\[(\d+):(\d+)\]/g, (_all, line: string, column: string) => `[${Number(line) - 1}:${column}]`);
 
-/** The platform's own names, and the engine's. */
+/** Removes the platform's own names and the engine's. */
 const withoutNames = (message: string, hidden: readonly string[]): string =>
   hidden.reduce((text, name) => text.replaceAll(name, "the table"), message).replace(/\bBigQuery\b/gi, "the engine");
 
-/** Of a statement that did not come to run: its author's own words, and the names of columns. */
+/** For a statement that never ran: the message holds only the author's own text and column names. */
 export const textFailure = (message: string, hidden: readonly string[]): SqlFailure => ({
   kind: "invalid_statement",
   message: withPlace(withoutNames(message, hidden)),
@@ -61,7 +61,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
   [/scalar subquery/i, "a subquery has more than one row"],
 ];
 
-/** Why a statement failed as it ran. */
+/** Why a statement failed while running. */
 export const runFailure = ({ reason = "", message = "" }: Reason, mostBytes: number): SqlFailure => {
   switch (reason) {
     case "timeout":

@@ -1,4 +1,4 @@
-/** SQL on Google Cloud: offered where the platform was told of the log bucket's linked dataset. */
+/** SQL on Google Cloud: available if the configuration names the log bucket's linked dataset. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import { isInstalled } from "../../shared/optional-package.ts";
@@ -14,10 +14,10 @@ const howToLink =
 
 const bare = (name: string): string => name.replaceAll("`", "");
 
-/** Of an entry that Cloud Logging has, until the linked dataset shows it; not promised anywhere. */
+/** Seconds until an entry in Cloud Logging shows in the linked dataset. An estimate: Google documents no bound. */
 export const sqlLagSeconds = 60;
 
-/** @param has tells whether a package is there; tests hand in another one */
+/** @param has returns whether a package is installed; tests pass their own */
 export const gcpSqlQueries = (
   { logDataset, billingTable }: GcpConfig,
   has: (name: string) => boolean = isInstalled,
@@ -32,7 +32,7 @@ export const gcpSqlQueries = (
   );
 };
 
-/** Whoever has no linked dataset is told by the capability, and no statement gets here. */
+/** Without a linked dataset, the capability explains what is missing, and no statement reaches the engine. */
 export const createGcpSql = (
   config: GcpConfig,
   clients: ClientSource,

@@ -1,4 +1,4 @@
-/** The severity of a row in GoogleSQL: what `logging/entry.ts` makes of an entry, so that logs and SQL say the same. */
+/** A row's severity in GoogleSQL. Mirrors `logging/entry.ts`, so that logs and SQL agree. */
 import { severityCases } from "../../shared/sql/severity.ts";
 import { WRITTEN_LABEL } from "../logging/entry.ts";
 
@@ -7,7 +7,7 @@ const lines = `'run.googleapis.com/stdout', '${STDERR}'`;
 
 const said = "COALESCE(JSON_VALUE(json_payload, '$.severity'), JSON_VALUE(json_payload, '$.level'))";
 
-/** Over the columns of the linked dataset. */
+/** Reads the columns of the linked dataset. */
 export const severityColumn = `CASE
   WHEN severity <> 'DEFAULT' OR log_id NOT IN (${lines}) OR JSON_VALUE(labels, '$."${WRITTEN_LABEL}"') IS NOT NULL
     THEN severity ${severityCases(said, `SAFE_CAST(${said} AS FLOAT64)`)}

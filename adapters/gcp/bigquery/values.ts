@@ -1,5 +1,5 @@
 /**
- * Answers of BigQuery's REST interface in the contract's values (section 7):
+ * Converts responses of BigQuery's REST API to the contract's values (section 7):
  * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults and .../v2/tables#TableFieldSchema
  */
 import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
@@ -13,7 +13,7 @@ export interface Field {
   readonly fields?: readonly Field[];
 }
 
-/** `v` is text, a list of cells, or `{f}` of a record. */
+/** `v` is text, a list of cells, or the `{f}` of a record. */
 export interface Cell {
   readonly v?: unknown;
 }
@@ -22,7 +22,7 @@ export interface Row {
   readonly f?: readonly Cell[];
 }
 
-/** The names of the legacy dialect, which schemas still have. */
+/** Schemas still use the type names of legacy SQL. */
 const names: Readonly<Record<string, string>> = {
   INTEGER: "INT64",
   FLOAT: "FLOAT64",
@@ -40,7 +40,7 @@ const typeOf = (field: Field): string => (field.mode === "REPEATED" ? `ARRAY<${b
 export const columnsOf = (fields: readonly Field[]): readonly SqlColumn[] =>
   fields.map((field) => ({ name: field.name ?? "", type: typeOf(field) }));
 
-/** Whole microseconds (`formatOptions.useInt64Timestamp`). */
+/** Takes integer microseconds (`formatOptions.useInt64Timestamp`). */
 const momentOf = (text: string): string => timestampOf((BigInt(text) * 1000n) as Instant);
 
 const scalarOf = scalarReader(momentOf);

@@ -11,7 +11,7 @@ import { INSTANCE_LABEL } from "../logging/entry.ts";
 import { logIds } from "../logging/names.ts";
 import { severityColumn } from "./severity.ts";
 
-/** The view of every log of a bucket in its linked dataset. */
+/** The view in a linked dataset that contains all logs of the bucket. */
 export const LOG_VIEW = "_AllLogs";
 
 const line = (text: string): string => text.replace(/\s*\n\s*/g, " ").trim();
@@ -26,7 +26,7 @@ const ids = Object.keys(logIds)
   .map((id) => `'${id}'`)
   .join(", ");
 
-/** A duration as its JSON writes it, with 0, 3, 6 or 9 digits. */
+/** A duration in protobuf's JSON form, with 0, 3, 6 or 9 fractional digits. */
 const latency = `CONCAT(REGEXP_REPLACE(CONCAT(CAST(IFNULL(http_request.latency.seconds, 0) AS STRING), '.',
   LPAD(CAST(IFNULL(http_request.latency.nanos, 0) AS STRING), 9, '0')), r'(\\.000000000|000000|000)$', ''), 's')`;
 
@@ -37,7 +37,7 @@ const http = `IF(http_request IS NULL, NULL, JSON_STRIP_NULLS(TO_JSON(STRUCT(
   NULLIF(http_request.remote_ip, '') AS remoteIp, NULLIF(http_request.protocol, '') AS protocol,
   ${latency} AS latency))))`;
 
-/** Digests are hexadecimal, so a literal of one says nothing else. */
+/** An SQL literal; safe, because digests are hexadecimal. */
 const owned = (owner: AccountId): string => `'${accountDigest(owner)}'`;
 
 /** @param dataset `PROJECT.DATASET` */
@@ -54,7 +54,7 @@ export const logsView = (dataset: string, owner: AccountId): string =>
 
 const billed = (name: string): string => `(SELECT MAX(l.value) FROM UNNEST(labels) AS l WHERE l.key = '${name}')`;
 
-/** A row a SKU and day. @param table `PROJECT.DATASET.TABLE` */
+/** One row per SKU and day. @param table `PROJECT.DATASET.TABLE` */
 export const billingView = (table: string, owner: AccountId): string =>
   line(`SELECT day AS usage_start_time, TIMESTAMP_ADD(day, INTERVAL 1 DAY) AS usage_end_time,
     STRUCT(used AS description) AS service, STRUCT(used_sku AS description) AS sku,

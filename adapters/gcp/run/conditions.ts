@@ -1,7 +1,7 @@
 /**
- * Why a revision did not come up, from the codes of its conditions (run/v2/condition.proto), and where Run has one code
- * for several reasons ("the container did not pass its health check"), from what Run itself wrote into its log.
- * Pure. A line is Run's own in the log `run.googleapis.com/varlog/system`.
+ * Why a revision failed to start, from the codes of its conditions (run/v2/condition.proto). Where Run has one code for
+ * several reasons ("the container did not pass its health check"), Run's own lines in the log decide.
+ * Pure. Run writes its own lines to the log `run.googleapis.com/varlog/system`.
  */
 import type { protos } from "@google-cloud/run";
 import type { DeployFailure, DeployReason } from "../../../core/domain/deploy-reason.ts";
@@ -41,20 +41,20 @@ const reasonOf = ({ reason, revisionReason }: Condition): DeployReason | undefin
 
 const isFailed = ({ state }: Condition): boolean => state === "CONDITION_FAILED";
 
-/** The most telling reason of a revision or a service that failed. */
+/** Returns the most specific reason of a failed revision or service. */
 export const failureOfConditions = (conditions: readonly Condition[]): DeployFailure => {
   const reason = conditions.filter(isFailed).map(reasonOf).find(Boolean) ?? "internal";
   return { reason, message: said[reason] ?? "The service did not come up." };
 };
 
-/** https://docs.cloud.google.com/run/docs/troubleshooting has these texts of Run's system log. */
+/** These texts of Run's system log are from https://docs.cloud.google.com/run/docs/troubleshooting. */
 const EXITED = /^Container called exit\((\d+)\)/;
 const KILLED = /^Container terminated on signal (\d+)/;
 const OUT_OF_MEMORY = /^Memory limit of \S+ \S+ exceeded/;
 
 const TAIL_LINES = 20;
 
-/** What a container that failed its health check came to; its log tells an exit from silence. */
+/** How a container failed its health check; its log tells an exit from a container that never listened. */
 export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: number): DeployFailure => {
   const output = lines.filter(({ system }) => !system).slice(-TAIL_LINES);
   const logTail = output.map(({ text }) => text);
@@ -83,9 +83,9 @@ export const failureOfHealthCheck = (lines: readonly RevisionLine[], port: numbe
   };
 };
 
-/** True where the log has more to say than the conditions. */
+/** True if the log has more detail than the conditions. */
 export const isHealthCheck = ({ reason }: DeployFailure): boolean => reason === "did_not_listen";
 
-/** True where the log already says how the container ended. */
+/** True if the log already says how the container ended. */
 export const saysTheEnd = (lines: readonly RevisionLine[]): boolean =>
   lines.some(({ system, text }) => system && [EXITED, KILLED, OUT_OF_MEMORY].some((one) => one.test(text)));

@@ -1,4 +1,4 @@
-/** The note of how the last deploy stands: a write of its own, which leaves the port's etag as it is. */
+/** Persists the last deploy's status in a write of its own, which does not change the port's etag. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";
@@ -10,7 +10,7 @@ import { isCallState } from "../../shared/provider-call.ts";
 import { renderNote } from "./record.ts";
 import { standing, type WriteDeps } from "./writes.ts";
 
-/** A note gives way to every other write. */
+/** Bounds the retries, because a note yields to every concurrent write. */
 const TRIES = 20;
 
 export const noteDeploy = async (

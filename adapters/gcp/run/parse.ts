@@ -1,4 +1,4 @@
-/** A Run service as Portside knows it, or the word that it is none of Portside's. Pure. */
+/** Parses a Run service into Portside's form, or reports that Portside does not own it. Pure. */
 import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
 import type { Revision, Service } from "../../../core/domain/service-template.ts";
 import { outcomeOf } from "../../shared/deploy-note.ts";
@@ -9,9 +9,9 @@ import { idOf } from "./resource-names.ts";
 export interface OwnService {
   readonly record: ServiceRecord;
   readonly service: Service;
-  /** What Run's own conditional writes name. */
+  /** The etag for Run's own conditional writes. */
   readonly runEtag: string;
-  /** Revisions with traffic, as Run reports it: 0 < percent ≤ 100. */
+  /** Revisions with traffic, as Run reports them: 0 < percent ≤ 100. */
   readonly traffic: readonly { readonly id: string; readonly percent: number }[];
 }
 
@@ -20,7 +20,7 @@ interface Seen {
   readonly now: Instant;
 }
 
-/** What the conditional writes of the port name: changes with every rollout's write and with no note. */
+/** The etag for the port's conditional writes: every rollout write changes it, notes do not. */
 export const etagOf = (uid: string, { state }: ServiceRecord): string => `${uid}/${state.write}`;
 
 export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService): OwnService["traffic"] =>
@@ -31,8 +31,8 @@ export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService):
   });
 
 /**
- * The attempted revision serves once traffic was moved to it by us: a first one is ready, and Run's only choice, before
- * it may serve; nobody but the platform may call it then.
+ * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a first revision before
+ * that, because it has no other; only the platform may call it then.
  */
 const servingOf = ({ state, attempted, former }: ServiceRecord, traffic: OwnService["traffic"]): Revision[] => {
   const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];
@@ -53,7 +53,7 @@ const momentOf = (time: RunService["createTime"]) => {
   return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
 };
 
-/** Undefined: not one of ours. */
+/** Undefined if Portside does not own the service. */
 export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | undefined => {
   const name = idOf(run.name);
   const record = parseRecord(name, run.labels ?? {}, run.annotations ?? {});

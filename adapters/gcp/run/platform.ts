@@ -19,13 +19,13 @@ import { type Standing, standing } from "./writes.ts";
 
 export interface RunNeeds {
   readonly lastLines: LastLines;
-  /** Absent: IAM's, through the same clients. */
+  /** Defaults to IAM through the same clients. */
   readonly identities?: Identities;
 }
 
 const stateOf = ({ run, own }: Standing): NameState => {
   if (run === null) return { kind: "free" };
-  // A service that somebody else made: the name is taken, and there is nothing to show.
+  // Someone else's service: the name is taken, and there is no service of ours to show.
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };
@@ -59,7 +59,7 @@ export const createRunPlatform = (
 
     list: (owner, { signal } = {}) =>
       promised(services.list({ signal })).map((all) => {
-        // Run does not filter its list (ListServicesRequest); the label keeps most documents from being read.
+        // Run cannot filter its list (ListServicesRequest). The label avoids parsing most of the records.
         const digest = accountDigest(owner);
         const own = all
           .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)

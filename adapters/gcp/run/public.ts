@@ -1,5 +1,5 @@
 /**
- * Public invocation: whoever knows the address may call, and the service itself decides whom it answers (contract 4.1).
+ * Public invocation: anyone with the URL may call, and the service itself authorizes requests (contract 4.1).
  * https://docs.cloud.google.com/run/docs/authenticating/public
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
@@ -16,7 +16,7 @@ const EVERYBODY = "allUsers";
 const TRIES = 8;
 
 /**
- * What Google answers where a policy forbids principals from outside, `allUsers` among them:
+ * Google's response if a policy forbids external principals, which include `allUsers`:
  * https://cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing
  */
 const forbidden: DeployFailure = {
@@ -27,11 +27,11 @@ const forbidden: DeployFailure = {
 
 export type OpenToAll = (name: DeploymentName, patience: Patience) => Promise<DeployFailure | undefined>;
 
-/** Gives a way to open a service to everybody; what it answers is why it could not. */
+/** Returns a function that opens a service to the public. It returns the failure, or undefined on success. */
 export const openToAll = (place: Place, clients: ClientSource, ambient: GoogleAmbient): OpenToAll => {
   const call = googleCalls(ambient);
 
-  /** A failure; or whether it is open now. */
+  /** Returns a failure, or whether the service is now public. */
   const once: (...args: Parameters<OpenToAll>) => Promise<DeployFailure | boolean> = async (name, patience) => {
     const resource = serviceNameOf(place, name);
     const read = await call({ what: "run.services.getIamPolicy", ...patience }, async () => {
@@ -44,7 +44,7 @@ export const openToAll = (place: Place, clients: ClientSource, ambient: GoogleAm
         : failureOfUnavailable(read.error);
     const { bindings, ...policy } = read.value;
     if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(EVERYBODY))) return true;
-    // With the policy's etag: what somebody else changes in between is not undone.
+    // The policy carries its etag, so this write cannot undo a concurrent change.
     const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [EVERYBODY] }] };
     const written = await call({ what: "run.services.setIamPolicy", ...patience }, async () => {
       const client = await clients("services");

@@ -1,8 +1,8 @@
 /**
- * What Portside writes down on a Run service beside what Run itself needs: whose it is, every declaration that may have
- * traffic, how far a rollout is, how the last deploy stands. Annotations hold it, because Run keeps them as they are
- * (run/v2/service.proto); together they stay far under Kubernetes' 256 KiB: a declaration's environment has at most
- * 32 KiB, and there are two of them at most.
+ * What Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have traffic, the
+ * rollout's progress, and the last deploy's status. Annotations hold it, because Run preserves them unchanged
+ * (run/v2/service.proto). Together they stay far below Kubernetes' 256 KiB: at most two declarations are stored, each
+ * with up to 32 KiB of environment variables.
  */
 import { z } from "zod";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
@@ -19,15 +19,15 @@ export const annotations = {
 } as const;
 
 const stateSchema = z.object({
-  /** Names the write that made this state; a conditional write names the one it saw. */
+  /** Id of the write that set this state; a conditional write must name the one it saw. */
   write: z.string(),
-  /** When that write was, RFC 3339. */
+  /** Time of that write, RFC 3339. */
   at: z.string(),
   /** The revision of the attempted template. */
   revision: z.string(),
-  /** `rolling`: it gets no traffic yet. `moved`: it is to have all of it. `ended`: it never had any. */
+  /** `rolling`: gets no traffic yet. `moved`: all traffic goes to it. `ended`: never got traffic. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** RFC 3339; past it a rollout that has not ended is over: whoever ran it is gone. */
+  /** RFC 3339. An unfinished rollout has failed after this: the process that ran it is gone. */
   until: z.string(),
 });
 
@@ -43,14 +43,14 @@ export interface RevisionTemplate {
 export interface ServiceRecord {
   readonly state: RolloutState;
   readonly attempted: ServiceTemplate;
-  /** Revisions before the attempted one that may have traffic, newest first. */
+  /** Revisions before the attempted one that may still have traffic, newest first. */
   readonly former: readonly RevisionTemplate[];
   readonly lastDeploy: DeployNote | null;
 }
 
 type Words = Readonly<Record<string, string>>;
 
-/** By these the service, and whatever its revisions log and cost, are found again. */
+/** Labels that identify the service, and its revisions' logs and costs. */
 export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): Words => ({
   [OWNER_LABEL]: accountDigest(owner),
   [SERVICE_LABEL]: name,
@@ -58,7 +58,7 @@ export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name"
 
 export const renderNote = (note: DeployNote): Words => ({ [annotations.lastDeploy]: JSON.stringify(note) });
 
-/** Annotations of a record; the note of the last deploy has its own write. */
+/** Renders a record's annotations, without the last deploy's note, which has its own write. */
 export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): Words => ({
   [annotations.state]: JSON.stringify(state),
   [annotations.attempted]: JSON.stringify(renderService(attempted)),
@@ -73,7 +73,7 @@ const jsonOf = (text: string | undefined): unknown => {
   }
 };
 
-/** The record of a service; undefined where it is none of ours, or was changed by hand so that it no longer is. */
+/** Parses a service's record; undefined if Portside does not own it, or a manual edit broke the record. */
 export const parseRecord = (name: string, labels: Words, noted: Words): ServiceRecord | undefined => {
   const state = stateSchema.safeParse(jsonOf(noted[annotations.state]));
   const attempted = parseService(jsonOf(noted[annotations.attempted]));

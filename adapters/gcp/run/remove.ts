@@ -1,4 +1,4 @@
-/** Removing a service: conditional like every write, and over when Run no longer has it. */
+/** Removes a service: a conditional write like every other, done when Run no longer has the service. */
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import {
   type Conflict,
@@ -28,7 +28,7 @@ interface Target {
   readonly runEtag: string;
 }
 
-/** What may be removed; undefined where it is gone, and `asked`, the one we asked Run to remove, is what went. */
+/** Returns the service to remove; undefined if `asked`, the uid that this call asked Run to delete, is gone. */
 const target = async (
   deps: WriteDeps,
   name: DeploymentName,
@@ -72,7 +72,7 @@ export const removeService = async (
   for (let tries = 0; tries < TRIES; tries++) {
     const found = await target(deps, name, expected, asked, options);
     if (found.isErr()) return err(found.error);
-    // After a call whose answer was lost, it is gone because of us.
+    // An earlier call whose response was lost has removed it.
     if (found.value === undefined) return ok(undefined);
     asked = found.value.uid;
     const removed = await deps.services.remove(name, found.value.runEtag, options);

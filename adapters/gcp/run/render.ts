@@ -1,6 +1,6 @@
 /**
- * A template as Cloud Run's revision template, over what stands there: what a template does not speak of stays as it
- * was, whoever set it. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep their
+ * values, whoever set them. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
 import { withAliases } from "../../../core/domain/environment.ts";
@@ -17,17 +17,17 @@ type Container = NonNullable<RunTemplate["containers"]>[number];
 type Volume = NonNullable<RunTemplate["volumes"]>[number];
 type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
 
-/** Volumes with this name are ours; all others were put there by hand. */
+/** Prefix of the platform's volumes; users added all others by hand. */
 const VOLUME_PREFIX = "portside-";
 const CRON_TOKEN = "CRON_TOKEN";
 const VOLUMES = "PORTSIDE_VOLUMES";
 
-/** https://docs.cloud.google.com/run/docs/configuring/services/memory-limits: the second generation's least. */
+/** Minimum memory of the second generation: https://docs.cloud.google.com/run/docs/configuring/services/memory-limits */
 export const GEN2_MEMORY = 512 * MiB;
 
 /**
- * A startup probe's bounds: a period of 240 s (k8s.min.proto), and "`failureThreshold` * `periodSeconds` [...] can't
- * exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+ * Limits of a startup probe in seconds: a period of 240 (k8s.min.proto), and "`failureThreshold` * `periodSeconds` [...]
+ * can't exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
  */
 const PROBE = { period: 240, total: 600 };
 
@@ -35,15 +35,15 @@ export interface RevisionNeeds {
   /** E-mail of the account's runtime identity. */
   readonly identity: string;
   readonly revision: string;
-  /** How long it may take until it listens, in milliseconds. */
+  /** Milliseconds within which the service must listen. */
   readonly listenDeadline: number;
 }
 
-/** Bytes that Run gives it: a service that mounts buckets runs in the second generation, which has a least. */
+/** Memory on Run, in bytes: services that mount buckets need the second generation, which has a minimum. */
 export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
   mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
 
-/** One volume for each way in which a bucket is mounted: `read_only` and the folder are the volume's (GCSVolumeSource). */
+/** One volume per distinct bucket, folder and access mode: those are properties of the volume (GCSVolumeSource). */
 const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMounts: VolumeMount[] } => {
   const names = new Map<string, string>();
   const volumes: Volume[] = [];
@@ -53,7 +53,7 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
     if (known !== undefined) return { name: known, mountPath: path };
     const name = `${VOLUME_PREFIX}${volumes.length + 1}`;
     names.set(key, name);
-    // gcsfuse's flags. Folders that only objects' names imply are shown; any user of the container may write.
+    // Flags of gcsfuse: show folders that only object names imply, and let any user of the container write.
     const mountOptions = ["implicit-dirs", "file-mode=666", "dir-mode=777"];
     if (subPath !== undefined) mountOptions.push(`only-dir=${subPath}`);
     volumes.push({ name, gcs: { bucket, readOnly, mountOptions } });
@@ -64,13 +64,13 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
 
 const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
-/** What a service is told of its mounts (contract 5.2): path and bucket, none of them where there is none. */
+/** The mounts variable of a service (contract 5.2): a JSON object of path to bucket, empty without mounts. */
 const bucketsOf = ({ mounts }: ServiceTemplate): string =>
   JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
 
-/** Variables that neither the former nor the new declaration names were set by hand. */
+/** Keeps variables that neither the former nor the new declaration names: someone set them by hand. */
 const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
-  // Run sets PORT itself, and refuses a template that does.
+  // Run sets PORT itself and rejects a template that sets it.
   const { PORT: _port, ...own } = withAliases(
     { PORT: String(template.port), [CRON_TOKEN]: template.cronToken, [VOLUMES]: bucketsOf(template) },
     template.envAliases,
@@ -82,7 +82,7 @@ const environmentOf = (template: ServiceTemplate, present: Container | undefined
   return [...env.map(([name, value]) => ({ name, value })), ...byHand];
 };
 
-/** Few long tries, as Run's own default probe is one: a port that is refused is tried again until the time is over. */
+/** Few long attempts, like Run's default probe: Run retries a refused port until the time is up. */
 const probeOf = ({ port }: ServiceTemplate, listenDeadline: number): NonNullable<Container["startupProbe"]> => {
   const seconds = Math.min(Math.max(Math.ceil(listenDeadline / 1000), 1), PROBE.total);
   const failureThreshold = Math.ceil(seconds / PROBE.period);
@@ -97,8 +97,8 @@ const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironm
 };
 
 /**
- * @param present the revision template that stands there
- * @param former the declaration that it was rendered from
+ * @param present the existing revision template
+ * @param former the declaration from which it was rendered
  */
 export const renderTemplate = (
   template: ServiceTemplate,
@@ -117,7 +117,7 @@ export const renderTemplate = (
     timeout: { seconds: template.timeout },
     maxInstanceRequestConcurrency: template.concurrency,
     sessionAffinity: template.sessionAffinity,
-    // 0 is Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
+    // 0 means Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
     scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
     ...(generation === undefined ? {} : { executionEnvironment: generation }),
     containers: [

@@ -1,4 +1,4 @@
-/** Names of Cloud Run's resources, of and from Portside's. */
+/** Converts between Portside's names and Cloud Run's resource names. */
 import type { DeploymentName } from "../../../core/domain/names.ts";
 
 export interface Place {
@@ -8,7 +8,7 @@ export interface Place {
 
 export const parentOf = ({ project, region }: Place): string => `projects/${project}/locations/${region}`;
 
-/** A deployment's name is a service's id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
+/** A deployment's name is the service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
 export const serviceNameOf = (place: Place, name: DeploymentName): string => `${parentOf(place)}/services/${name}`;
 
 export const revisionNameOf = (place: Place, name: DeploymentName, revision: string): string =>

@@ -1,10 +1,10 @@
 /**
- * One rollout in two writes: the first makes the revision and leaves the traffic where it is, the second moves all of it
- * once the revision is ready and may serve. A first deployment has no traffic to hold: nobody but the platform may call
- * it until the second write is done.
+ * A rollout in two writes. The first creates the revision without moving traffic. The second moves all traffic once the
+ * revision is ready and may serve. A first deployment has no traffic to hold back, so only the platform may call it until
+ * the second write is done.
  *
- * What happens between them is on the service for every reader, with a time past which it is over; so a control plane
- * that dies in between leaves nothing that the next deploy of the name does not put right.
+ * Every reader sees the rollout's state on the service, with a deadline. If the control plane dies between the writes,
+ * the next deploy of the name repairs what it left.
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/instant.ts";
@@ -31,7 +31,7 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly identities: Identities;
-  /** Undefined: everybody may call it. */
+  /** Makes the service public; returns undefined on success. */
   readonly open: OpenToAll;
   readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
@@ -41,18 +41,18 @@ const TOO_SLOW: DeployFailure = {
   message: "Cloud Run did not finish the rollout in its time.",
 };
 
-/** Beside the time to listen: pulling the image, finding an instance, moving traffic. */
+/** Added to the time to listen: pulling the image, finding an instance, moving traffic. */
 const SLACK_MS = 3 * 60_000;
 const FIRST_LOOK_MS = 300;
 const LONGEST_LOOK_MS = 2000;
-/** Within a phase a call is repeated this long; an abort has to end within 10 s. */
+/** Milliseconds to retry a call within a phase. After an abort, the rollout must end within 10 s. */
 const PATIENCE_MS = 60_000;
 const LAST_PATIENCE_MS = 8000;
 const REACH_MS = 30_000;
 
 type Step<T> = Promise<Result<T, DeployFailure>>;
 
-/** The revisions that have traffic, with what was declared for them. */
+/** Revisions that have traffic, with their declarations. */
 const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
   (own?.service.serving ?? []).map((one) => ({ ...one }));
 
@@ -89,7 +89,7 @@ export class Rollout {
     const refused = await mayServe?.();
     if (refused !== undefined) return this.#giveUp(etag, refused);
     const serves = ready.value.service.serving.length > 0;
-    // What serves already is called by everybody; asked before traffic moves, because afterwards there is no way back.
+    // Run this check of public access before traffic moves: afterwards the rollout cannot be undone.
     const closed = serves ? await this.#open() : undefined;
     if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
     const moved = await this.#goOn(etag, "moved", this.#left());
@@ -108,7 +108,7 @@ export class Rollout {
     return { write, step, revision: this.#revision, at, until: timestampOf(this.#end) };
   }
 
-  /** Whoever the service runs as, with its rights on what it mounts. */
+  /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
   async #identity(): Step<string> {
     const { identities } = this.#deps;
     const { owner, mounts } = this.#request.template;
@@ -123,7 +123,7 @@ export class Rollout {
     return ok(made.value);
   }
 
-  /** The revision is made, and no traffic moves. */
+  /** Creates the revision without moving traffic. */
   #begin(identity: string): Step<string> {
     const { template, expected, listenDeadline } = this.#request;
     const { name, owner } = template;
@@ -143,7 +143,7 @@ export class Rollout {
     return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#left());
   }
 
-  /** A later write of this rollout: only where nobody else wrote since. */
+  /** A later write of this rollout; fails if another rollout wrote since. */
   #goOn(etag: string, step: "moved" | "ended", patience: Patience): Step<string> {
     const { name, owner } = this.#request.template;
     const write = this.#deps.ids.id();
@@ -157,7 +157,7 @@ export class Rollout {
     return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, patience);
   }
 
-  /** Nothing is rolled out any more; what had traffic has it still. Where even this fails, time ends it. */
+  /** Ends the rollout; traffic stays where it was. If even this write fails, the rollout expires at its deadline. */
   async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
     const ended = await this.#goOn(etag, "ended", { patience: LAST_PATIENCE_MS });
@@ -166,7 +166,7 @@ export class Rollout {
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
   }
 
-  /** A write did not end well, and may stand all the same: what the service says about it counts. */
+  /** A failed write may have been applied anyway; the service's current state decides. */
   async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
     const seen = await standing(this.#deps, this.#request.template.name, { patience: LAST_PATIENCE_MS });
     const own = seen.isOk() ? seen.value.own : undefined;
@@ -180,7 +180,7 @@ export class Rollout {
     );
   }
 
-  /** The service as it stands, where the last write is still this rollout's. */
+  /** Reads the service; fails if a later write is not this rollout's. */
   async #look(etag: string, patience: Patience): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
     const seen = await standing(this.#deps, name, patience);
@@ -191,7 +191,7 @@ export class Rollout {
     return ok({ run: run as RunService, own: own as OwnService });
   }
 
-  /** Ok when the revision is ready. */
+  /** Ok once the revision is ready. */
   async #ready(etag: string): Step<OwnService> {
     const { clock } = this.#deps;
     for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
@@ -213,8 +213,8 @@ export class Rollout {
   }
 
   /**
-   * Traffic moves, and is not taken back: an error of a look is looked past while there is time, and so is an abort.
-   * @param serves whether everybody may call it already
+   * Waits for the traffic to move, which cannot be undone. So it ignores aborts, and read errors until the deadline.
+   * @param serves whether the service is already public
    */
   async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
     const { clock, reaches } = this.#deps;

@@ -1,4 +1,4 @@
-/** The calls of Cloud Run's API that the platform makes, each with its repeats. run/v2/service.proto, revision.proto. */
+/** The platform's Cloud Run API calls, with retries. run/v2/service.proto, revision.proto. */
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
@@ -8,12 +8,12 @@ import { callOptions, type GoogleAmbient, googleCalls } from "../google.ts";
 import type { RunService } from "./render.ts";
 import { type Place, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
-/** The API's own page size; a list is one call for each hundred services. */
+/** The API's own page size: a list takes one call per hundred services. */
 export const PAGE = 100;
 
 export interface Patience {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; absent: a reader's. */
+  /** Retry time in milliseconds; defaults to a reader's. */
   readonly patience?: number;
 }
 
@@ -21,14 +21,14 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 type Conditions = NonNullable<RunService["conditions"]>;
 
 export interface RunServices {
-  /** Null where there is none. */
+  /** Null if the service does not exist. */
   get(name: DeploymentName, patience?: Patience): Promise<Result<RunService | null, Unavailable>>;
   list(patience?: Patience): Promise<Result<readonly RunService[], Unavailable>>;
   create(name: DeploymentName, service: RunService, patience?: Patience): Called<void>;
-  /** Changes the fields of the mask alone, where `service.etag` is the newest. */
+  /** Changes only the fields in the mask; fails if `service.etag` is stale. */
   update(name: DeploymentName, service: RunService, mask: readonly string[], patience?: Patience): Called<void>;
   remove(name: DeploymentName, etag: string, patience?: Patience): Called<void>;
-  /** Why a revision stands as it does; none where there is no such revision. */
+  /** Returns the conditions of a revision; empty if the revision does not exist. */
   conditions(name: DeploymentName, revision: string, patience?: Patience): Promise<Result<Conditions, Unavailable>>;
 }
 

@@ -1,4 +1,4 @@
-/** What became of a revision, once Run has settled its service: ready, or why not. */
+/** The outcome of a revision once Run has settled its service: ready, or why not. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -12,15 +12,15 @@ export interface VerdictDeps {
   readonly services: RunServices;
   readonly clock: Clock;
   readonly lastLines: LastLines;
-  /** How long an entry may take to show, in milliseconds. */
+  /** How long an entry may take to appear, in milliseconds. */
   readonly settleMillis: number;
 }
 
-/** Whether what was written last is still on its way (`reconciling`, `observed_generation`: run/v2/service.proto). */
+/** Whether Run is still applying the last write (`reconciling`, `observed_generation`: run/v2/service.proto). */
 const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
   reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
 
-/** Why a container failed its health check, from its log. */
+/** Reads from the log why a container failed its health check. */
 const lastWords = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   scope: RevisionScope,
@@ -29,14 +29,14 @@ const lastWords = async (
 ): Promise<DeployFailure> => {
   const lines = await lastLines(scope, signal);
   if (saysTheEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
-  // They may not be there yet.
+  // The last lines may not be visible yet.
   await clock.sleep(settleMillis, signal);
   return failureOfHealthCheck(await lastLines(scope, signal), port);
 };
 
 /**
- * Undefined: not known yet. The service's own word is not enough, because it speaks of what has traffic as well; the
- * revision's condition "Ready" is asked, too.
+ * Undefined while the outcome is unknown. The service's conditions do not suffice, because they also cover the revisions
+ * with traffic; so the revision's condition "Ready" must agree.
  */
 export const verdictOn = async (
   deps: VerdictDeps,

@@ -1,4 +1,4 @@
-/** What a declaration meets on Cloud Run, in words for the deploy's stream. Pure. */
+/** Warnings for the deploy's event stream if Cloud Run deviates from a declaration. Pure. */
 import { GiB } from "../../../core/domain/limits.ts";
 import { formatMemory } from "../../../core/domain/resources.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";

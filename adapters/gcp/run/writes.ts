@@ -1,10 +1,10 @@
 /**
- * Conditional writes. The port's etag names the last write of a rollout and is kept in an annotation, because Run's own
- * changes with every note as well. A write reads the service, compares the port's etag, and writes with Run's etag of
- * that very read; where Run says that it changed in between, it reads again. So the comparison holds at the moment of
- * the write: whatever came in between was a note, or makes the next comparison fail.
+ * Conditional writes. The port's etag names a rollout's last write and is stored in an annotation, because Run's own etag
+ * changes with every note too. A write reads the service, compares the port's etag, and writes with Run's etag from that
+ * same read. If Run reports a change in between, it reads again. So the comparison holds at the moment of the write: a
+ * change in between was a note, or it makes the next comparison fail.
  *
- * A write whose answer was lost is found by its own id and not made twice.
+ * A write whose response was lost is found by its own id and not repeated.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
@@ -23,9 +23,9 @@ import type { RunService } from "./render.ts";
 import type { Patience, RunServices } from "./services.ts";
 
 export interface Standing {
-  /** Null: the name is free. */
+  /** Null if the name is free. */
   readonly run: RunService | null;
-  /** Undefined: free, or none of ours. */
+  /** Undefined if the name is free or the service is not Portside's. */
   readonly own: OwnService | undefined;
 }
 
@@ -56,7 +56,7 @@ export const presentOf = ({ run, own }: Standing): Present => {
   return { kind: "held", owner: own.service.owner, etag: own.service.etag };
 };
 
-/** Somebody else's note may come in between each time; more often than that is no accident. */
+/** Each attempt may meet a concurrent note; more than this many cannot be a coincidence. */
 const TRIES = 20;
 const PAUSE_MS = 50;
 
@@ -73,19 +73,19 @@ export interface ConditionalWrite {
   readonly name: DeploymentName;
   readonly owner: AccountId;
   readonly expected: Expected;
-  /** The id that the written record carries in `state.write`. */
+  /** The id that the record carries in `state.write`. */
   readonly write: string;
   readonly change: (seen: Standing) => Change;
 }
 
-/** Ok: what was written stands, under the etag that is answered. */
+/** Ok once the write is in place; returns its etag. */
 export const writeConditionally = async (
   deps: WriteDeps,
   { name, owner, expected, write, change }: ConditionalWrite,
   patience: Patience = {},
 ): Promise<Result<string, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
-    // The second look follows at once; who meets others more often gives way.
+    // The second attempt follows immediately; after more conflicts, back off.
     if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, patience.signal);
     const seen = await standing(deps, name, patience);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
@@ -98,7 +98,7 @@ export const writeConditionally = async (
       own === undefined
         ? await deps.services.create(name, service, patience)
         : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, patience);
-    // An answer is not believed but read again: a first write has no uid before, and a lost one is found this way, too.
+    // Never trust the response, but read again: a new service has no uid before, and this also finds lost writes.
     if (written.isOk()) continue;
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
     const { code, error } = written.error;

@@ -1,5 +1,5 @@
 /**
- * The calls of Cloud Storage's JSON API that volumes are made of, each with the states it can meet as values.
+ * The Cloud Storage JSON API calls that volumes need. Each returns the states that it expects as values.
  * https://cloud.google.com/storage/docs/json_api/v1
  */
 import type { BucketMetadata, FileMetadata, Storage } from "@google-cloud/storage";
@@ -40,8 +40,8 @@ export interface StorageApiDeps {
 }
 
 /**
- * Buckets of one project are made and deleted about once in two seconds (https://cloud.google.com/storage/quotas), so
- * that such a call may have to wait for its turn.
+ * A project may create and delete about one bucket every two seconds (https://cloud.google.com/storage/quotas), so such a
+ * call may have to retry for a while.
  */
 const TURN_MS = 30_000;
 
@@ -49,7 +49,7 @@ const part = encodeURIComponent;
 const bucketUri = (bucket: string): string => `/b/${part(bucket)}`;
 const objectUri = (bucket: string, name: string): string => `/b/${part(bucket)}/o/${part(name)}`;
 
-/** Given states become values; any other one is none that the call can have, and so an outage for whoever asked. */
+/** Returns the expected states as values. Any other state is one that the call cannot have, and becomes an outage. */
 const states =
   <S extends State>(...expected: readonly S[]) =>
   <T>(result: Result<T, CallState | Unavailable>): Result<T | S, Unavailable> => {
@@ -72,7 +72,7 @@ export class StorageApi {
     return this.#deps.storage();
   }
 
-  /** Pages are followed; one has up to 1,000 buckets. */
+  /** Follows all pages; a page has up to 1,000 buckets. */
   async buckets(prefix: string, softDeleted: boolean, options: CallOptions): Answer<BucketMetadata[]> {
     const all: BucketMetadata[] = [];
     for (let pageToken: string | undefined; ; ) {
@@ -90,7 +90,7 @@ export class StorageApi {
     return states("not_found")(await this.#send({ what: "buckets.get", uri: bucketUri(id) }, options));
   }
 
-  /** `exists`: one of that name is there, of whomever. `changed`, `invalid`: a policy of the organisation forbids it. */
+  /** `exists`: the name is taken, in any project. `changed`, `invalid`: an organisation policy forbids the bucket. */
   async insertBucket(
     metadata: BucketMetadata,
     options: CallOptions,
@@ -111,7 +111,7 @@ export class StorageApi {
     return states("not_found", "changed")(sent);
   }
 
-  /** `exists`: it has objects. */
+  /** `exists`: the bucket is not empty. */
   async deleteBucket(
     id: string,
     ifMetagenerationMatch: string,
@@ -122,7 +122,7 @@ export class StorageApi {
     return states("not_found", "changed", "exists")(sent);
   }
 
-  /** Brings a bucket back without its objects. `exists`: it lives. */
+  /** Restores a bucket without its objects. `exists`: the bucket is not deleted. */
   async restoreBucket(
     id: string,
     generation: string,
@@ -142,7 +142,7 @@ export class StorageApi {
     return states("not_found")(await this.#send({ what: "objects.get", uri: objectUri(bucket, name) }, options));
   }
 
-  /** @param ifGenerationMatch absent: whichever is there; one that was deleted and lost its answer counts as done */
+  /** @param ifGenerationMatch if undefined, deletes any generation. A retry that finds no object counts as success. */
   async deleteObject(
     bucket: string,
     name: string,
@@ -159,7 +159,7 @@ export class StorageApi {
     return known.map((answer) => (answer === "not_found" && tries > 1 ? undefined : answer));
   }
 
-  /** `changed`: an object of the name lives. */
+  /** `changed`: a live object has the name. */
   async restoreObject(
     bucket: string,
     name: string,
@@ -172,7 +172,7 @@ export class StorageApi {
     return states("not_found", "changed")(await this.#send<FileMetadata>({ ...request, query }, options));
   }
 
-  /** Makes an empty object with this metadata, unless there is one of the name. `not_found`: there is no bucket. */
+  /** Creates an empty object with this metadata if the name is free. `not_found`: the bucket does not exist. */
   async insertMark(
     bucket: string,
     name: string,

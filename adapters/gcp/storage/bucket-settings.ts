@@ -1,4 +1,4 @@
-/** How the platform's buckets are made: closed to the public, one set of rights for a bucket, deleted ones kept for a week. */
+/** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
 import type { BucketMetadata } from "@google-cloud/storage";
 import { trashDays } from "../../../core/domain/limits.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
@@ -16,7 +16,7 @@ export const trashSeconds = trashDays * 86_400;
 export const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
   location: region,
   iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
-  // Told to accept less, the platform leaves it to what the project or its organisation prescribes.
+  // With "any", the platform keeps the soft-delete default of the project or its organisation.
   ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
 });
 
@@ -26,7 +26,7 @@ export const forbidden = (): Unavailable =>
     60,
   );
 
-/** Makes the bucket of the claims; one that is there is left as it is. */
+/** Creates the claims bucket; leaves an existing one unchanged. */
 export const makeClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
   const made = await api.insertBucket({ name: claimsBucket(config.project), ...bucketSettings(config) }, options);
   if (made.isErr()) return err(made.error);
@@ -43,14 +43,14 @@ const foreignWords = (bucket: string): string =>
   `The bucket '${bucket}' is not this project's: somebody else has taken its name, and would decide which bucket a ` +
   "volume's name stands for. Use another project, or have the name released.";
 
-/** Names of buckets are everybody's; only a listing says which the project has. */
+/** Bucket names are global; only a listing shows which buckets belong to the project. */
 const ownBucket = async (api: StorageApi, name: string, options: CallOptions): Answer<BucketMetadata | undefined> =>
   (await api.buckets(name, false, options)).map((all) => all.find((one) => one.name === name));
 
 /**
- * Why the platform may not start, in words for whoever starts it: somebody else's bucket stands where its own should, or
- * deleted volumes would be gone too soon in this project. Undefined where they stay for as long as the contract says, or
- * where that was accepted. Looks at the bucket of the claims, which it makes where there is none.
+ * A message for the operator if the platform must not start: the claims bucket belongs to someone else, or this project
+ * deletes objects for good too soon. Undefined if soft delete lasts as long as the contract says, or if the operator
+ * accepted less. Checks the claims bucket, and creates it if it does not exist.
  */
 export const softDeleteProblem = (
   api: StorageApi,

@@ -1,6 +1,6 @@
 /**
- * What a volume's bucket says about itself, in its labels, and back. The labels change in one step, on the condition
- * that nobody else has changed the bucket meanwhile (`ifMetagenerationMatch`).
+ * Reads and writes a volume's state in its bucket's labels. All labels change in one step, conditional on no other change
+ * of the bucket (`ifMetagenerationMatch`).
  * https://cloud.google.com/storage/docs/tags-and-labels#bucket-labels
  */
 
@@ -19,31 +19,31 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
 
 /**
- * `making`: nobody sees it yet. `live`. `hidden`: while it is decided whether it goes. `deleting`: in the trash, and
- * soon empty and gone. `restoring`: on its way out of the trash.
+ * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, about to be emptied
+ * and deleted. `restoring`: leaving the trash.
  */
 export type BucketState = "making" | "live" | "hidden" | "deleting" | "restoring";
 
 const states: readonly string[] = ["making", "live", "hidden", "deleting", "restoring"] satisfies BucketState[];
 
-/** A volume's bucket, of whatever state. */
+/** A volume's bucket, in any state. */
 export interface VolumeBucket {
   readonly id: string;
   readonly name: VolumeName;
   /** The digest of the account. */
   readonly owner: string;
   readonly state: BucketState;
-  /** The id of the call that brought it into the state. */
+  /** The id of the call that set the state. */
   readonly call: string;
-  /** When it was brought into the state. */
+  /** When the state was set. */
   readonly at: Instant;
   readonly createdAt: Timestamp;
-  /** Objects deleted from then on went with the volume, by the storage's own clock. */
+  /** Objects deleted after this were deleted with the volume, by the storage's clock. */
   readonly since: Instant;
   readonly deletedAt: Timestamp;
   readonly generation: string;
   readonly metageneration: string;
-  /** By the storage's own clock. */
+  /** By the storage's clock. */
   readonly updated: Instant;
 }
 
@@ -58,7 +58,7 @@ const key = {
   deleted: "portside-deleted",
 } as const;
 
-/** Labels as a change of them; null takes one away. */
+/** A change of labels; null removes one. */
 export type LabelChange = Readonly<Record<string, string | null>>;
 
 const numeral = (instant: Instant): string => instant.toString();
@@ -66,7 +66,7 @@ const numeral = (instant: Instant): string => instant.toString();
 const instantOf = (label: string | null | undefined): Instant =>
   (/^\d{1,19}$/.test(label ?? "") ? BigInt(label as string) : 0n) as Instant;
 
-/** The labels of a bucket that is about to be made. */
+/** The labels of a new bucket. */
 export const newLabels = (owner: AccountId, name: VolumeName, call: string, now: Instant): Record<string, string> => ({
   [key.owner]: accountDigest(owner),
   [key.name]: name,
@@ -83,13 +83,13 @@ export const stateLabels = (state: BucketState, call: string, now: Instant): Lab
   ...(state === "live" ? { [key.since]: null, [key.deleted]: null } : {}),
 });
 
-/** What is added to a bucket that goes to the trash. */
+/** Labels to add when a bucket moves to the trash. */
 export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange => ({
   [key.since]: numeral(since),
   [key.deleted]: numeral(parseInstant(deletedAt) as Instant),
 });
 
-/** Undefined for a bucket that is no volume. */
+/** Undefined if the bucket is not a volume. */
 export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined => {
   const { labels = {}, name: id = "" } = metadata;
   const name = parseVolumeName(labels[key.name] ?? "");

@@ -1,4 +1,4 @@
-/** The buckets of volumes: found by account and name, and brought from one state to the next. */
+/** Finds volumes' buckets by account and name, and changes their state. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
@@ -9,12 +9,12 @@ import type { Answer, StorageApi } from "./api.ts";
 import { type BucketState, isOwned, type LabelChange, readBucket, stateLabels, type VolumeBucket } from "./bucket.ts";
 import { accountPrefix, volumePrefix } from "./names.ts";
 
-/** A hidden volume shows again after this, where its caller said nothing more. */
+/** A hidden volume reappears after this if its caller does nothing more. */
 const HIDDEN_MS = 60_000;
 
 const TRIES = 10;
 
-/** What is to become of a bucket in the state that it is found in: another state, or nothing, with this result. */
+/** What to do with a bucket in its current state: change the state, or stop with this result. */
 export type Decision<T> = { readonly to: BucketState; readonly labels?: LabelChange } | { readonly stop: T };
 
 export class Buckets {
@@ -28,23 +28,23 @@ export class Buckets {
     this.#ids = ids;
   }
 
-  /** Of every state; the oldest first. */
+  /** Returns buckets in every state, oldest first. */
   ofAccount(owner: AccountId, options: CallOptions): Answer<VolumeBucket[]> {
     return this.#list(owner, accountPrefix(owner), false, options);
   }
 
-  /** Those of one volume name. */
+  /** Returns the buckets of one volume name. */
   async ofVolume(owner: AccountId, name: VolumeName, options: CallOptions): Answer<VolumeBucket[]> {
     const found = await this.#list(owner, volumePrefix(owner, name), false, options);
     return found.map((all) => all.filter((one) => one.name === name));
   }
 
-  /** Those that Cloud Storage keeps until their time is over. */
+  /** Returns soft-deleted buckets that Cloud Storage still retains. */
   deleted(owner: AccountId, prefix: string, options: CallOptions): Answer<VolumeBucket[]> {
     return this.#list(owner, prefix, true, options);
   }
 
-  /** Undefined where it does not live, or is no bucket of the account's. */
+  /** Undefined if the bucket is deleted or does not belong to the account. */
   async get(owner: AccountId, id: string, options: CallOptions): Answer<VolumeBucket | undefined> {
     const found = await this.#api.bucket(id, options);
     return found.map((metadata) => {
@@ -53,20 +53,20 @@ export class Buckets {
     });
   }
 
-  /** Hidden for so long that it shows again. */
+  /** True if the bucket has been hidden so long that it must reappear. */
   isForgotten({ state, at }: VolumeBucket): boolean {
     return state === "hidden" && this.ageOf(at) >= HIDDEN_MS;
   }
 
-  /** Milliseconds. */
+  /** Age in milliseconds. */
   ageOf(at: Instant): number {
     return millisOf(this.#clock.now()) - millisOf(at);
   }
 
   /**
-   * Brings a bucket to another state, on the condition that nothing has changed it since `decide` saw it; else it is
-   * seen again. Gives back the bucket as it is then, or what `decide` stopped with. A change whose answer was lost is
-   * known again by the call's id.
+   * Changes a bucket's state if nothing has changed the bucket since `decide` saw it; otherwise reads it again. Returns
+   * the changed bucket, or the value with which `decide` stopped. Recognizes its own change by the call's id if the
+   * response was lost.
    */
   async change<T>(
     owner: AccountId,

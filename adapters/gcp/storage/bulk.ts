@@ -1,4 +1,4 @@
-/** All of a bucket's objects at once: deleted, or brought back, so many at a time. */
+/** Deletes or restores all objects of a bucket, with limited concurrency. */
 import type { FileMetadata } from "@google-cloud/storage";
 import { type Instant, parseInstant } from "../../../core/domain/instant.ts";
 import type { Unavailable } from "../../../core/errors.ts";
@@ -6,10 +6,10 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import type { Answer, StorageApi } from "./api.ts";
 
-/** One bucket takes 1,000 writes a second at first: https://cloud.google.com/storage/docs/request-rate */
+/** A bucket initially takes 1,000 writes a second: https://cloud.google.com/storage/docs/request-rate */
 const AT_ONCE = 32;
 
-/** Does the work on all of them; ends with the first error, when what had begun is over. */
+/** Runs `work` on all items. After the first error, starts no more, waits for running ones, and returns the error. */
 const inParallel = async <T>(
   all: readonly T[],
   work: (one: T) => Promise<Result<unknown, Unavailable>>,
@@ -31,10 +31,10 @@ const nameOf = (object: FileMetadata): string => object.name ?? "";
 const generationOf = (object: FileMetadata): string => String(object.generation);
 
 /**
- * Deletes every object that lives; each as it was listed, so that one that is put back meanwhile stays.
+ * Deletes every live object, each in the generation that was listed, so that a concurrent upload survives.
  *
- * @param goOn asked before each page
- * @returns `stopped` where `goOn` said no; `not_found`: there is no such bucket
+ * @param goOn called before deleting each page
+ * @returns `stopped` if `goOn` returned false; `not_found` if the bucket does not exist
  */
 export const emptyBucket = async (
   api: StorageApi,
@@ -56,7 +56,7 @@ export const emptyBucket = async (
   }
 };
 
-/** The newest of each name among those deleted since. */
+/** The newest generation of each name, among objects deleted since then. */
 const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadata[] => {
   const newest = new Map<string, FileMetadata>();
   for (const one of deleted) {
@@ -68,8 +68,8 @@ const newestOf = (deleted: readonly FileMetadata[], since: Instant): FileMetadat
 };
 
 /**
- * Brings back every object that was deleted since then, where none of its name lives; those that are back already stay
- * as they are.
+ * Restores every object deleted since then, unless a live object has its name. Objects that are already restored stay
+ * unchanged.
  * https://cloud.google.com/storage/docs/json_api/v1/objects/restore
  */
 export const restoreObjects = async (

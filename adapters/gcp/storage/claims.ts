@@ -1,7 +1,7 @@
 /**
- * Which bucket a volume's name stands for, where calls race: one empty object for each name of an account, made only
- * where there is none (`ifGenerationMatch=0`). Whoever finds one finishes what it names, so that all who race make, or
- * bring back, one and the same bucket. What lives is read from the buckets alone: a claim that is lost loses nothing.
+ * Claims decide which bucket a volume's name refers to when calls race. A claim is an empty object per account and name,
+ * created only if none exists (`ifGenerationMatch=0`). A call that finds a claim finishes what it names, so all racing
+ * calls create or restore the same bucket. Live volumes are read from the buckets alone: losing a claim loses no data.
  * https://cloud.google.com/storage/docs/request-preconditions
  */
 import type { FileMetadata } from "@google-cloud/storage";
@@ -17,7 +17,7 @@ import type { Answer, StorageApi } from "./api.ts";
 export interface Claim {
   readonly bucket: string;
   readonly purpose: "make" | "restore";
-  /** When it was made, by the storage's own clock. */
+  /** When the claim was made, by the storage's clock. */
   readonly at: Instant;
   readonly generation: string;
 }
@@ -38,14 +38,14 @@ export class Claims {
   readonly #bucket: string;
   readonly #makeBucket: (options: CallOptions) => Answer<void>;
 
-  /** @param makeBucket makes the bucket of the claims where there is none */
+  /** @param makeBucket creates the claims bucket if it does not exist */
   constructor(api: StorageApi, bucket: string, makeBucket: (options: CallOptions) => Answer<void>) {
     this.#api = api;
     this.#bucket = bucket;
     this.#makeBucket = makeBucket;
   }
 
-  /** The claim on the name: this one, or the one that was there. */
+  /** Returns the claim on the name: the new one, or the existing one. */
   async take(
     owner: AccountId,
     name: VolumeName,
@@ -73,13 +73,13 @@ export class Claims {
     return found.map((metadata) => (metadata === "not_found" ? undefined : readClaim(metadata)));
   }
 
-  /** Takes this claim away, and no later one. */
+  /** Deletes this claim, but no later one. */
   async remove(owner: AccountId, name: VolumeName, { generation }: Claim, options: CallOptions): Answer<void> {
     const gone = await this.#api.deleteObject(this.#bucket, objectName(owner, name), generation, options);
     return gone.map(() => undefined);
   }
 
-  /** Whether another account has a claim on the name. */
+  /** Returns whether another account has a claim on the name. */
   async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Promise<Result<boolean, Unavailable>> {
     const query = { prefix: `${name}/`, maxResults: 2, fields: "items(name),nextPageToken" };
     const page = await this.#api.objects(this.#bucket, query, options);

@@ -1,7 +1,7 @@
 /**
- * Into the trash: a hidden bucket is marked, and from then on it is in the trash, whatever comes; then it is emptied and
- * deleted, so that nothing leads to its objects any more. Cloud Storage keeps both for a week
- * (https://cloud.google.com/storage/docs/soft-delete). What is cut on the way is finished by whoever lists the volumes.
+ * Moves a volume to the trash. Marking the hidden bucket puts it there, whatever happens next. Emptying and deleting the
+ * bucket then makes its objects unreachable. Cloud Storage keeps both for a week
+ * (https://cloud.google.com/storage/docs/soft-delete). The next listing of volumes finishes an interrupted discard.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Timestamp } from "../../../core/domain/instant.ts";
@@ -14,17 +14,17 @@ import { trashLabels, type VolumeBucket } from "./bucket.ts";
 import { emptyBucket, restoreObjects } from "./bulk.ts";
 import type { Parts } from "./parts.ts";
 
-/** Objects may be put while a bucket is emptied; it is emptied so many times. */
+/** Uploads may race with emptying, so a bucket is emptied up to this many times. */
 const ROUNDS = 5;
 
-/** Frees the name, unless something else has it already. */
+/** Frees the name, unless another bucket holds it already. */
 const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
   const claim = await claims.read(owner, name, options);
   if (claim.isErr()) return err(claim.error);
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
 };
 
-/** Who else was at the bucket: another one that has finished this, or one that has brought it back. */
+/** Whether the concurrent call has finished this discard, or restored the bucket. */
 const overtaken = async (
   { api, buckets }: Parts,
   owner: AccountId,
@@ -34,11 +34,11 @@ const overtaken = async (
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value === undefined) return ok("gone");
-  // What this call may have deleted after the other had looked.
+  // Restores what this call may have deleted after the restore listed the objects.
   return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
 };
 
-/** Empties and deletes a bucket that is in the trash; `taken back` where it was brought back meanwhile. */
+/** Empties and deletes a bucket in the trash; `taken back` if a concurrent call restored it. */
 export const finishDiscard = async (
   parts: Parts,
   owner: AccountId,
@@ -49,7 +49,7 @@ export const finishDiscard = async (
   const unclaimed = await unclaim(parts, owner, marked, options);
   if (unclaimed.isErr()) return err(unclaimed.error);
   let seen = marked;
-  /** The mark stands; a change of the bucket's policy is none of it, which a deploy may make at the same time. */
+  /** True while the mark is in place. A deploy may change the bucket's policy meanwhile, which leaves the mark valid. */
   const isMarked = async (): Answer<boolean> =>
     (await buckets.get(owner, marked.id, options)).map((found) => {
       if (found?.state !== marked.state || found.call !== marked.call) return false;
@@ -83,7 +83,7 @@ export const discardVolume = async (
     id,
     (bucket) =>
       bucket?.state === "hidden"
-        ? // What is deleted from the moment on when it was hidden goes with it, and comes back with it.
+        ? // Objects deleted after the volume was hidden belong to the volume, and a restore brings them back.
           { to: "deleting", labels: trashLabels(bucket.updated, deletedAt) }
         : { stop: undefined },
     options,

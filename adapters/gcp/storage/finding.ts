@@ -1,4 +1,4 @@
-/** Which of an account's buckets stands for a volume now; one that was hidden and forgotten is shown on the way. */
+/** Finds the bucket to which a volume's name refers; reveals one that was hidden and forgotten. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -8,9 +8,9 @@ import type { VolumeBucket } from "./bucket.ts";
 import type { Parts } from "./parts.ts";
 
 /**
- * Ends the hiding of a bucket where it is due, seen anew. Undefined: it does not live.
+ * Reads the bucket again and reveals it if that is due. Undefined if the bucket is deleted.
  *
- * @param isDue asked of a bucket that is hidden
+ * @param isDue called only with a hidden bucket
  */
 export const reveal = async (
   { buckets }: Parts,
@@ -28,7 +28,7 @@ export const reveal = async (
   return shown.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** The bucket, shown if its hiding was forgotten. */
+/** Returns the bucket; reveals it first if it was hidden and forgotten. */
 export const upToDate = (
   parts: Parts,
   owner: AccountId,
@@ -39,10 +39,10 @@ export const upToDate = (
   return isForgotten(bucket) ? reveal(parts, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
 };
 
-/** By how much they stand for the name; what is made or deleted does not. */
+/** Order of precedence for a name; `making` and `deleting` buckets do not hold it. */
 const order: readonly VolumeBucket["state"][] = ["live", "hidden", "restoring"];
 
-/** The bucket that stands for the name: live, hidden, or on its way back. Undefined: the name is free. */
+/** Returns the bucket that holds the name: live, hidden, or being restored. Undefined if the name is free. */
 export const current = async (
   parts: Parts,
   owner: AccountId,

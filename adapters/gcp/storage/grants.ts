@@ -1,6 +1,6 @@
 /**
- * Signed URLs (V4), which lead to the storage itself. They are signed with the credentials' own key where there is one,
- * else by IAM's signBlob, which takes `roles/iam.serviceAccountTokenCreator` of the service account on itself.
+ * Signed URLs (V4) to Cloud Storage itself. The credentials' own key signs them if there is one, otherwise IAM's
+ * signBlob. For that, the service account needs `roles/iam.serviceAccountTokenCreator` on itself.
  * https://cloud.google.com/storage/docs/access-control/signed-urls
  */
 import type { GetSignedUrlConfig } from "@google-cloud/storage";
@@ -14,23 +14,23 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import type { StorageApi } from "./api.ts";
 
 /**
- * IAM's keys sign for so long at most, a key of one's own for seven days:
+ * Maximum lifetime of a URL signed by IAM; with a service account's own key it is seven days:
  * https://cloud.google.com/storage/docs/access-control/signed-urls-v4-limits
  */
 const LONGEST_MS = 12 * 3_600_000;
 
 const SECOND_MS = 1000;
 
-/** Whole seconds, so that the URL ends no later than asked for; undefined for a moment that has passed. */
+/** Rounds down to seconds, so that the URL does not outlive `until`; undefined if `until` has passed. */
 const spanOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
   const [start, end] = [now, Math.min(until, now + LONGEST_MS)].map((at) => Math.floor(at / SECOND_MS) * SECOND_MS);
   return start === undefined || end === undefined || end <= now ? undefined : { accessibleAt: start, expires: end };
 };
 
-/** A download says what its name says that it is, whatever it was put as. */
+/** The content type of a download follows from its name, whatever type the upload had. */
 const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
 
-/** The client keeps the message of what went wrong with a signature, and no code; it has repeated what may pass. */
+/** The client keeps only the message of a signing error, without a code, and has already retried transient errors. */
 const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
   logger.error("A URL could not be signed: look at the credentials' right iam.serviceAccounts.signBlob", { error });
   return unavailable("Google Cloud does not sign URLs for this platform now.", 30, error);
@@ -46,7 +46,7 @@ export const signedGrant = async (
 ): Promise<Result<Grant, Unavailable>> => {
   const span = spanOf(millisOf(clock.now()), millisOf(until));
   const file = (await api.storage()).bucket(id).file(path);
-  // Without a signature it has no right to anything: no bucket is open to the public.
+  // An unsigned URL grants nothing: no bucket is public.
   if (span === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
   const config: GetSignedUrlConfig = {
     version: "v4",

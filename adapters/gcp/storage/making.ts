@@ -1,7 +1,7 @@
 /**
- * Making a volume: a claim on its name, the bucket that the claim names, the account's right to it, and then, in one
- * conditional step, life. Of calls that race the one that takes this step has made it; what one leaves half done, the
- * next one about the name finishes.
+ * Creates a volume: takes a claim on its name, creates the claim's bucket, grants the account access, and makes the
+ * bucket live in one conditional step. The call that wins this step has created the volume. The next call for the name
+ * finishes an interrupted creation.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
@@ -19,14 +19,14 @@ import type { Parts } from "./parts.ts";
 import { awaitRestore, bringBack } from "./restoring.ts";
 
 type Made = { readonly volume: StoredVolume; readonly created: boolean };
-/** `again`: what was found has changed meanwhile; the whole is to be looked at anew. */
+/** `again`: the state changed meanwhile; the caller must start over. */
 type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
 
 const TRIES = 10;
 
 const beingDeleted = (name: VolumeName): Conflict => conflict(`'${name}' is being deleted; try again in a moment.`);
 
-/** Makes the bucket of the claim where there is none. */
+/** Creates the claim's bucket if it does not exist. */
 const insert = async (
   { api, config, clock, ids }: Parts,
   owner: AccountId,
@@ -40,16 +40,16 @@ const insert = async (
   return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
 };
 
-/** Takes away what a claim has left behind that does not stand any more: nobody has seen it. */
+/** Deletes the bucket of a claim that no longer holds; no caller has seen the bucket. */
 const drop = async ({ api, buckets }: Parts, owner: AccountId, id: string, options: CallOptions): Attempt => {
-  // Seen anew: the change of its policy has changed the bucket.
+  // Read again: the policy change has changed the metageneration.
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value?.state !== "making") return ok("again");
   return (await api.deleteBucket(id, found.value.metageneration, options)).map(() => "again" as const);
 };
 
-/** The last step; by then the claim has to stand still, or another bucket may have taken the name. */
+/** The last step. The claim must still hold here, or another bucket may have taken the name. */
 const enliven = async (parts: Parts, owner: AccountId, bucket: VolumeBucket, claim: Claim, options: CallOptions) => {
   const { buckets, claims } = parts;
   const standing = await claims.read(owner, bucket.name, options);
@@ -85,7 +85,7 @@ const finish = async (
   const bucket = found.value;
   if (bucket === undefined || bucket.state === "deleting")
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
-  // Another call was faster.
+  // Another call won.
   if (bucket.state !== "making") return ok("again");
   return enliven(parts, owner, bucket, claim, options);
 };
@@ -118,7 +118,7 @@ export const makeVolume = async (
   return err(unavailable(`Too many calls about the volume '${name}' at once.`));
 };
 
-/** Takes away a bucket that was never a volume, unless a claim stands by which the next call finishes it. */
+/** Deletes a bucket that never became a volume, unless a claim still names it: then the next call finishes it. */
 export const dropAbandoned = async (
   { api, claims }: Parts,
   owner: AccountId,

@@ -1,25 +1,25 @@
 /**
- * Names of buckets. They are global, so each ends in a random part that nobody can have taken before; and they may not
- * contain Google's own name: https://cloud.google.com/storage/docs/buckets#naming
+ * Bucket names. They are global, so each ends in a random part that no one can have taken before. They must not
+ * contain Google's name: https://cloud.google.com/storage/docs/buckets#naming
  */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
 import { shortAccountDigest } from "../../shared/account-digest.ts";
 
-/** With the other parts it makes 63 characters, the most that a bucket's name may have, with the longest volume name. */
+/** With the longest volume name, the parts add up to 63 characters, the maximum length of a bucket name. */
 const RANDOM = 8;
 
-/** `google`, and what is close to it: `g00gle`. */
+/** `google`, and close spellings such as `g00gle`. */
 const GOOGLE = /g[o0]+g/;
 
 const volumePart = (name: VolumeName): string =>
   GOOGLE.test(name) ? `x${createHash("sha256").update(name).digest("hex").slice(0, 16)}` : name;
 
-/** What the buckets of all of the account's volumes begin with. */
+/** Prefix of all volume buckets of the account. */
 export const accountPrefix = (owner: AccountId): string => `ps-${shortAccountDigest(owner)}-`;
 
-/** What the account's buckets of that volume name begin with; others may, too. */
+/** Prefix of the account's buckets for that volume name; other names' buckets may share it. */
 export const volumePrefix = (owner: AccountId, name: VolumeName): string =>
   `${accountPrefix(owner)}${volumePart(name)}-`;
 
@@ -27,6 +27,6 @@ export const volumePrefix = (owner: AccountId, name: VolumeName): string =>
 export const bucketName = (owner: AccountId, name: VolumeName, random: string): string =>
   `${volumePrefix(owner, name)}${random.slice(0, RANDOM)}`;
 
-/** The bucket that says which bucket each volume name stands for (see `claims.ts`). */
+/** The bucket that records to which bucket each volume name refers (see `claims.ts`). */
 export const claimsBucket = (project: string): string =>
   `${project.replaceAll(/[^a-z0-9-]/g, "-").slice(0, 45)}-portside-volumes`;

@@ -1,4 +1,4 @@
-/** A volume's objects: listed, looked at, read, removed. */
+/** Lists, stats, reads and removes a volume's objects. */
 import type { FileMetadata } from "@google-cloud/storage";
 import { instantOfMillis, parseInstant, timestampOf } from "../../../core/domain/instant.ts";
 import { type ObjectPath, parseObjectPath } from "../../../core/domain/object-path.ts";
@@ -23,8 +23,8 @@ const entryOf = (path: ObjectPath, { size, updated }: FileMetadata): ObjectEntry
 });
 
 /**
- * A page in the storage's own order, which is that of the names' UTF-8 bytes. What no path can name, such as the `a/`
- * by which a mount keeps an empty folder, is passed over.
+ * Lists a page in the storage's order, which is that of the names' UTF-8 bytes. Skips objects that no path can name, such
+ * as the `a/` by which a mount keeps an empty folder.
  */
 export const listObjects = async (
   api: StorageApi,
@@ -34,7 +34,7 @@ export const listObjects = async (
 ): Found<ObjectListing> => {
   const objects: ObjectEntry[] = [];
   for (let pageToken: string | undefined; ; ) {
-    // One more than is wanted, to know whether there are more; and the first may be the one before.
+    // One more than the limit shows whether there are more; `after` itself may come first.
     const maxResults = Math.min(PAGE_MAX, limit - objects.length + (after === undefined ? 1 : 2));
     const fields = "items(name,size,updated),nextPageToken";
     const page = await api.objects(volume.id, { prefix, startOffset: after, pageToken, maxResults, fields }, options);
@@ -62,7 +62,7 @@ export const statObject = async (
   return found.value === "not_found" ? err(noObject(volume, path)) : ok(entryOf(path, found.value));
 };
 
-/** The bytes of the object's generation at the call, as they were put. */
+/** Returns the stored bytes of the object's current generation, without decompression. */
 export const readObject = async (
   api: StorageApi,
   volume: StoredVolume,

@@ -1,4 +1,4 @@
-/** What the parts of the volume store work with. */
+/** Dependencies of the volume store's modules. */
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
 import type { GcpConfig } from "../config.ts";
 import type { StorageApi } from "./api.ts";

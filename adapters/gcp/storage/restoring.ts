@@ -1,6 +1,6 @@
 /**
- * Out of the trash: the name is claimed, the bucket comes back without its objects, then they do, and then it lives. A
- * restore that is cut leaves the volume in the trash, and the next one goes on from there.
+ * Restores a volume from the trash: claims the name, restores the empty bucket, then its objects, then makes it live. An
+ * interrupted restore leaves the volume in the trash, and the next restore continues it.
  * https://cloud.google.com/storage/docs/use-soft-deleted-buckets
  */
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -25,19 +25,19 @@ const gone = (): NotFound => notFound("There is no such volume in the trash.");
 
 const TRIES = 10;
 
-/** A claim whose bucket does not live after this was left by a call that has failed. */
+/** A claim older than this whose bucket is not live was left behind by a failed call. */
 const CLAIM_MS = 120_000;
 
 export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting" || state === "restoring";
 
-/** Brings the objects of a bucket that is there again back, and then it to life. Undefined: it is gone, or lives. */
+/** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket is gone. */
 export const bringBack = async (
   { api, buckets }: Parts,
   owner: AccountId,
   id: string,
   options: CallOptions,
 ): Answer<VolumeBucket | undefined> => {
-  // From here on, whoever still empties the bucket learns that it may not.
+  // From here on, a call that is still emptying the bucket sees that it must stop.
   const begun = await buckets.change(
     owner,
     id,
@@ -58,7 +58,7 @@ export const bringBack = async (
   return ended.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** The bucket in the trash: emptied and deleted, or on the way there or back. */
+/** Returns the bucket if it is in the trash: deleted already, or while it is being deleted or restored. */
 const trashed = async (
   { buckets }: Parts,
   owner: AccountId,
@@ -76,7 +76,7 @@ const trashed = async (
   });
 };
 
-/** Takes the name for the bucket; `again` where a claim was in the way that does not stand any more. */
+/** Claims the name for the bucket; `again` after removing a stale claim. */
 const claimName = async (
   { buckets, claims }: Parts,
   owner: AccountId,
@@ -132,8 +132,8 @@ export const restoreVolume = async (
 const LOOK_MS = 250;
 
 /**
- * What a call that makes a volume does about a restore of one of its name: waits for it, or takes its claim away where
- * it was left behind.
+ * Called by a volume creation that finds a restore of the same name: waits for the restore, or removes its claim if it
+ * is stale.
  */
 export const awaitRestore = async (
   { buckets, claims, clock }: Parts,

@@ -1,6 +1,6 @@
 /**
- * Cloud Storage as the VolumeStore: a volume is a bucket of its own, which says in its labels whose it is and how it
- * stands (`bucket.ts`).
+ * Cloud Storage as the VolumeStore: each volume is a bucket of its own. The bucket's labels hold its owner and state
+ * (`bucket.ts`).
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
@@ -24,7 +24,7 @@ import { listObjects, readObject, removeObject, statObject } from "./objects.ts"
 import type { Parts } from "./parts.ts";
 import { inTrash, restoreVolume } from "./restoring.ts";
 
-/** What was cut on its way into the trash, or into life, is finished or cleared away by whoever lists after this. */
+/** Milliseconds after which a listing finishes an interrupted discard, or cleans up an interrupted creation. */
 const CUT_MS = { deleting: 60_000, making: 600_000 };
 
 type Methods = Omit<VolumeStore, "uploadsInParts">;
@@ -41,18 +41,18 @@ export class GcpVolumes implements VolumeStore {
     this.#parts = parts;
   }
 
-  /** Why deleted volumes would be gone too soon, in words; undefined where they would not, or where it was accepted. */
+  /** A message if deleted volumes would be gone too soon; undefined if not, or if the operator accepted that. */
   softDeleteProblem(options: CallOptions = {}): ResultAsync<string | undefined, Unavailable> {
     return softDeleteProblem(this.#parts.api, this.#parts.config, options);
   }
 
-  /** Ok where Cloud Storage answers this platform; one look, which changes nothing. */
+  /** Ok if Cloud Storage responds to this platform; makes one read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
     const { api, config } = this.#parts;
     return settled(api.bucket(claimsBucket(config.project), options)).map(() => undefined);
   }
 
-  /** Resolves once what it does by itself is over. */
+  /** Resolves when the background work has ended. */
   async idle(): Promise<void> {
     await Promise.all(this.#finishing.values());
   }
@@ -108,7 +108,7 @@ export class GcpVolumes implements VolumeStore {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await reveal(this.#parts, owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
-      // A discard that has failed on its way: all of it is taken back, unless the name was taken meanwhile.
+      // A discard failed midway: restore the volume, unless its name was taken meanwhile.
       if (shown.value === undefined || !inTrash(shown.value)) return ok(undefined);
       const back = await restoreVolume(this.#parts, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
@@ -160,7 +160,7 @@ export class GcpVolumes implements VolumeStore {
     return settled(signedGrant(this.#parts.api, this.#parts, "read", volume, path, until));
   }
 
-  /** Goes on, in the background, with what another call was cut in. */
+  /** Finishes in the background what an interrupted call left behind. */
   #finish(owner: AccountId, bucket: VolumeBucket): void {
     const { buckets, logger } = this.#parts;
     const { id, state, at } = bucket;
