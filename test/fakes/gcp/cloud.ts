@@ -1,4 +1,4 @@
-/** Every fake of Google Cloud together, as one project: what is built runs, its lines are in the log, its buckets are mounted. */
+/** All fakes of Google Cloud as one project: its builds run, its log holds their lines, and its buckets are mounted. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ import { PROJECT, REGION, STAGING_BUCKET } from "./test-project.ts";
 
 const IAM = "https://iam.googleapis.com";
 
-/** A project in which everything is enabled, allowed and there. */
+/** A project in which every API is enabled, every permission granted and every resource present. */
 const readyProject = (staging: string) => {
   const ready = fakeProject();
   for (const name of [...Object.keys(apis), sqlApi]) ready.apis.add(name);
@@ -43,7 +43,7 @@ const readyProject = (staging: string) => {
   return ready;
 };
 
-/** @param services whether they run as processes here, or answer as if they did */
+/** @param services whether services run as real processes or are simulated */
 export const startFakeCloud = async (services: "real" | "pretended" = "real") => {
   const clock = createSystemClock();
   const buckets = await mkdtemp(join(tmpdir(), "portside-fake-buckets-"));
@@ -60,7 +60,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
 
   let run: FakeRun | undefined;
   const labelsOf = (service: string): Record<string, string> => run?.stored(service)?.["template"]?.labels ?? {};
-  /** Cloud Run hands what its services write, and its own words, to Cloud Logging. */
+  /** Like Cloud Run, passes the lines of services, and its own, to Cloud Logging. */
   const onLine = ({ service, revision, instance = "", log, text, json, http }: RunLine): void => {
     const from = { service, revision, instance, labels: labelsOf(service) };
     if (http !== undefined)
@@ -82,7 +82,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {
-      // From the first mount on, the bucket is a folder of this machine as well.
+      // From its first mount on, the bucket is also a local folder.
       for (const { bucket } of revision.mounts) storage.folderOf(bucket);
       return local.engine.start(revision);
     },

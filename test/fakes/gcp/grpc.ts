@@ -1,4 +1,4 @@
-/** What the gRPC fakes have in common: messages and services of the client packages' own protos, errors, faults, a server. */
+/** Shared by the gRPC fakes: messages and services from the client packages' protos, errors, faults, and a server. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { fromJSON, type ServiceDefinition } from "@grpc/proto-loader";
 import protobuf from "protobufjs";
 import type { FaultKind, Faults } from "../faults.ts";
 
-// Google's clients look for a machine of Google's that they might be on; there is none.
+// Google's clients probe for a metadata server; tests have none.
 process.env["METADATA_SERVER_DETECTION"] ??= "none";
 
 const require = createRequire(import.meta.url);
 
-/** As google-gax reads them (`build/src/grpc.js`), so that messages look the same on both sides. */
+/** google-gax's own options (`build/src/grpc.js`), so that messages look the same on both sides. */
 const reading = { longs: String, enums: String, defaults: true, oneofs: true } as const;
 
 const protosOf = (packageName: string): protobuf.INamespace => {
@@ -22,7 +22,7 @@ const protosOf = (packageName: string): protobuf.INamespace => {
   return JSON.parse(readFileSync(join(root, "build", "protos", "protos.json"), "utf8"));
 };
 
-/** What a handler throws: an error with its gRPC code (https://grpc.io/docs/guides/status-codes/). */
+/** Thrown by handlers: an error with its gRPC code (https://grpc.io/docs/guides/status-codes/). */
 export class GrpcError extends Error {
   readonly code: status;
 
@@ -32,10 +32,10 @@ export class GrpcError extends Error {
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: messages are of whatever the proto says
+// biome-ignore lint/suspicious/noExplicitAny: the proto decides a message's type
 export type Message = any;
 
-/** By the methods' names in the proto. */
+/** Handlers by their method's name in the proto. */
 export type Handlers = Readonly<Record<string, (request: Message) => unknown>>;
 
 const injected: Readonly<Record<FaultKind, () => GrpcError>> = {
@@ -45,7 +45,7 @@ const injected: Readonly<Record<FaultKind, () => GrpcError>> = {
   reply_lost: () => new GrpcError("UNAVAILABLE", "injected: the connection broke"),
 };
 
-/** Fails before the act, or after it with its answer lost, as the faults say. */
+/** Fails before the act, or after it as a lost reply, as the injected fault requires. */
 const withFaults = async (faults: Faults, method: string, act: () => unknown): Promise<unknown> => {
   const fault = faults.enter(method);
   if (fault !== undefined && fault !== "reply_lost") throw injected[fault]();
@@ -54,7 +54,7 @@ const withFaults = async (faults: Faults, method: string, act: () => unknown): P
   return answer;
 };
 
-/** Messages of a package's protos, by the full names of their types. */
+/** Messages of a package's protos, by full type name. */
 export const messages = (packageName: string) => {
   const root = protobuf.Root.fromJSON(protosOf(packageName));
   const encoded = (type: string, value: object) => {
@@ -62,12 +62,12 @@ export const messages = (packageName: string) => {
     return { found, bytes: found.encode(found.fromObject(value)).finish() };
   };
   return {
-    /** As the other side of the wire reads it. */
+    /** Encodes and decodes the value, as if it had crossed the wire. */
     received: (type: string, value: object): Message => {
       const { found, bytes } = encoded(type, value);
       return found.toObject(found.decode(bytes), reading);
     },
-    /** As a `google.protobuf.Any`. */
+    /** Wraps the value in a `google.protobuf.Any`. */
     any: (type: string, value: object) => ({
       type_url: `type.googleapis.com/${type}`,
       value: Buffer.from(encoded(type, value).bytes),
@@ -81,9 +81,9 @@ export interface GrpcServer {
 }
 
 /**
- * Calls are counted, and fail as they are told, under the names of their service and method: `Services.GetService`.
+ * Counts calls and injects faults under service and method, such as `Services.GetService`.
  *
- * @param services handlers by the full name of the service
+ * @param services handlers by the service's full name
  */
 export const serveGrpc = async (
   packageName: string,
@@ -116,7 +116,7 @@ export const serveGrpc = async (
   return { port, close: () => server.forceShutdown() };
 };
 
-/** How an official client reaches a fake. */
+/** Options with which an official client connects to a fake. */
 export const clientOptions = ({ port }: GrpcServer, projectId: string) => ({
   apiEndpoint: "127.0.0.1",
   port,

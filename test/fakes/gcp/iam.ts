@@ -6,7 +6,7 @@ interface Account {
   readonly email: string;
   readonly displayName: string;
   readonly description: string;
-  /** Looks that do not see it yet. */
+  /** Number of reads that still do not see the account. */
   hidden: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The parts of a project that a doctor looks at, as a `GoogleAuth` whose requests are answered here: which APIs are
- * enabled, which permissions are held, which resources are there.
+ * The parts of a project that the doctor checks, as a `GoogleAuth` that answers requests itself: enabled APIs, granted
+ * permissions and existing resources.
  * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1/services/batchGet
  * https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list
  * https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions
@@ -10,17 +10,17 @@ import type { AuthClient, GoogleAuth } from "google-auth-library";
 export interface FakeProject {
   readonly apis: Set<string>;
   readonly permissions: Set<string>;
-  /** URLs of resources that are there. */
+  /** URLs of the existing resources. */
   readonly resources: Set<string>;
-  /** By the URL that reads it, the policy of a resource; without one, it may not be read. */
+  /** Each resource's policy, by the URL that reads it. A policy without an entry cannot be read. */
   readonly policies: Map<string, object>;
-  /** Whether credentials are found, and whether anything can be signed with them. */
+  /** Whether credentials are found, and whether they can sign. */
   credentials: boolean;
   signs: boolean;
-  /** Hosts that answer 403. */
+  /** Hosts that respond with 403. */
   readonly forbidden: Set<string>;
   readonly requests: string[];
-  /** Service accounts that there are, and may be. */
+  /** Number of existing service accounts, and the quota. */
   serviceAccounts: number;
   serviceAccountLimit: number;
   readonly auth: GoogleAuth<AuthClient>;

@@ -5,13 +5,13 @@ import { GrpcError, type GrpcServer, serveGrpc } from "./grpc.ts";
 
 interface Image {
   readonly digest: string;
-  /** The image as the fake Cloud Run's engine knows it. */
+  /** The image's name in the fake Cloud Run's engine. */
   readonly engineImage: string;
 }
 
 const REFERENCE = /^([a-z0-9-]+)-docker\.pkg\.dev\/([^/]+)\/([^/]+)\/(.+):([^:/]+)$/;
 
-/** `REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG` is a tag of a package; slashes in its name are escaped. */
+/** `REGION-docker.pkg.dev/PROJECT/REPOSITORY/IMAGE:TAG` is a tag of a package; slashes in the package are escaped. */
 const tagNameOf = (reference: string): string | undefined => {
   const [, region, project, repository, image = "", tag] = REFERENCE.exec(reference) ?? [];
   if (region === undefined) return undefined;

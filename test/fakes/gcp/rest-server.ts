@@ -1,11 +1,11 @@
-/** A server of Google's JSON APIs on loopback, how those say errors, and credentials that send the packages' requests there. */
+/** A loopback server for Google's JSON APIs, with their error format, and credentials that redirect requests to it. */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { GoogleAuth, PassThroughClient } from "google-auth-library";
 import type { FaultKind, Faults } from "../faults.ts";
 
-/** What a method throws: an error with its status and its reason (https://cloud.google.com/apis/design/errors#http_mapping). */
+/** Thrown by methods: an error with status and reason (https://cloud.google.com/apis/design/errors#http_mapping). */
 export class RestError extends Error {
   readonly status: number;
   readonly reason: string;
@@ -17,12 +17,12 @@ export class RestError extends Error {
   }
 }
 
-/** https://cloud.google.com/storage/docs/json_api/v1/status-codes#errorformat, which the other JSON APIs keep to as well */
+/** https://cloud.google.com/storage/docs/json_api/v1/status-codes#errorformat; the other JSON APIs use it too. */
 export const errorBody = ({ status, reason, message }: RestError): object => ({
   error: { code: status, message, errors: [{ domain: "global", reason, message }] },
 });
 
-/** How calls fail that are told to; those whose reply is lost have none. */
+/** Errors of injected faults; a lost reply has none. */
 export type InjectedErrors = Readonly<Record<Exclude<FaultKind, "reply_lost">, RestError>>;
 
 export const injected: InjectedErrors = {
@@ -34,21 +34,21 @@ export const injected: InjectedErrors = {
 export interface RestRequest {
   readonly verb: string;
   readonly url: URL;
-  // biome-ignore lint/suspicious/noExplicitAny: of whatever the method takes
+  // biome-ignore lint/suspicious/noExplicitAny: each method has its own body type
   readonly body: any;
 }
 
 export interface RestMethod {
-  /** For counts and faults. */
+  /** Name for counts and faults. */
   readonly method: string;
   readonly act: () => object | Promise<object>;
 }
 
 export interface RestApi {
   readonly faults: Faults;
-  /** Undefined: there is no such path. */
+  /** Undefined if the path does not exist. */
   readonly route: (request: RestRequest) => RestMethod | undefined;
-  /** Where the API has reasons of its own. */
+  /** Replaces the default errors if the API has its own reasons. */
   readonly injected?: InjectedErrors;
 }
 
@@ -63,7 +63,7 @@ export interface RestServer {
 }
 
 export const serveRest = async ({ faults, route, injected: errors = injected }: RestApi): Promise<RestServer> => {
-  /** Undefined: the reply is lost. */
+  /** Undefined if the reply must be lost. */
   const answer = async (request: IncomingMessage): Promise<object | undefined> => {
     const { method: verb = "GET" } = request;
     const url = new URL(request.url ?? "/", "http://fake");
@@ -97,7 +97,7 @@ export const serveRest = async ({ faults, route, injected: errors = injected }: 
   };
 };
 
-/** No credentials; requests to Google's hosts go to those that are named instead of them. */
+/** Sends no credentials, and redirects requests for Google's hosts to the given origins. */
 export const redirectedAuth = (projectId: string, origins: Readonly<Record<string, string>>) => {
   class Redirected extends PassThroughClient {
     override request<T>(options: Parameters<PassThroughClient["request"]>[0]) {

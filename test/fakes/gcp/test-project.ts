@@ -1,4 +1,4 @@
-/** The project that the fakes stand for, and how a platform on it is set up. */
+/** The project that the fakes simulate, and the configuration of a platform on it. */
 import { type GcpConfig, gcpConfigOf } from "../../../adapters/gcp/config.ts";
 
 export const PROJECT = "test-project";
@@ -10,5 +10,5 @@ export const gcpConfig: GcpConfig = gcpConfigOf({
   dataDir: "/nowhere",
   buildIdentity: `builds@${PROJECT}.iam.gserviceaccount.com`,
 });
-/** The bucket that sources are built from where none is named. */
+/** The default bucket for build sources. */
 export const STAGING_BUCKET = `${PROJECT}-portside-sources`;

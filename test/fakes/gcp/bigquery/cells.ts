@@ -1,5 +1,5 @@
 /**
- * DuckDB's values in the form of BigQuery's REST answers: rows of `f` and cells of `v`, all scalars as text.
+ * Converts DuckDB's values to BigQuery's REST responses: rows of `f`, cells of `v`, all scalars as text.
  * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/query#response-body
  */
 import {
@@ -17,7 +17,7 @@ import {
 } from "@duckdb/node-api";
 import { typeName } from "../../../../adapters/shared/sql/values.ts";
 
-/** Types by the names that schemas have (v2/tables#TableFieldSchema: "INTEGER (same as INT64)" and so on). */
+/** Type names as in schemas (v2/tables#TableFieldSchema: "INTEGER (same as INT64)" and so on). */
 const legacy: Readonly<Record<string, string>> = { INT64: "INTEGER", FLOAT64: "FLOAT", BOOL: "BOOLEAN" };
 
 export const fieldOf = (name: string, type: DuckDBType): object => {
@@ -32,7 +32,7 @@ export const fieldOf = (name: string, type: DuckDBType): object => {
   return { name, type: legacy[word] ?? word, mode: "NULLABLE" };
 };
 
-/** @param inMicros timestamps as whole microseconds, not as seconds with a fraction (`useInt64Timestamp`) */
+/** @param inMicros timestamps as integer microseconds instead of fractional seconds (`useInt64Timestamp`) */
 export const cellOf = (value: DuckDBValue, type: DuckDBType, inMicros: boolean): { v: unknown } => {
   if (value === null) return { v: null };
   if (value instanceof DuckDBListValue)

@@ -1,4 +1,4 @@
-/** BigQuery's REST interface over HTTP: https://cloud.google.com/bigquery/docs/reference/rest. It really answers. */
+/** BigQuery's REST API over HTTP, with real query results: https://cloud.google.com/bigquery/docs/reference/rest. */
 import { PassThroughClient } from "google-auth-library";
 import { Faults } from "../../faults.ts";
 import type { Message } from "../grpc.ts";
@@ -9,9 +9,9 @@ import { lookAt, type Result, runStatement } from "./statements.ts";
 import { type ExportedCost, Tables } from "./tables.ts";
 
 export interface FakeBigQueryOptions {
-  /** The log whose entries the linked dataset shows. */
+  /** The log that the linked dataset shows. */
   readonly entries: () => readonly KeptEntry[];
-  /** Rows of one answer; the real one's bound is 10 MB. */
+  /** Rows of one response; the real limit is 10 MB. */
   readonly pageRows?: number;
 }
 
@@ -114,7 +114,7 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
   };
 
   type Act = () => Promise<object> | object;
-  /** The method of the API by the request's path, and what it does. */
+  /** The API method for the request's path, and its action. */
   const methodOf = ({ verb, url, body }: RestRequest): readonly [string, Act] | undefined => {
     const path = url.pathname.replace(`/bigquery/v2/projects/${PROJECT}`, "");
     const [, part, id, action] = path.split("/");
@@ -157,9 +157,9 @@ export const startFakeBigQuery = async ({ entries, pageRows = 1000 }: FakeBigQue
     faults,
     client: new BigQuery(clientSettings as never),
     clientSettings,
-    /** Adds a line to the billing export. */
+    /** Adds a row to the billing export. */
     charge: (cost: ExportedCost) => void costs.push(cost),
-    /** Milliseconds that each query takes from now on. */
+    /** Sets the duration of each further query, in milliseconds. */
     slowDown: (millis: number) => {
       slowness = millis;
     },

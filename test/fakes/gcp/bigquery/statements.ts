@@ -1,4 +1,4 @@
-/** Runs GoogleSQL on the fake's tables, by the translation of the local engine, and says what BigQuery says of it. */
+/** Runs GoogleSQL on the fake's tables with the local engine's translation, and returns BigQuery's results and errors. */
 import type { DuckDBType } from "@duckdb/node-api";
 import { failureOf } from "../../../../adapters/shared/sql/errors.ts";
 import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
@@ -6,7 +6,7 @@ import { RestError } from "../rest-server.ts";
 import { cellOf, fieldOf } from "./cells.ts";
 import type { Tables } from "./tables.ts";
 
-/** Reading a statement takes long, and each is looked at before it runs. */
+/** Parsing is slow, and the dry run parses each statement before it runs. */
 const remembered = <T>(read: (statement: string) => T): ((statement: string) => T) => {
   const known = new Map<string, T>();
   return (statement) => {
@@ -41,7 +41,7 @@ const wordsOf = (error: unknown): string => {
   return "message" in failure ? failure.message : String(error);
 };
 
-/** What `statistics.query` of a dry run has (v2/Job#JobStatistics2). */
+/** The contents of `statistics.query` in a dry run (v2/Job#JobStatistics2). */
 export const lookAt = async (statement: string, tables: Tables, bytesOfRow: number) => {
   try {
     const names = tablesOf(statement, tables);

@@ -1,13 +1,13 @@
 /**
- * The tables of the fake BigQuery, in DuckDB, in the documented schemas: the linked dataset's view of a log bucket
- * (https://cloud.google.com/logging/docs/analyze/query-linked-dataset) and the detailed usage cost export
- * (https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage), as far as it is read.
+ * The fake BigQuery's tables, in DuckDB, with the documented schemas as far as the platform reads them: the linked
+ * dataset's view of a log bucket (https://cloud.google.com/logging/docs/analyze/query-linked-dataset) and the detailed
+ * usage cost export (https://cloud.google.com/billing/docs/how-to/export-data-bigquery-tables/detailed-usage).
  */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
 import { isoOf, type KeptEntry } from "../logging/entries.ts";
 
-/** A line of the export. */
+/** A row of the export. */
 export interface ExportedCost {
   readonly usage_start_time: string;
   readonly usage_end_time: string;
@@ -29,9 +29,9 @@ const costColumns = `usage_start_time TIMESTAMPTZ, usage_end_time TIMESTAMPTZ, s
   sku STRUCT(description VARCHAR), usage STRUCT(amount DOUBLE, unit VARCHAR), cost DOUBLE, currency VARCHAR,
   labels STRUCT(key VARCHAR, value VARCHAR)[]`;
 
-/** GoogleSQL's functions that the local engine does not offer to its authors. */
+/** GoogleSQL functions that the local engine does not offer to users. */
 const macros = [
-  // A merge patch leaves nulls out: https://www.rfc-editor.org/rfc/rfc7386
+  // A merge patch omits nulls: https://www.rfc-editor.org/rfc/rfc7386
   "json_strip_nulls(j) AS json_merge_patch('{}', j)",
   "bq_format_timestamp(f, t) AS strftime(t AT TIME ZONE 'UTC', replace(f, '%E6S', '%S.%f'))",
 ];
@@ -52,14 +52,14 @@ const httpOf = (entry: KeptEntry): object | null => {
   };
 };
 
-/** Every value as text, for the JSON columns keep theirs. */
+/** Every value as text: the JSON columns store text. */
 const logRow = (entry: KeptEntry): (string | null)[] => {
   const { message, json } = entry;
   const text = (value: unknown): string | null =>
     value === undefined || value === null ? null : JSON.stringify(value);
   return [
     entry.insertId,
-    // BigQuery's timestamps have microseconds.
+    // BigQuery's timestamps have microsecond precision.
     isoOf(entry.nanos - (entry.nanos % 1000n)),
     decodeURIComponent(message.logName.split("/logs/")[1]),
     message.logName,
@@ -94,7 +94,7 @@ export class Tables {
     return new Tables(connection, logs, costs);
   }
 
-  /** Makes the tables say what the log and the export say. */
+  /** Inserts the new entries and costs into the tables. */
   async catchUp(entries: readonly KeptEntry[], costs: readonly ExportedCost[]): Promise<void> {
     const keyOf = ({ nanos, insertId }: KeptEntry) => `${nanos} ${insertId}`;
     const fresh = entries.filter((entry) => !this.#told.has(keyOf(entry)));

@@ -1,4 +1,4 @@
-/** The fakes of Cloud Build, Artifact Registry and IAM, as Google's own clients see them. */
+/** The fakes of Cloud Build, Artifact Registry and IAM, as seen by Google's own clients. */
 
 import type { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A Cloud Build that builds with an engine: google/devtools/cloudbuild/v1/cloudbuild.proto with its comments. The source
- * is read from the fake storage, the log is written there as it grows, the image goes to the fake registry.
+ * A Cloud Build that builds with an engine: google/devtools/cloudbuild/v1/cloudbuild.proto with its comments. It reads
+ * the source from the fake storage, streams the log to it, and pushes the image to the fake registry.
  */
 import { randomUUID } from "node:crypto";
 import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
@@ -12,9 +12,9 @@ const PACKAGE = "@google-cloud/cloudbuild";
 const TYPES = "google.devtools.cloudbuild.v1";
 
 export interface FakeBuildDeps {
-  /** Sources are read from it and logs written to it. */
+  /** Holds the sources and receives the logs. */
   readonly storage: StorageWorld;
-  /** Stores an image under its reference: its digest. */
+  /** Stores an image under its reference and returns its digest. */
   readonly push: (reference: string, engineImage: string) => string;
   readonly build: EngineBuild;
 }
@@ -33,7 +33,7 @@ const invalid = (message: string): never => {
 
 export class FakeBuild {
   readonly faults = new Faults();
-  /** Ends builds as this says instead of building; for failures that an engine does not have. */
+  /** If set, every build ends like this instead of building: for failures that an engine cannot have. */
   outcome: Message | undefined;
   readonly #deps: FakeBuildDeps;
   readonly #builds = new Map<string, Running>();
@@ -43,7 +43,7 @@ export class FakeBuild {
     this.#deps = deps;
   }
 
-  /** All that were started, oldest first. */
+  /** All builds ever started, oldest first. */
   get builds(): readonly Message[] {
     return [...this.#builds.values()].map(({ build }) => build);
   }
@@ -88,7 +88,7 @@ export class FakeBuild {
     };
   }
 
-  /** `tags="..."` of the filter's syntax: build/docs/view-build-results#filtering_build_results_using_queries. */
+  /** Supports `tags="..."` of the filter syntax: build/docs/view-build-results#filtering_build_results_using_queries. */
   #list(filter: string): Message {
     const tag = /^tags="([^"]+)"$/.exec(filter)?.[1];
     if (tag === undefined) return invalid(`filter: '${filter}'`);
@@ -98,7 +98,7 @@ export class FakeBuild {
 
   #cancel(id: string): Message {
     const { build, abort } = this.#find(id);
-    // Assumption: what has ended is not cancelled any more.
+    // Assumption: a build that has ended cannot be cancelled.
     if (ENDED.includes(build.status)) throw new GrpcError("FAILED_PRECONDITION", "The build has finished already.");
     build.status = "CANCELLED";
     abort.abort();
@@ -116,7 +116,7 @@ export class FakeBuild {
       const bytes = Buffer.from(running.log.map((line) => `${line}\n`).join(""));
       storage.putObject(storage.bucket(name), { name: object, bytes });
     };
-    // Cloud Build adds to the object while it builds (STREAM_ON).
+    // Cloud Build appends to the object while it builds (STREAM_ON).
     const timer = setInterval(write, 50);
     build.status = "WORKING";
     say(`starting build "${build.id}"`);
@@ -139,7 +139,7 @@ export class FakeBuild {
     const [step] = build.steps;
     const steps = [{ ...step, status: "FAILURE", exitCode: 1 }];
     if (step.name.endsWith("/docker")) {
-      // No engine of containers here: an image of Docker's is not run, and so not built.
+      // There is no container engine here, so the fake cannot build Docker images.
       say("ERROR: this fake has no Docker");
       return failed("USER_BUILD_STEP", { steps });
     }

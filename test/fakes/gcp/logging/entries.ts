@@ -1,24 +1,24 @@
-/** The entries of the fake Cloud Logging: what it takes, how it completes it, and in which order it keeps it. */
+/** The fake Cloud Logging's entries: which it accepts, how it completes them, and how it orders them. */
 import { GrpcError, type Message } from "../grpc.ts";
 import type { EntryJson } from "./filter.ts";
 
 export interface KeptEntry {
-  /** As it is sent: with string longs and a `payload` that names the member that is there. */
+  /** The form on the wire: string longs, and a `payload` that names the member that is set. */
   readonly message: Message;
   readonly json: EntryJson;
   readonly nanos: bigint;
   readonly insertId: string;
-  /** Of its resource; empty where it is no service's. */
+  /** The service in its resource; empty if the resource is not a service. */
   readonly service: string;
-  /** Letters, about. */
+  /** Approximate size in characters. */
   readonly size: number;
-  /** In nanoseconds. */
+  /** Time in nanoseconds. */
   readonly visibleAt: bigint;
 }
 
 /**
- * "256 KB", "estimated from the internal data size" (https://cloud.google.com/logging/quotas). How far the estimate lies
- * from the text's length is not documented: assumed, 256 KiB and 8 KiB for the rest of an entry.
+ * "256 KB", "estimated from the internal data size" (https://cloud.google.com/logging/quotas). How the estimate differs
+ * from the text's length is undocumented. The fake assumes 256 KiB, plus 8 KiB for the rest of an entry.
  */
 const ENTRY_BYTES = 264 * 1024;
 /** "Labels per LogEntry: 64" (https://cloud.google.com/logging/quotas). */
@@ -68,10 +68,10 @@ const jsonOf = (message: Message, nanos: bigint): EntryJson => ({
 
 const invalid = (message: string): GrpcError => new GrpcError("INVALID_ARGUMENT", message);
 
-/** LOG_ID: letters, digits, `/_-.`, under 512 characters (log_entry.proto). */
+/** LOG_ID: letters, digits, `/_-.`, fewer than 512 characters (log_entry.proto). */
 const LOG_NAME = /^projects\/[a-z0-9-]+\/logs\/([A-Za-z0-9/_.-]|%2F){1,511}$/;
 
-/** One entry as it is kept; undefined for one that lies outside the times that are ingested (log_entry.proto). */
+/** Returns the entry to store; undefined if its time is outside the ingestion window (log_entry.proto). */
 export const keptOf = (entry: Message, now: bigint, visibleAt: bigint, nextId: () => string): KeptEntry | undefined => {
   if (!LOG_NAME.test(entry.logName)) throw invalid(`'${entry.logName}' is no name of a log`);
   if (!entry.resource?.type) throw invalid("an entry needs a resource");

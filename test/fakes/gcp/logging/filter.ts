@@ -1,6 +1,6 @@
 /**
- * Filters of Cloud Logging over its own entries, written from the documentation of its language alone, so that what the
- * adapter pushes there is judged by another hand: https://cloud.google.com/logging/docs/view/logging-query-language
+ * Evaluates Cloud Logging's filters over its own entries. Written from its documentation alone, as an independent check
+ * of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
  */
 import { compileRe2 } from "../../../../adapters/shared/re2.ts";
 import { severities } from "../../../../core/domain/log-entry.ts";
@@ -9,7 +9,7 @@ import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
 import { type Comparison, conjuncts, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
 import { GrpcError } from "../grpc.ts";
 
-/** An entry as JSON, as the documentation speaks of it. */
+/** An entry as JSON, in the documentation's form. */
 export type EntryJson = Readonly<Record<string, unknown>>;
 
 const FILTER_CHARS = 20_000;
@@ -36,7 +36,7 @@ const nanosOf = (text: string): bigint => {
   return BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(fraction.padEnd(9, "0").slice(0, 9));
 };
 
-/** Values at a path; of a list at its end, any element. Lists on the way are not looked into: nothing says that they are. */
+/** Values at a path; for a final list, any element. Does not descend into lists on the path: no source says it should. */
 const at = (value: unknown, path: readonly string[]): unknown[] => {
   const [first, ...rest] = path;
   if (first === undefined) return Array.isArray(value) ? value.flatMap((one) => at(one, [])) : [value];
@@ -57,7 +57,7 @@ const textOf = (op: Comparison, value: string, literal: string): boolean => {
   return op === ":" ? fold(value).includes(fold(literal)) : byOrder(op, fold(value), fold(literal));
 };
 
-/** "Values and conversions": the literal becomes what the field is; where it cannot, the comparison is false. */
+/** "Values and conversions": the literal is converted to the field's type; if that fails, the comparison is false. */
 const compareValue = (op: Comparison, value: unknown, literal: string): boolean => {
   switch (typeof value) {
     case "string":
@@ -73,7 +73,7 @@ const compareValue = (op: Comparison, value: unknown, literal: string): boolean 
   }
 };
 
-/** "Missing fields": fields that are defined in the LogEntry type have their default, others make it false. */
+/** "Missing fields": fields defined in the LogEntry type have a default; others make the comparison false. */
 const defaults: Readonly<Record<string, unknown>> = {
   textPayload: "",
   "httpRequest.status": 0,
@@ -108,14 +108,14 @@ const passes = (filter: LogFilter, entry: EntryJson): boolean => {
     case "exists":
       return at(entry, filter.path).length > 0;
     case "search":
-      // "Global restrictions" compare every field by `:`.
+      // "Global restrictions" compare every field with `:`.
       return leaves(entry).some((leaf) => leaf !== null && textOf(":", String(leaf), filter.text));
     case "log_id":
       return fold(decodeURIComponent(String(entry["logName"]).split("/logs/")[1] ?? "")) === fold(filter.id);
   }
 };
 
-/** The service that every match is of; an index for the fake, which holds many suites' entries. */
+/** The service that all matches belong to. An index, because this fake holds the entries of many suites. */
 const serviceOf = (filter: LogFilter): string | undefined => {
   const found = conjuncts(filter).find(
     (term) => term.kind === "compare" && term.op === "=" && term.path.join(".") === "resource.labels.service_name",
@@ -128,7 +128,7 @@ export interface RequestFilter {
   readonly service: string | undefined;
 }
 
-/** The filter of a request; throws INVALID_ARGUMENT for one that does not parse or is too long (logging.proto). */
+/** Parses a request's filter; throws INVALID_ARGUMENT if it does not parse or is too long (logging.proto). */
 export const filterOf = (text: string): RequestFilter => {
   if (text.length > FILTER_CHARS) throw new GrpcError("INVALID_ARGUMENT", "the filter is longer than 20000 characters");
   const parsed = parseLogFilter(text, compileRe2);

@@ -1,23 +1,23 @@
 /**
- * What Cloud Run makes of a line of a service: https://cloud.google.com/run/docs/logging#writing_structured_logs. A JSON
- * object becomes `jsonPayload`, whose special fields go to their places in the entry; anything else is `textPayload`.
+ * Converts a service's lines as Cloud Run does: https://cloud.google.com/run/docs/logging#writing_structured_logs. A JSON
+ * object becomes `jsonPayload`, with its special fields moved to the entry; anything else becomes `textPayload`.
  */
 import { structOf } from "../../../../adapters/gcp/logging/struct.ts";
 import { severities } from "../../../../core/domain/log-entry.ts";
 import type { Message } from "../grpc.ts";
 
-/** A line that a service wrote. */
+/** A line written by a service. */
 export interface ServiceLine {
   readonly service: string;
   readonly revision: string;
   readonly instance: string;
   readonly stream: "stdout" | "stderr";
   readonly line: string;
-  /** The labels of the revision's template, which Cloud Run puts on every line. */
+  /** Labels of the revision's template; Cloud Run adds them to every line. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** A request that Cloud Run served: https://cloud.google.com/run/docs/logging#log-types */
+/** A request served by Cloud Run: https://cloud.google.com/run/docs/logging#log-types */
 export interface ServedRequest {
   readonly service: string;
   readonly revision: string;
@@ -63,7 +63,7 @@ const objectOf = (line: string): Record<string, unknown> | undefined => {
   }
 };
 
-/** Values of a Struct as they arrive at a client: with the name of the member that is there. */
+/** Adds to each Struct value the name of the member that is set, as a client receives it. */
 const received = (struct: Message): Message => ({
   fields: Object.fromEntries(Object.entries(struct.fields ?? {}).map(([key, one]) => [key, receivedValue(one)])),
 });
@@ -93,7 +93,7 @@ export const messageOfLine = (origin: Origin, line: ServiceLine): Message => ({
   ...payloadOf(line.line),
 });
 
-/** Cloud Run's own words about a revision: https://cloud.google.com/run/docs/logging#log-types */
+/** Cloud Run's own message about a revision: https://cloud.google.com/run/docs/logging#log-types */
 export const messageOfSystem = (origin: Origin, line: Omit<ServiceLine, "stream">): Message => ({
   ...originOf(origin, { ...line, stream: "stdout" }),
   logName: `projects/${origin.project}/logs/run.googleapis.com%2Fvarlog%2Fsystem`,

@@ -10,17 +10,17 @@ import { messageOfLine, messageOfRequest, messageOfSystem, type ServedRequest, t
 
 export interface FakeLoggingOptions {
   readonly clock: Clock;
-  /** Milliseconds until an entry shows in listings. */
+  /** Milliseconds until listings show an entry. */
   readonly visibleAfter?: number;
-  /** Entries of one timestamp in a descending listing: of their ids "in order", which the proto leaves open. */
+  /** Order of ids for entries of one timestamp in a descending listing; the proto leaves it open. */
   readonly ties?: "ascending" | "as listed";
-  /** "entries.list requests: 60 per minute, per project" (https://cloud.google.com/logging/quotas); none unless given. */
+  /** "entries.list requests: 60 per minute, per project" (https://cloud.google.com/logging/quotas); default: no limit. */
   readonly readsPerMinute?: number;
-  /** Entries that one call looks at before it answers with what it has and a token. */
+  /** Entries that one call examines before it responds with partial results and a token. */
   readonly looksAt?: number;
 }
 
-/** Requests and answers are bounded; how much an answer may have is not documented: assumed, 10 MB as a request. */
+/** Requests and responses have size limits. The response limit is undocumented; assumed to be 10 MB, as for requests. */
 const ANSWER_BYTES = 10_000_000;
 const MINUTE_MS = 60_000;
 const DEFAULT_PAGE = 50;
@@ -40,7 +40,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
 
   const keep = (messages: readonly Message[]): void => {
     const visibleAt = clock.now() + BigInt(visibleAfter) * 1_000_000n;
-    // Those earlier in a list sort before those later in it, where they have no time of their own (`entries`).
+    // Entries of one call without their own times sort in list order (`entries`).
     let now: bigint = clock.now();
     const kept = messages.map((message) => keptOf(message, now++, visibleAt, nextId));
     entries.push(...kept.filter((one) => one !== undefined));
@@ -92,7 +92,7 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     ["timestamp desc", true],
   ]);
 
-  /** Checks what a request says; gives the key under which its page tokens are good. */
+  /** Validates a request; returns the key for which its page tokens are valid. */
   const queryOf = ({ resourceNames, filter, orderBy, pageSize }: Message): string => {
     if (!orders.has(orderBy)) throw new GrpcError("INVALID_ARGUMENT", `cannot order by '${orderBy}'`);
     if (pageSize < 0 || pageSize > MOST) throw new GrpcError("INVALID_ARGUMENT", "page_size must be in 0-1000");
@@ -156,14 +156,14 @@ export const startFakeLogging = async (options: FakeLoggingOptions) => {
     faults,
     client,
     clientSettings,
-    /** Reads that the quota has refused. */
+    /** Number of reads that the quota rejected. */
     refused: () => refused,
-    /** What was kept, in the order of the log. */
+    /** The stored entries, in the log's order. */
     entries: (): readonly KeptEntry[] => listingsOf(undefined).asc,
     ingest: (line: ServiceLine) => keep([messageOfLine(place, line)]),
     ingestSystem: (line: Omit<ServiceLine, "stream">) => keep([messageOfSystem(place, line)]),
     ingestRequest: (served: ServedRequest) => keep([messageOfRequest(place, served)]),
-    /** Entries as an agent of Google's writes them, with places of their own. */
+    /** Adds entries as a Google agent writes them, with times and ids of their own. */
     ingestEntries: (messages: readonly Message[]) => keep(messages),
     close: async () => {
       await client.close();

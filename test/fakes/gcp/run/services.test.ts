@@ -1,4 +1,4 @@
-/** The fake Cloud Run, as Google's own client sees it. */
+/** The fake Cloud Run, as seen by Google's own client. */
 
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -32,7 +32,7 @@ const made = async (serviceId: string, given = service()) => {
   return done;
 };
 
-/** Updates, and the service when that is through. */
+/** Updates a service, waits for the operation, and returns the service. */
 const updated = async (given: Parameters<typeof client.updateService>[0] & object) => {
   const [operation] = await client.updateService(given);
   await operation.promise();
@@ -69,7 +69,7 @@ test("changes what the mask names, and no more", async () => {
   const after = await updated({ service: changed, updateMask: { paths: ["annotations"] } });
   expect(after).toMatchObject({ labels: { kept: "1" }, annotations: { new: "1" }, generation: "2" });
   expect(after.annotations).not.toHaveProperty("old");
-  // The template is what it was, and so is its revision.
+  // The template is unchanged, and therefore the revision is too.
   expect(after.latestCreatedRevision).toBe(done.latestCreatedRevision);
   expect(after.etag).not.toBe(done.etag);
 });

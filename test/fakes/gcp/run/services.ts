@@ -1,6 +1,6 @@
 /**
- * A Cloud Run that keeps services and runs them on an engine: run/v2/service.proto, revision.proto and condition.proto
- * with their comments, as the official client speaks it. What no source says is an assumption, marked so.
+ * A Cloud Run that stores services and runs them on an engine, compatible with the official client: run/v2/service.proto,
+ * revision.proto and condition.proto with their comments. Behaviour without a source is marked as an assumption.
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -23,7 +23,7 @@ interface Revision {
   readonly template: Message;
   readonly createTime: Message;
   state: RevisionState;
-  /** The reason field of its condition, where it failed. */
+  /** The reason field of its condition, if it failed. */
   reason: Message;
   starting: Promise<void> | undefined;
 }
@@ -37,27 +37,27 @@ interface Stored {
   etag: string;
   generation: number;
   observed: number;
-  /** What the user wants. */
+  /** The desired state. */
   wanted: Message;
   readonly revisions: Map<string, Revision>;
   latestCreated: string;
   latestReady: string;
-  /** What traffic there is. */
+  /** The actual traffic. */
   traffic: { revision: string; percent: number }[];
   uri: string;
   failure: Message | undefined;
   policy: Message;
   isDeleted: boolean;
   change: PromiseWithResolvers<void>;
-  /** Operations that end with what is observed next. */
+  /** Operations that end once their generation is observed. */
   readonly operations: { readonly name: string; readonly generation: number }[];
 }
 
 export interface FakeRunDeps {
   readonly engine: RunEngine;
-  /** What the engine knows an image reference as; undefined: there is none. */
+  /** The engine's name for an image reference; undefined if the image does not exist. */
   readonly resolveImage: (reference: string) => string | undefined;
-  /** Names of organisation policies that hold: `iam.allowedPolicyMemberDomains`. */
+  /** Names of enforced organisation policies: `iam.allowedPolicyMemberDomains`. */
   readonly policies?: readonly string[];
 }
 
@@ -111,18 +111,18 @@ export class FakeRun {
     this.#server?.close();
   }
 
-  /** The services that there are. */
+  /** Names of the existing services. */
   names(): string[] {
     return [...this.#services.values()].map(({ id }) => id);
   }
 
-  /** A service as it stands, for assertions and for changes by hand; undefined: none. */
+  /** A service's current state, for assertions and manual changes; undefined if it does not exist. */
   stored(id: string): Message | undefined {
     const stored = [...this.#services.values()].find((one) => one.id === id);
     return stored && this.#view(stored);
   }
 
-  /** A change by hand, as from the console. */
+  /** A manual change, as from the console. */
   async edit(id: string, change: (wanted: Message) => void): Promise<void> {
     const stored = [...this.#services.values()].find((one) => one.id === id) as Stored;
     const service = { ...structuredClone(stored.wanted), name: stored.name };
@@ -186,7 +186,7 @@ export class FakeRun {
 
   #update({ service, updateMask }: Message): Message {
     const stored = this.#find(service.name);
-    // An etag that is not the newest: ABORTED (https://google.aip.dev/154; assumption that Run keeps to it).
+    // A stale etag: ABORTED (https://google.aip.dev/154; assumption: Run follows it).
     if (service.etag && service.etag !== stored.etag)
       throw new GrpcError("ABORTED", `Conflict for resource '${stored.id}': version '${service.etag}' was specified`);
     const paths: string[] = updateMask?.paths ?? MUTABLE;
@@ -203,7 +203,7 @@ export class FakeRun {
     return this.#operation(stored);
   }
 
-  /** Takes what is wanted; another template makes a revision, one at most for each name. */
+  /** Applies the desired state. A changed template creates a revision, whose name must be new. */
   #revise(stored: Stored, wanted: Message, before: Message | undefined): void {
     const template = wanted.template ?? {};
     const changed = before === undefined || !isDeepStrictEqual(template, before.template);
@@ -232,7 +232,7 @@ export class FakeRun {
     return Object.fromEntries(MUTABLE.map((path) => [fieldOf(path), normal[fieldOf(path)]]));
   }
 
-  /** Brings what is to what is wanted, each time that changes: "reconciliation" in service.proto. */
+  /** Moves the actual state to the desired one, after every change: "reconciliation" in service.proto. */
   async #reconcile(stored: Stored): Promise<void> {
     while (!stored.isDeleted) {
       const { generation, change } = stored;
@@ -245,7 +245,7 @@ export class FakeRun {
       await this.#route(stored);
       if (stored.generation !== generation || stored.isDeleted) continue;
       stored.observed = generation;
-      // Assumption: reports of progress are writes too, and change the etag.
+      // Assumption: progress reports are writes too, and change the etag.
       stored.etag = this.#nextEtag();
       this.#endOperations(stored);
       await change.promise;
@@ -273,14 +273,14 @@ export class FakeRun {
       .filter(({ percent }) => percent > 0)
       .map(({ type, revision, percent }) => ({ revision: type === LATEST ? stored.latestReady : revision, percent }));
     const allReady = routed.every(({ revision }) => stored.revisions.get(revision)?.state === "ready");
-    // What had traffic keeps it where its successor is not ready.
+    // If a target is not ready, traffic stays where it was.
     if (!allReady) return;
     const [first] = routed;
     if (this.#isPublic(stored)) await this.#deps.engine.serve(stored.id, first?.revision ?? "");
     stored.traffic = routed;
   }
 
-  /** Without `run.invoker` for everybody Run answers 403: docs/authenticating/overview. Here nothing is routed at all. */
+  /** Without `run.invoker` for allUsers, Run responds with 403: docs/authenticating/overview. The fake routes nothing. */
   #isPublic(stored: Stored): boolean {
     const bindings: Message[] = stored.policy.bindings ?? [];
     return bindings.some(({ role, members }) => role === "roles/run.invoker" && members?.includes("allUsers"));
@@ -295,7 +295,7 @@ export class FakeRun {
         "FAILED_PRECONDITION",
         "One or more users named in the policy do not belong to a permitted customer.",
       );
-    // google/iam/v1/policy.proto, `etag`: a policy that was read before another's write is refused.
+    // google/iam/v1/policy.proto, `etag`: a write with a stale policy is rejected.
     if (policy.etag?.length > 0 && !Buffer.from(policy.etag).equals(stored.policy.etag))
       throw new GrpcError("ABORTED", "There were concurrent policy changes.");
     stored.policy = { ...policy, etag: Buffer.from(this.#nextEtag()) };
@@ -310,7 +310,7 @@ export class FakeRun {
     stored.isDeleted = true;
     this.#wake(stored);
     const operation = this.#operation(stored);
-    // Assumption: the service is found until the operation has ended, and not afterwards.
+    // Assumption: the service exists until the operation has ended, and not afterwards.
     void this.#deps.engine.remove(stored.id).then(() => {
       this.#services.delete(name);
       this.#endOperations(stored);
@@ -393,7 +393,7 @@ export class FakeRun {
   }
 }
 
-/** What an engine needs to know of a revision. */
+/** The engine's view of a revision. */
 const engineRevision = (service: string, { id, template }: Revision, image: string): EngineRevision => {
   const [container] = template.containers;
   const probe = container.startupProbe;
@@ -419,7 +419,7 @@ const engineRevision = (service: string, { id, template }: Revision, image: stri
       const place = { path: mountPath, bucket: gcs?.bucket, readOnly: gcs?.readOnly };
       return gcs == null ? [] : [folder === undefined ? place : { ...place, subPath: folder }];
     }),
-    // "failureThreshold * periodSeconds": docs/configuring/healthchecks; without a probe the default one has 240 s.
+    // "failureThreshold * periodSeconds": docs/configuring/healthchecks; the default probe has 240 s.
     listenMillis: 1000 * (probe == null ? 240 : probe.failureThreshold * probe.periodSeconds),
   };
 };

@@ -1,4 +1,4 @@
-/** What Cloud Run refuses of a service, from the comments of its protos and its documentation. */
+/** Validates a service as Cloud Run does, from the comments of its protos and its documentation. */
 import { parseMemory } from "../../../../core/domain/resources.ts";
 import { GrpcError, type Message } from "../grpc.ts";
 
@@ -16,7 +16,7 @@ const FORBIDDEN = /^(run\.googleapis\.com|cloud\.googleapis\.com|serving\.knativ
 
 const GiB = 1024 ** 3;
 const MiB = 1024 ** 2;
-/** Most memory by CPU, and least: docs/configuring/services/cpu and .../memory-limits. */
+/** Minimum and maximum memory by CPU: docs/configuring/services/cpu and .../memory-limits. */
 const sizes: Readonly<Record<string, readonly [number, number]>> = {
   "1": [128 * MiB, 4 * GiB],
   "2": [128 * MiB, 8 * GiB],
@@ -29,7 +29,7 @@ const checkMap = (field: string, map: Readonly<Record<string, string>> = {}): vo
   for (const key of Object.keys(map)) if (FORBIDDEN.test(key)) invalid(`${field}: '${key}' is reserved`);
 };
 
-/** Kubernetes' limit of all annotations together, which annotations follow (service.proto): 256 KiB. */
+/** Kubernetes' limit for all annotations together, which Run's annotations share (service.proto): 256 KiB. */
 const ANNOTATION_BYTES = 256 * 1024;
 
 const checkResources = ({ resources }: Message, { executionEnvironment }: Message): void => {
@@ -45,7 +45,7 @@ const checkResources = ({ resources }: Message, { executionEnvironment }: Messag
 const checkPorts = ({ ports = [], startupProbe: probe }: Message): void => {
   if (ports.length > 1) invalid("ports: only a single port can be specified");
   if (!["", "http1", "h2c"].includes(ports[0]?.name ?? "")) invalid("ports[0].name: http1 or h2c");
-  // k8s.min.proto: at most 240 s, and a period not under the timeout.
+  // k8s.min.proto: the period is at most 240 s and at least the timeout.
   if (probe && (probe.periodSeconds > 240 || probe.timeoutSeconds > probe.periodSeconds))
     invalid("startup_probe: times");
 };
@@ -84,7 +84,7 @@ const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string
       invalid(`traffic: there is no revision '${revision}'`);
 };
 
-/** @param revisions those that there are, with the one that this write makes */
+/** @param revisions names of the revisions, including the one that this write creates */
 export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>): void => {
   checkMap("labels", service.labels);
   checkMap("annotations", service.annotations);
@@ -97,7 +97,7 @@ export const checkService = (id: string, service: Message, revisions: ReadonlySe
     if (!/^[a-z][a-z0-9_-]{0,62}$/.test(key) || !/^[a-z0-9_-]{0,63}$/.test(value)) invalid(`labels: '${key}'`);
   const template = service.template ?? invalid("template: is required");
   const { revision } = template;
-  // https://github.com/pipe-cd/pipecd/issues/5688 has the service's own words; the prefix is Knative's.
+  // https://github.com/pipe-cd/pipecd/issues/5688 quotes the service's message; the prefix is Knative's rule.
   if (revision && (!/^[a-z][a-z0-9-]{0,61}[a-z0-9]$/.test(revision) || !revision.startsWith(`${id}-`)))
     invalid(`template.revision: '${revision}'`);
   const concurrency = Number(template.maxInstanceRequestConcurrency ?? 0);

@@ -1,4 +1,4 @@
-/** The fakes that a rollout talks to, open, with the official clients of them. */
+/** Starts the fakes that a rollout needs, with official clients for them. */
 import { ArtifactRegistryClient } from "@google-cloud/artifact-registry";
 import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";

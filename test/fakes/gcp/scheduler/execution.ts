@@ -1,10 +1,10 @@
-/** One execution of a job, over real HTTP: google/cloud/scheduler/v1/{job,target}.proto. */
+/** Executes a job once, over real HTTP: google/cloud/scheduler/v1/{job,target}.proto. */
 import { type Instant, millisOf, timestampOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import type { Message } from "../grpc.ts";
 import { deadlineMillis, retryPauses } from "./rules.ts";
 
-/** Headers that are "ignored or replaced" (target.proto, `headers`). */
+/** Headers that Cloud Scheduler replaces or ignores ("ignored or replaced": target.proto, `headers`). */
 const isReplaced = (name: string): boolean =>
   /^(host|content-length|user-agent|x-google-.*|x-appengine-.*|x-cloudscheduler(-.*)?)$/i.test(name);
 
@@ -16,7 +16,7 @@ const headersOf = (job: Message, scheduled: Instant): Record<string, string> => 
   "X-CloudScheduler-ScheduleTime": timestampOf(scheduled),
 });
 
-/** "Acknowledged by means of an HTTP response code in the range [200 - 299]"; no answer in time is a failure. */
+/** "Acknowledged by means of an HTTP response code in the range [200 - 299]"; a timeout is a failure. */
 const attempt = async (job: Message, scheduled: Instant, ended: AbortSignal): Promise<boolean> => {
   const signal = AbortSignal.any([ended, AbortSignal.timeout(deadlineMillis(job))]);
   const { uri, httpMethod } = job.httpTarget;
@@ -30,7 +30,7 @@ const attempt = async (job: Message, scheduled: Instant, ended: AbortSignal): Pr
   }
 };
 
-/** Attempts until one is acknowledged, the retries are used up, or the next fire is due; gives whether one was. */
+/** Attempts until one is acknowledged, retries run out, or the next fire is due; returns whether one was acknowledged. */
 export const execute = async (
   clock: Clock,
   job: Message,

@@ -1,4 +1,4 @@
-/** What a job may say: google/cloud/scheduler/v1/{job,target,cloudscheduler}.proto, each bound at its field. */
+/** Validates a job: google/cloud/scheduler/v1/{job,target,cloudscheduler}.proto, which state the limits per field. */
 import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
 import { GrpcError, type Message } from "../grpc.ts";
 
@@ -23,7 +23,7 @@ const problemOf = (job: Message): string | undefined => {
   return undefined;
 };
 
-/** Completes a job with the documented defaults; throws INVALID_ARGUMENT. */
+/** Fills in the documented defaults; throws INVALID_ARGUMENT if the job is invalid. */
 export const checkedJob = (job: Message): Message => {
   const problem = problemOf(job);
   if (problem !== undefined) throw new GrpcError("INVALID_ARGUMENT", problem);
@@ -42,7 +42,7 @@ export const checkedJob = (job: Message): Message => {
   };
 };
 
-/** Seconds before each retry: doubled `max_doublings` times, then linear, at most `max_backoff_duration` (job.proto). */
+/** Delay before each retry, in seconds: doubles `max_doublings` times, then linear, at most `max_backoff_duration`. */
 export const retryPauses = ({ retryConfig: retry }: Message): readonly number[] => {
   const [least, most] = [secondsOf(retry.minBackoffDuration), secondsOf(retry.maxBackoffDuration)];
   return Array.from({ length: retry.retryCount }, (_, index) => {

@@ -1,4 +1,4 @@
-/** Cloud Scheduler over gRPC, which fires for real: google/cloud/scheduler/v1/cloudscheduler.proto. */
+/** Cloud Scheduler over gRPC, with real fires: google/cloud/scheduler/v1/cloudscheduler.proto. */
 import { nextFire } from "../../../../core/domain/fire-times.ts";
 import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
@@ -10,11 +10,11 @@ import { checkedJob } from "./rules.ts";
 
 interface Kept {
   job: Message;
-  /** Aborts when the job changes or is deleted: its next fires are others then. */
+  /** Aborts when the job changes or is deleted, because its next fires change. */
   stop: AbortController;
 }
 
-/** A clock that is moved is looked at this often. */
+/** Polling interval, because tests may move the clock. */
 const NAP_MS = 15_000;
 const MOST = 500;
 
@@ -31,7 +31,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     return done;
   };
 
-  /** "Never two simultaneously outstanding executions": one that is due meanwhile starts when the former ends. */
+  /** "Never two simultaneously outstanding executions": a fire that comes due during one starts when it ends. */
   const follow = async ({ job }: Kept, { signal: stop }: AbortController): Promise<void> => {
     const schedule = { cron: job.schedule, timezone: job.timeZone };
     for (let due = nextFire(schedule, clock.now()); due !== undefined; due = nextFire(schedule, due)) {
@@ -69,7 +69,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     const before = known(job.name);
     const paths: string[] = updateMask?.paths ?? [];
     const changed = Object.fromEntries(paths.map((path) => [camel(path), job[camel(path)]]));
-    // Without a mask everything is meant; "output only fields ... will be ignored".
+    // Without a mask, the update covers every field; "output only fields ... will be ignored".
     const after = paths.length === 0 ? { ...before, ...job } : { ...before, ...changed };
     return keep({ ...checkedJob(after), state: before.state });
   };
@@ -122,7 +122,7 @@ export const startFakeScheduler = async ({ clock }: { readonly clock: Clock }) =
     client,
     clientSettings,
     jobs: (): readonly Message[] => [...jobs.values()].map(({ job }) => job),
-    /** Resolves when every execution that has begun has ended. */
+    /** Resolves when all running executions have ended. */
     settled: async () => void (await Promise.all(running)),
     close: async () => {
       closed.abort();

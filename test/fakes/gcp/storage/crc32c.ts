@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), as Cloud Storage says it of objects: https://cloud.google.com/storage/docs/hashes-etags */
+/** CRC-32C (Castagnoli), the checksum of Cloud Storage objects: https://cloud.google.com/storage/docs/hashes-etags */
 const POLYNOMIAL = 0x82f63b78;
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -7,7 +7,7 @@ const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value >>> 0;
 });
 
-/** Base64 of the four bytes, the highest first. */
+/** Base64 of the four bytes, big-endian. */
 export const crc32c = (bytes: Uint8Array): string => {
   let value = 0xffffffff;
   for (const byte of bytes) value = ((table[(value ^ byte) & 0xff] as number) ^ (value >>> 8)) >>> 0;

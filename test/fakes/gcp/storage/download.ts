@@ -1,5 +1,5 @@
 /**
- * The bytes of an object as both APIs send them, whole or as the range that was asked for:
+ * Sends an object's bytes, whole or as a range, for both APIs:
  * https://cloud.google.com/storage/docs/xml-api/reference-headers#range, https://www.rfc-editor.org/rfc/rfc9110#section-14
  */
 import parseRange from "range-parser";
@@ -10,18 +10,18 @@ import { md5, type ObjectVersion } from "./world.ts";
 export interface DownloadRequest {
   /** The `Range` header. */
   readonly range: string | undefined;
-  /** How the API names the refusal of one that lies outside. */
+  /** The API's error reason for a range outside the object. */
   readonly refusal: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Of several ranges the first is sent. */
+/** Given several ranges, sends the first. */
 export const download = (object: ObjectVersion, { range, refusal, headers: more }: DownloadRequest): Reply => {
   const { bytes, contentType, generation } = object;
   const headers = {
     "content-type": contentType,
     "x-goog-generation": String(generation),
-    // Of the whole object, whatever part of it is sent.
+    // Hashes cover the whole object, even in a partial response.
     "x-goog-hash": `crc32c=${crc32c(bytes)},md5=${md5(bytes, "base64")}`,
     ...more,
   };

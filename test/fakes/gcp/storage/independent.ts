@@ -1,7 +1,7 @@
 /**
- * fake-gcs-server (https://github.com/fsouza/fake-gcs-server), which others have written, as the place of the objects:
- * listings, uploads, downloads, generations and their conditions are its own. What it has nothing of stands in front of
- * it: the labels, metagenerations and policies of buckets, and the check of signatures.
+ * Runs the third-party fake-gcs-server (https://github.com/fsouza/fake-gcs-server) as the object store. It provides
+ * listings, uploads, downloads, generations and their conditions. A proxy in front adds what it lacks: buckets' labels,
+ * metagenerations and policies, and the check of signatures.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ import { type FakeStorage, startFakeStorage } from "./index.ts";
 import { checkSignature } from "./signature.ts";
 import { xmlFailure } from "./xml-api.ts";
 
-/** Sends the request on as it is, and its answer back. */
+/** Forwards the request unchanged, and returns the response. */
 const passOn = async (req: IncomingMessage, res: ServerResponse, to: string, body?: Buffer): Promise<void> => {
   const { hostname, port, host } = new URL(to);
   const sent = request({ hostname, port, method: req.method, path: req.url, headers: { ...req.headers, host } });
@@ -30,7 +30,7 @@ const passOn = async (req: IncomingMessage, res: ServerResponse, to: string, bod
 
 const isObjects = (path: string): boolean => /^\/(upload\/)?storage\/v1\/b\/[^/]+\/o(\/|$)/.test(path);
 
-/** Writes the failure where the signature does not allow the request. */
+/** Responds with the failure if the signature does not allow the request. */
 const isAllowed = (fake: FakeStorage, req: IncomingMessage, res: ServerResponse): boolean => {
   const { pathname, searchParams: query } = new URL(req.url ?? "/", fake.url);
   const headers = Object.fromEntries(Object.entries(req.headers).map(([name, value]) => [name, String(value)]));
@@ -52,7 +52,7 @@ export interface IndependentStorage {
   close(): Promise<void>;
 }
 
-/** @param program fake-gcs-server */
+/** @param program path of fake-gcs-server */
 export const startIndependentStorage = async (program: string): Promise<IndependentStorage> => {
   const { child, url: objects } = await startOnFreePort((port) => {
     const place = ["-scheme", "http", "-host", "127.0.0.1", "-port", String(port), "-public-host", `127.0.0.1:${port}`];
@@ -65,7 +65,7 @@ export const startIndependentStorage = async (program: string): Promise<Independ
     if (isObjects(path)) return passOn(req, res, objects);
     if (!path.startsWith("/storage/v1/b")) return isAllowed(fake, req, res) ? passOn(req, res, objects) : undefined;
     if (req.method !== "POST" || path !== "/storage/v1/b") return passOn(req, res, fake.url);
-    // A bucket is made on both sides.
+    // Create the bucket on both sides.
     const body = await buffer(req);
     const { name } = JSON.parse(body.toString()) as { name: string };
     await fetch(`${objects}${req.url}`, { method: "POST", body: JSON.stringify({ name }) });

@@ -1,7 +1,7 @@
 /**
- * A Cloud Storage on a loopback port, for the official client and for whoever has a signed URL: the JSON API, the XML
- * API behind V4 signatures, and IAM's signBlob. Written from the documentation alone; what it leaves open is in the
- * record of assumptions.
+ * Cloud Storage on a loopback port, for the official client and for signed URLs: the JSON API, the XML API with V4
+ * signatures, and IAM's signBlob. Written from the documentation alone; the record of assumptions lists what that leaves
+ * open.
  */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync } from "node:fs";
@@ -26,10 +26,10 @@ import { StorageWorld } from "./world.ts";
 import { answerXml, xmlFailure, xmlMethod } from "./xml-api.ts";
 
 export interface FakeStorageOptions {
-  /** The storage's own clock; the machine's where none is given. */
+  /** The storage's clock; defaults to the machine's. */
   readonly clock?: Pick<Clock, "now">;
   readonly faults?: Faults;
-  /** Where buckets are folders; a temporary folder where none is given. */
+  /** Parent of bucket folders; defaults to a temporary folder. */
   readonly folder?: string;
 }
 
@@ -37,22 +37,22 @@ export interface FakeStorage {
   readonly url: string;
   /** For `new Storage(...)`; its key signs URLs. */
   readonly storageClientOptions: StorageOptions;
-  /** The service account of the key. */
+  /** The key's service account. */
   readonly email: string;
   readonly publicKey: KeyObject;
   readonly world: StorageWorld;
   readonly faults: Faults;
   readonly uploads: Uploads;
-  /** Does something, once, right before the next call of the method acts: what another client may do meanwhile. */
+  /** Runs `act` once, just before the method's next call acts: simulates a concurrent client. */
   meanwhile(method: string, act: () => void): void;
-  /** The bucket as a folder of this machine, from now on; throws where there is no such bucket. */
+  /** Backs the bucket with a local folder from now on; throws if the bucket does not exist. */
   folderOf(bucket: string): string;
   close(): Promise<void>;
 }
 
 const EMAIL = `platform@${PROJECT}.iam.gserviceaccount.com`;
 
-/** One for all fakes of a process: making it takes a while. */
+/** Shared by all fakes of a process: key generation is slow. */
 let keys: ReturnType<typeof generateKeyPairSync> | undefined;
 const keyPair = () => {
   keys ??= generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -61,7 +61,7 @@ const keyPair = () => {
 
 interface Call {
   readonly method: string;
-  /** The bucket that it is about; empty where it is about none. */
+  /** The bucket that the call concerns, or an empty string. */
   readonly bucket: string;
   readonly failed: (error: RestError) => Reply;
   readonly act: (body: Buffer) => Reply;
@@ -173,7 +173,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
 
   const server = createServer((req, res) => {
     serve(req, res).catch((error: unknown) => {
-      // A request that was cut is nobody's business; anything else is a mistake of the fake's, and has to show.
+      // Ignore a request that the client cut. Any other error is a bug in the fake, and must show.
       if (!req.complete) return void res.destroy();
       const { status, headers, body } = jsonFailure(failure(400, "fake", `The fake failed: ${String(error)}`));
       res.writeHead(status, { ...headers }).end(body);
@@ -182,7 +182,7 @@ export const startFakeStorage = async (options: FakeStorageOptions = {}): Promis
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const privateKey = keyPair().privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-  // The client warns of credentials that are handed in as such.
+  // The client warns about credentials passed in directly.
   const auth = new GoogleAuth({ projectId: PROJECT });
   auth.jsonContent = { type: "service_account", client_email: EMAIL, private_key: privateKey };
   return {

@@ -1,4 +1,4 @@
-/** The fake's JSON API: https://cloud.google.com/storage/docs/json_api/v1, method by method. */
+/** The fake's JSON API, by method: https://cloud.google.com/storage/docs/json_api/v1 */
 import { crc32c } from "./crc32c.ts";
 import { download } from "./download.ts";
 import { failure, jsonReply, type Reply } from "./failure.ts";
@@ -6,7 +6,7 @@ import { byBytes, type FakeBucket, md5, type ObjectVersion, type StorageWorld } 
 
 export interface JsonCall {
   readonly method: string;
-  /** Decoded parts of the path behind `/storage/v1/b`. */
+  /** Decoded parts of the path after `/storage/v1/b`. */
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
   readonly body: () => Record<string, unknown>;
@@ -51,7 +51,7 @@ export const objectResource = (bucket: string, one: ObjectVersion): Record<strin
   hardDeleteTime: time(one.hardDeleted),
 });
 
-/** https://cloud.google.com/storage/docs/json_api#partial-response: the form `items(a,b),nextPageToken` */
+/** https://cloud.google.com/storage/docs/json_api#partial-response, in the form `items(a,b),nextPageToken` */
 const masked = (list: { items?: Record<string, unknown>[] | undefined }, fields: string | null): unknown => {
   const inner = /items\(([^)]*)\)/.exec(fields ?? "")?.[1]?.split(",");
   if (inner === undefined || list.items === undefined) return list;
@@ -61,7 +61,7 @@ const masked = (list: { items?: Record<string, unknown>[] | undefined }, fields:
 
 const PAGE_MAX = 1000;
 
-/** A page behind the token, which is the place of the last one; the fake's own form. */
+/** The page after the token. The token encodes the last item's position, in the fake's own format. */
 const pageOf = <T>(all: readonly T[], placeOf: (one: T) => string, query: URLSearchParams) => {
   const wanted = Number(query.get("maxResults") ?? PAGE_MAX);
   if (!(wanted >= 1)) throw failure(400, "invalid", "maxResults");
@@ -92,7 +92,7 @@ const listObjects = (world: StorageWorld, bucket: FakeBucket, query: URLSearchPa
   world.purge();
   const [prefix, from] = [query.get("prefix") ?? "", query.get("startOffset")];
   const source = query.get("softDeleted") === "true" ? bucket.deleted : [...bucket.objects.values()];
-  // The first has the greatest possible digits behind it, so that a page may end between two of one name.
+  // Padded generations sort numerically, so that a page may end between two generations of one name.
   const place = (one: ObjectVersion) => `${one.name}\n${String(one.generation).padStart(20, "0")}`;
   const all = source
     .filter(({ name }) => name.startsWith(prefix) && (from === null || byBytes(name, from) >= 0))
@@ -108,7 +108,7 @@ const condition = (query: URLSearchParams, name: string, present: string): void 
     throw failure(412, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.");
 };
 
-/** 0 stands for no object that lives: https://cloud.google.com/storage/docs/request-preconditions */
+/** 0 means that no live object exists: https://cloud.google.com/storage/docs/request-preconditions */
 export const generationHolds = (bucket: FakeBucket, name: string, query: URLSearchParams): void =>
   condition(query, "ifGenerationMatch", String(bucket.objects.get(name)?.generation ?? 0));
 
@@ -150,7 +150,7 @@ const onObject = (world: StorageWorld, bucket: FakeBucket, name: string, call: J
       // .../json_api/v1/status-codes#416_Requested_Range_Not_Satisfiable
       return download(found, { range, refusal: "requestedRangeNotSatisfiable" });
     }
-    // .../json_api/v1/objects/rewrite: within one location, all of it at once
+    // .../json_api/v1/objects/rewrite: within one location, a single call copies everything
     case "storage.objects.rewrite": {
       const found = objectOf(bucket, name, query);
       const [, , , , , to = "", , made = ""] = call.parts;
@@ -191,9 +191,9 @@ const methods: ReadonlyMap<string, string> = new Map([
   ["POST b/o/o/rewriteTo/b/b/o/o", "objects.rewrite"],
 ]);
 
-/** The method's name, as in the documentation's reference; undefined where the path and verb are none. */
+/** The method's name in the reference documentation; undefined if no method has this verb and path. */
 export const jsonMethod = (verb: string, parts: readonly string[]): string | undefined => {
-  // The names of buckets and objects stand at the first and the third place, and those of a copy behind them.
+  // Bucket and object names are parts 0 and 2; those of a copy's target are parts 5 and 7.
   const shape = parts.map((part, at) => (at === 0 || at === 5 ? "b" : at === 2 || at === 7 ? "o" : part)).join("/");
   const method = methods.get(`${verb} ${shape}`);
   return method === undefined ? undefined : `storage.${method}`;

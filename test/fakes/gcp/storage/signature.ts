@@ -1,5 +1,5 @@
 /**
- * What V4 signatures are checked by: https://cloud.google.com/storage/docs/authentication/signatures and
+ * Verifies V4 signatures: https://cloud.google.com/storage/docs/authentication/signatures and
  * .../authentication/canonical-requests.
  */
 import { createHash, type KeyObject, verify } from "node:crypto";
@@ -13,7 +13,7 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Every byte but `A-Z a-z 0-9 - . _ ~` is escaped, of a path all but its slashes, too. */
+/** Escapes every byte except `A-Z a-z 0-9 - . _ ~`; in paths, slashes stay too. */
 const escaped = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 
@@ -26,7 +26,7 @@ const momentOf = (date: string): number => {
 
 const denied = (message: string) => failure(403, "SignatureDoesNotMatch", message);
 
-/** The hosts of the cloud have no port, so that clients sign the host's name alone. */
+/** Google Cloud's hosts have no port, so clients sign only the host name. */
 const headerValue = (headers: SignedRequest["headers"], name: string): string => {
   const value = (headers[name] ?? "").trim().replaceAll(/\s{2,}/g, " ");
   return name === "host" ? value.replace(/:\d+$/, "") : value;
@@ -48,9 +48,9 @@ const canonical = ({ path, query, headers }: SignedRequest, verb: string, signed
   ].join("\n");
 
 /**
- * Throws where the request is not allowed by its signature.
+ * Throws if the signature does not allow the request.
  *
- * @param keyOf the public key of a service account; undefined for one that is not there
+ * @param keyOf returns a service account's public key; undefined if the account does not exist
  */
 export const checkSignature = (
   request: SignedRequest,
@@ -73,7 +73,7 @@ export const checkSignature = (
   // "Any x-goog- headers that the request has must be signed."
   const unsigned = Object.keys(headers).find((name) => name.startsWith("x-goog-") && !signed.includes(name));
   if (!signed.includes("host") || unsigned !== undefined) throw denied(`Header '${unsigned ?? "host"}' is not signed.`);
-  // A GET may be asked for its head alone, as anywhere in HTTP (RFC 9110, 9.3.2): see the record of assumptions.
+  // A HEAD may use a GET's signature, as anywhere in HTTP (RFC 9110, 9.3.2): see the record of assumptions.
   const verbs = request.verb === "HEAD" ? ["HEAD", "GET"] : [request.verb];
   const isGood = verbs.some((verb) => {
     const hash = createHash("sha256")

@@ -1,4 +1,4 @@
-/** The fake Cloud Storage does what the documentation says, as the official client sees it. */
+/** The fake Cloud Storage behaves as documented, as seen by the official client. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -36,7 +36,7 @@ const contentOf = async (bucket: string, name: string): Promise<string> =>
 const namesOf = async (bucket: string, options = {}): Promise<string[]> =>
   (await storage.bucket(bucket).getFiles(options))[0].map((file) => file.name);
 
-/** Page by page, as a client asks that does not let the library do it. */
+/** Fetches page by page, without the library's auto-pagination. */
 const pagesOf = async <Q extends object>(page: (query: Q) => Promise<[{ name: string }[], ...unknown[]]>, query: Q) => {
   const names: string[][] = [];
   for (let next: Q | null = query; next !== null; ) {

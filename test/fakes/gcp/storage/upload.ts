@@ -9,7 +9,7 @@ export interface UploadCall {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
-  /** Of the request, for the address that a resumable upload goes on at. */
+  /** The request's URL, from which a resumable upload's session URL is built. */
   readonly url: string;
 }
 
@@ -36,7 +36,7 @@ const described = ({ name, contentType, contentEncoding, metadata }: ObjectBody)
   ...(metadata === undefined ? {} : { metadata }),
 });
 
-/** https://www.rfc-editor.org/rfc/rfc2387: the metadata first, then the bytes */
+/** https://www.rfc-editor.org/rfc/rfc2387: metadata first, then the bytes */
 const splitRelated = (body: Buffer, contentType: string): { readonly json: ObjectBody; readonly bytes: Buffer } => {
   const boundary = /boundary="?([^";]+)"?/.exec(contentType)?.[1];
   const mark = Buffer.from(`--${boundary}`);
@@ -55,14 +55,14 @@ const splitRelated = (body: Buffer, contentType: string): { readonly json: Objec
 export class Uploads {
   readonly #world: StorageWorld;
   readonly #sessions = new Map<string, Session>();
-  /** What sessions answer that have made their object. */
+  /** Replies of completed sessions. */
   readonly #made = new Map<string, Reply>();
 
   constructor(world: StorageWorld) {
     this.#world = world;
   }
 
-  /** How many sessions hold bytes, and have neither made an object nor been given up. */
+  /** Number of sessions that hold bytes and are neither completed nor cancelled. */
   get unfinished(): number {
     return [...this.#sessions.values()].filter(({ bytes }) => bytes.length > 0).length;
   }
@@ -91,7 +91,7 @@ export class Uploads {
     }
   }
 
-  /** https://cloud.google.com/storage/docs/performing-resumable-uploads: 308 until the last byte is there */
+  /** https://cloud.google.com/storage/docs/performing-resumable-uploads: 308 until the last byte has arrived */
   goOn(id: string, range: string | undefined, body: Buffer): Reply {
     const made = this.#made.get(id);
     if (made !== undefined) return made;
@@ -102,7 +102,7 @@ export class Uploads {
     if (end !== undefined && end !== "*" && total === "*" && body.length % CHUNK !== 0)
       throw failure(400, "badRequest", "A piece that is not the last has whole 256 KiB.");
     if (start !== undefined) session.bytes = Buffer.concat([session.bytes.subarray(0, Number(start)), body]);
-    // `0-*` ends with its body; a piece whose end is known, and no total, is not the last one.
+    // `0-*` ends with its body; a chunk with a known end but no total is not the last.
     const isWhole = end === "*" || Number(total) === session.bytes.length;
     if (!isWhole) {
       const { length } = session.bytes;

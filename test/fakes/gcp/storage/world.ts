@@ -1,22 +1,22 @@
 /**
- * What the fake Cloud Storage holds, and its rules for buckets and objects.
+ * The fake Cloud Storage's state, and its rules for buckets and objects.
  *
  * Sources: https://cloud.google.com/storage/docs/buckets#naming, .../objects#naming, .../soft-delete,
- * .../use-soft-deleted-buckets, .../json_api/v1/buckets, .../json_api/v1/objects, .../consistency (everything is seen at
- * once, listings too).
+ * .../use-soft-deleted-buckets, .../json_api/v1/buckets, .../json_api/v1/objects, .../consistency (strong consistency,
+ * for listings too).
  */
 import { createHash, randomBytes } from "node:crypto";
 import { failure } from "./failure.ts";
 
 export interface ObjectVersion {
   readonly name: string;
-  /** Unique, growing: https://cloud.google.com/storage/docs/metadata#generation-number */
+  /** Unique and increasing: https://cloud.google.com/storage/docs/metadata#generation-number */
   readonly generation: bigint;
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly contentEncoding?: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970, as all times here. */
+  /** Milliseconds since 1970, like all times here. */
   readonly created: number;
   readonly softDeleted?: number;
   readonly hardDeleted?: number;
@@ -32,15 +32,15 @@ export interface FakeBucket {
   readonly name: string;
   readonly generation: bigint;
   readonly created: number;
-  /** The settings as they were written. */
+  /** The settings as written. */
   settings: Record<string, unknown>;
   labels: Record<string, string>;
   metageneration: number;
   updated: number;
   policy: Policy;
-  /** Those that live, by name. */
+  /** Live objects, by name. */
   readonly objects: Map<string, ObjectVersion>;
-  /** Soft-deleted ones. */
+  /** Soft-deleted objects. */
   readonly deleted: ObjectVersion[];
   softDeleted?: number;
   hardDeleted?: number;
@@ -73,7 +73,7 @@ const objectNameProblem = (name: string): string | undefined => {
   return name.startsWith(".well-known/acme-challenge/") ? "Disallowed object name" : undefined;
 };
 
-/** .../docs/tags-and-labels#bucket-labels: at most 64, each part of at most 63 of these characters */
+/** .../docs/tags-and-labels#bucket-labels: at most 64; keys and values up to 63 of these characters */
 const labelsProblem = (labels: Record<string, string>): string | undefined => {
   const entries = Object.entries(labels);
   if (entries.length > 64) return "At most 64 labels";
@@ -82,7 +82,7 @@ const labelsProblem = (labels: Record<string, string>): string | undefined => {
   return entries.find(isBad)?.join("=");
 };
 
-/** .../docs/soft-delete: seven days where nothing else is said; 0 (off), or 7 to 90 days */
+/** .../docs/soft-delete: seven days by default; 0 (off), or 7 to 90 days */
 const retentionOf = (settings: Record<string, unknown>, preset: number): number => {
   const policy = settings["softDeletePolicy"] as { retentionDurationSeconds?: string | number } | undefined;
   const seconds = Number(policy?.retentionDurationSeconds ?? preset);
@@ -95,13 +95,13 @@ export class StorageWorld {
   readonly live = new Map<string, FakeBucket>();
   /** Soft-deleted buckets. */
   readonly deleted: FakeBucket[] = [];
-  /** Names that buckets of other projects have. */
+  /** Names taken by buckets of other projects. */
   readonly strangers = new Set<string>();
-  /** Of those that live, such of other projects as everybody may use: a project's list does not have them. */
+  /** Live buckets of other projects that anyone may access; this project's listing leaves them out. */
   readonly foreign = new Set<string>();
-  /** Policies do not know these members yet, so many times more. */
+  /** Number of further policy writes that reject each member as unknown. */
   readonly unknownMembers = new Map<string, number>();
-  /** What the project's buckets keep deleted things for where they do not say; a test may set another. */
+  /** Default retention of deleted objects in the project's buckets, in seconds; tests may change it. */
   presetRetention = WEEK_S;
   /** An organisation's policy storage.softDeletePolicySeconds: the only value that it allows; undefined allows any. */
   forcedRetention: number | undefined;
@@ -152,7 +152,7 @@ export class StorageWorld {
     return bucket;
   }
 
-  /** A label of null goes; other settings replace what was there. */
+  /** A null label is removed; other settings replace the previous ones. */
   patchBucket(name: string, change: Record<string, unknown>): FakeBucket {
     const bucket = this.bucket(name);
     const { labels: changed = {}, ...settings } = change;
@@ -169,7 +169,7 @@ export class StorageWorld {
     return bucket;
   }
 
-  /** https://cloud.google.com/storage/docs/deleting-buckets: no objects may live in it; soft-deleted ones may. */
+  /** https://cloud.google.com/storage/docs/deleting-buckets: fails with live objects; soft-deleted ones may remain. */
   deleteBucket(name: string): void {
     const bucket = this.bucket(name);
     if (bucket.objects.size > 0) throw failure(409, "conflict", "The bucket you tried to delete is not empty.");
@@ -180,7 +180,7 @@ export class StorageWorld {
     this.deleted.push(Object.assign(bucket, { softDeleted: this.now(), hardDeleted: hard }));
   }
 
-  /** .../json_api/v1/buckets/restore: settings and policies come back, no objects; not over one that lives. */
+  /** .../json_api/v1/buckets/restore: restores settings and policies, no objects; fails if a live bucket has the name. */
   restoreBucket(name: string, generation: string): FakeBucket {
     this.purge();
     const at = this.deleted.findIndex((one) => one.name === name && String(one.generation) === generation);
@@ -211,7 +211,7 @@ export class StorageWorld {
     return made;
   }
 
-  /** An object that is deleted or replaced is kept: .../docs/soft-delete. False where there is none. */
+  /** Soft-deletes a deleted or replaced object: .../docs/soft-delete. Returns false if the object does not exist. */
   removeObject(bucket: FakeBucket, name: string): boolean {
     const present = bucket.objects.get(name);
     if (present === undefined) return false;
@@ -222,7 +222,7 @@ export class StorageWorld {
     return true;
   }
 
-  /** .../json_api/v1/objects/restore: a new copy, with a new generation. */
+  /** .../json_api/v1/objects/restore: creates a copy with a new generation. */
   restoreObject(bucket: FakeBucket, name: string, generation: string): ObjectVersion {
     this.purge();
     const found = bucket.deleted.find((one) => one.name === name && String(one.generation) === generation);
@@ -252,7 +252,7 @@ export class StorageWorld {
     bucket.updated = this.now();
   }
 
-  /** Takes away what was kept long enough. */
+  /** Removes soft-deleted items whose retention has ended. */
   purge(): void {
     const isOver = ({ hardDeleted }: { hardDeleted?: number }) => (hardDeleted ?? Infinity) <= this.now();
     for (const list of [this.deleted, ...[...this.live.values()].map((one) => one.deleted)])

@@ -1,5 +1,5 @@
 /**
- * The fake's XML API, as signed URLs use it: https://cloud.google.com/storage/docs/xml-api/get-object-download and
+ * The fake's XML API for signed URLs: https://cloud.google.com/storage/docs/xml-api/get-object-download and
  * .../put-object-upload.
  */
 
@@ -24,13 +24,13 @@ export const xmlFailure = ({ status, reason, message }: RestError): Reply => ({
   body: `<?xml version='1.0' encoding='UTF-8'?><Error><Code>${reason}</Code><Message>${message}</Message></Error>`,
 });
 
-/** .../docs/hashes-etags: the MD5 of the bytes, for objects that were put whole */
+/** .../docs/hashes-etags: the MD5 of the bytes, for objects uploaded whole */
 const etagOf = ({ bytes }: Pick<ObjectVersion, "bytes">): string => `"${md5(bytes, "hex")}"`;
 
 const names = (header: string | undefined, etag: string): boolean =>
   header !== undefined && (header === "*" || header.split(",").some((one) => one.trim() === etag));
 
-/** .../docs/request-preconditions: both apply to requests that retrieve data. */
+/** .../docs/request-preconditions: both apply only to requests that retrieve data. */
 const notAsAsked = (headers: XmlCall["headers"], etag: string): Reply | undefined => {
   const { "if-match": only, "if-none-match": other } = headers;
   if (only !== undefined && !names(only, etag)) throw failure(412, "PreconditionFailed", "If-Match does not hold.");
@@ -68,7 +68,7 @@ const upload = (world: StorageWorld, { bucket: name, object, headers, body }: Xm
   return { status: 200, headers: { etag: etagOf(made), "x-goog-generation": String(made.generation) } };
 };
 
-/** The call's name for counts and faults. */
+/** The method's name for counts and faults. */
 export const xmlMethod = (verb: string): string =>
   ({ GET: "storage.xml.get", HEAD: "storage.xml.get", PUT: "storage.xml.put" })[verb] ?? "storage.xml.other";
 
