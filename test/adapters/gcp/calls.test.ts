@@ -1,4 +1,4 @@
-/** How many calls of Google Cloud an answer costs. */
+/** Number of Google Cloud calls per response. */
 import { expect } from "vitest";
 import { callTests } from "../../clouds/calls.ts";
 import { gcp } from "../../clouds/gcp.ts";

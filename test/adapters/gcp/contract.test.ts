@@ -1,4 +1,4 @@
-/** The provider keeps every promise of the ports, on the fakes of Google Cloud. */
+/** The provider fulfils every port contract on the Google Cloud fakes. */
 
 import { cloudContractTests } from "../../clouds/contract.ts";
 import { gcp } from "../../clouds/gcp.ts";

@@ -1,4 +1,4 @@
-/** The doctor of a project names exactly what is missing, with the command that mends it. */
+/** The doctor names exactly what a project lacks, with the command that fixes it. */
 import { describe, expect, test } from "vitest";
 import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
@@ -191,7 +191,7 @@ test("a person's own credentials cannot sign, and are told to act as the service
 describe("on Cloud Run itself", () => {
   const environment = { K_SERVICE: "portside" };
   const PATH = "projects/p/locations/europe-west1/services/portside";
-  /** The platform's own service, as Cloud Run has it; undefined: it is not there. */
+  /** @param own the platform's own service on Cloud Run; undefined if it does not exist */
   const lookFrom = async (own: object | undefined, more: object = {}) => {
     const services = {
       getService: async ({ name }: { name: string }) => {

@@ -1,4 +1,4 @@
-/** The main job on the fakes of Google Cloud, by the cases of every provider. */
+/** The main job on the Google Cloud fakes, with the cases that every provider shares. */
 
 import { openCloud } from "../../clouds/cloud.ts";
 import { gcp } from "../../clouds/gcp.ts";

@@ -1,4 +1,4 @@
-/** What Google's clients throw, by code. */
+/** Errors of Google's clients, by code. */
 import { describe, expect, test } from "vitest";
 import { googleFault } from "../../../adapters/gcp/errors.ts";
 

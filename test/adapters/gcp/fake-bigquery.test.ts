@@ -1,4 +1,4 @@
-/** The fake BigQuery, asked by the official client, does what the documentation says. */
+/** The fake BigQuery behaves as documented, as seen by the official client. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ambientOf } from "../../clouds/subject.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../fakes/gcp/bigquery/server.ts";

@@ -1,4 +1,4 @@
-/** The fake Cloud Logging, asked by the official client, does what the proto says. */
+/** The fake Cloud Logging behaves as its proto says, as seen by the official client. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FakeLogging, startFakeLogging } from "../../fakes/gcp/logging/server.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";

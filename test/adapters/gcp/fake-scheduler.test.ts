@@ -1,4 +1,4 @@
-/** The fake Cloud Scheduler, asked by the official client, does what the proto says. */
+/** The fake Cloud Scheduler behaves as its proto says, as seen by the official client. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../fakes/gcp/scheduler/server.ts";

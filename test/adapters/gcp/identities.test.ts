@@ -1,4 +1,4 @@
-/** Runtime identities, against IAM's fake: one an account, its rights on its buckets, never a default one. */
+/** Runtime identities on the IAM fake: one per account, access to its own buckets, never a default identity. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
@@ -86,7 +86,7 @@ test("an identity's id has as many characters as IAM takes", () => {
   expect(runtimeIdentityOf("example.com:p", accountOf("acme"))).toMatch(/@p\.example\.com\.iam\.gserviceaccount\.com$/);
 });
 
-/** IAM as somebody behind a wall that swallows packets sees it. */
+/** An IAM that never responds, as behind a firewall that drops packets. */
 const silentIam = async () => {
   const server = createServer(() => undefined);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** The packages of Google Cloud cost nothing to whoever does not use them. */
+/** Importing the adapter loads no Google Cloud package. */
 import { importTests } from "../../clouds/imports.ts";
 
 importTests("gcp", ["@google-cloud/", "google-auth-library/", "google-gax/", "@grpc/", "protobufjs/"]);

@@ -1,4 +1,4 @@
-/** Any life of the whole provider is the model's. */
+/** Any sequence of operations on the whole provider matches the model. */
 import { gcp } from "../../clouds/gcp.ts";
 import { lifeTests } from "../../clouds/life.ts";
 

@@ -1,4 +1,4 @@
-/** Pushing a filter down and then filtering finds what filtering everything finds, judged by another evaluator. */
+/** Pushing a filter down and then filtering finds the same entries as filtering alone, by an independent evaluator. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { logEntryOf, protoEntryOf } from "../../../adapters/gcp/logging/entry.ts";
@@ -46,7 +46,7 @@ const lines = fc.constantFrom(
   "",
 );
 
-/** What Cloud Run makes of a service's lines, which says DEFAULT where the platform reads a level. */
+/** Entries that Cloud Run makes of a service's lines: DEFAULT where the platform reads a level from the line. */
 const ingested = () =>
   fc.tuple(lines, fc.constantFrom("stdout" as const, "stderr" as const)).map(([line, stream]) => {
     const message = messageOfLine(place, {

@@ -1,4 +1,4 @@
-/** Logs in Cloud Logging: what is asked how often, what late and failing calls come to, what services' lines become. */
+/** Logs in Cloud Logging: the rate of calls, late and failing calls, and the entries made of services' lines. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../adapters/gcp/config.ts";
@@ -81,7 +81,7 @@ describe("the quota", () => {
       else refused++;
       clock.pass(700);
     }
-    // 140 seconds have room for 180 reads, and each search is two.
+    // 140 seconds allow 180 reads, and each search takes two.
     expect([found > 50, refused > 0, fake.refused()]).toEqual([true, true, 0]);
   });
 

@@ -1,4 +1,4 @@
-/** Cloud Scheduler's jobs say what was declared, whatever fails between, and fire as they say. */
+/** Cloud Scheduler's jobs match the declarations, whatever fails on the way, and fire accordingly. */
 
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";

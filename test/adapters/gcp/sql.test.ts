@@ -1,4 +1,4 @@
-/** SQL on BigQuery: whose rows a statement sees, what it may cost, and what becomes of calls that fail or take too long. */
+/** SQL on BigQuery: which rows a statement sees, what it may cost, and how calls fail or time out. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { GcpSql } from "../../../adapters/gcp/bigquery/engine.ts";
 import { bigQueryFault, runFailure, textFailure } from "../../../adapters/gcp/bigquery/failures.ts";
@@ -121,7 +121,7 @@ describe("a statement", () => {
     expect(fake.faults.count(QUERY)).toBe(0);
   });
 
-  /** An engine whose BigQuery says something else of what a statement would read. */
+  /** An engine with a manipulated dry run: `change` alters what BigQuery reports that a statement reads. */
   const looking = (change: (query: Record<string, unknown>) => void): GcpSql => {
     const request = (asked: object, heard: (error: unknown, body: unknown) => void) =>
       fake.client.request(asked as never, (error: unknown, body: unknown) => {
@@ -237,7 +237,7 @@ describe("limits", () => {
     await eventually(() => expect(fake.faults.count(QUERY)).toBe(1));
     gone.abort();
     expect(await expectError(run)).toMatchObject({ kind: "unavailable" });
-    // Which job it is, BigQuery says with its first answer.
+    // BigQuery's first response names the job to cancel.
     await eventually(() => expect(fake.faults.count(CANCEL)).toBeGreaterThan(0));
   });
 });

@@ -1,4 +1,4 @@
-/** A platform does not start on a project that cannot work: what every cloud says, and what Cloud Storage alone can be. */
+/** The platform does not start on a broken project: the cases of every cloud, and those of Cloud Storage alone. */
 import { expect, test } from "vitest";
 import { gcp } from "../../clouds/gcp.ts";
 import { openFakes, startTests } from "../../clouds/start.ts";

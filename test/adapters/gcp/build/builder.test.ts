@@ -1,4 +1,4 @@
-/** Cloud Build as the builder, against the fake: what every cloud's builder does, and what this one asks for. */
+/** Cloud Build as the builder, on the fake: the cases of every cloud's builder, and the requests of this one. */
 import { expect, test } from "vitest";
 import { createCloudBuilder } from "../../../../adapters/gcp/build/builder.ts";
 import { createBuilds } from "../../../../adapters/gcp/build/builds.ts";
@@ -67,7 +67,7 @@ test("a source without a Dockerfile is built with buildpacks, as the build's own
     logsBucket: `gs://${STAGING}/logs`,
     source: { storageSource: { bucket: STAGING } },
   });
-  // The network on which the identity's credentials are to be had.
+  // The network `cloudbuild` gives access to the identity's credentials.
   expect(JSON.stringify(request?.steps)).not.toContain('cloudbuild"');
   expect(request?.steps[0].args).not.toContain("--network");
 });

@@ -1,4 +1,4 @@
-/** Cloud Run's codes as the closed reasons of contract 4.1. */
+/** Maps Cloud Run's codes to the closed set of reasons in contract 4.1. */
 import type { protos } from "@google-cloud/run";
 import { expect, test } from "vitest";
 import { failureOfConditions, failureOfHealthCheck } from "../../../../adapters/gcp/run/conditions.ts";
@@ -17,7 +17,7 @@ test.each([
   [failed({ revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" }), "did_not_listen"],
   [failed({ revisionReason: "ACTIVE_REVISION_LIMIT_REACHED" }), "quota_exceeded"],
 ])("%j", (condition, reason) => {
-  // The service only says that its revision failed; the more telling condition counts, and one that holds does not.
+  // The service only reports that its revision failed; the more specific condition wins, unless it did not fail.
   const others = [failed({ reason: "REVISION_FAILED" }), { ...condition, state: "CONDITION_SUCCEEDED" as const }];
   expect(failureOfConditions([...others, condition])).toMatchObject({ reason });
 });
@@ -30,7 +30,7 @@ test.each([
   [[own("boom"), system("Container called exit(7).")], { reason: "crashed", exitCode: 7, logTail: ["boom"] }],
   [[system("Container terminated on signal 11.")], { reason: "crashed" }],
   [[system("Memory limit of 512 MiB exceeded with 530 MiB used.")], { reason: "out_of_memory" }],
-  // A service cannot pretend to be Cloud Run.
+  // A service must not be able to imitate Cloud Run's messages.
   [[own("Container called exit(7).")], { reason: "did_not_listen", logTail: ["Container called exit(7)."] }],
   [[], { reason: "did_not_listen", logTail: [] }],
 ])("the log %j", (lines, failure) => {

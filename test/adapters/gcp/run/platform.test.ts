@@ -1,4 +1,4 @@
-/** Cloud Run as the platform, against the fake: what it says, what survives, who loses, and how many calls it takes. */
+/** Cloud Run as the platform, on the fake: events, interruptions, conflicts, and the number of calls. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
@@ -18,7 +18,7 @@ rolloutEndTests(() => run, runRollouts, {
   whenTrafficMoves: async ({ clients }, then) => {
     const client = await clients("services");
     const setPolicy = client.setIamPolicy.bind(client) as (...args: unknown[]) => unknown;
-    // A first deploy is opened to everybody when its traffic has moved.
+    // A first deploy becomes public after its traffic has moved.
     const telling = (...args: unknown[]) => {
       then();
       return setPolicy(...args);
@@ -26,7 +26,7 @@ rolloutEndTests(() => run, runRollouts, {
     Object.assign(client, { setIamPolicy: telling });
     return "absent";
   },
-  // The service stays, with nothing that serves.
+  // The service remains, but nothing serves.
   nothingLeft: ({ made }) => expect([...made.serving]).toEqual([]),
 });
 
@@ -92,7 +92,7 @@ test("mounts are volumes of the account's buckets, in the second generation, wit
   expect(run.storage.world.bucket("vol-data").policy.bindings).toEqual([
     { role: "roles/storage.objectUser", members: [member] },
   ]);
-  // As declared: a client that reads it and deploys it again declares the same.
+  // As declared: a client that reads the declaration and deploys it again must not change it.
   expect((await run.serviceOf("app")).serving[0]?.template.memory).toBe(256 * 1024 ** 2);
 });
 

@@ -1,4 +1,4 @@
-/** Replicas of the control plane over one Cloud Run: what they are on every cloud, by its etags, and who edits by hand. */
+/** Control plane replicas on one Cloud Run: the races of every cloud, Run's etags, and manual edits. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
 import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/run-platform.ts";

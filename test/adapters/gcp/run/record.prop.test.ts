@@ -1,4 +1,4 @@
-/** A template as Cloud Run keeps it, and back: whatever is declared is read again, and what is not ours is left alone. */
+/** A template survives the round trip through Cloud Run, and fields that are not Portside's stay unchanged. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseOwn } from "../../../../adapters/gcp/run/parse.ts";
@@ -66,7 +66,7 @@ test("every mount is a volume of its bucket, its mode and its folder, once each"
 test("the record stays under Kubernetes' 256 KiB with two of the largest declarations", () => {
   fc.assert(
     fc.property(serviceTemplate(), serviceTemplate(), (one, other) => {
-      // Quotes double in JSON inside JSON, and a declaration is text inside the text of `former`.
+      // Quotes double in nested JSON, and `former` holds each declaration as text within text.
       const env = { LARGE: '"'.repeat(32_000) };
       const service = rendered({ ...one, env }, [{ ...other, env }]);
       const bytes = Buffer.byteLength(

@@ -1,4 +1,4 @@
-/** What is declared, as Cloud Run is told it. */
+/** How a declaration is rendered for Cloud Run. */
 import { expect, test } from "vitest";
 import { renderTemplate } from "../../../../adapters/gcp/run/render.ts";
 import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";

@@ -8,6 +8,6 @@ rolloutFaultTests(runRollouts, {
   calls: { deploy: 11, removal: 2 },
   every: 3,
   nothingElse: (run, name, what) =>
-    // A service is all that there is of a deployment.
+    // On Cloud Run, a deployment consists of its service alone.
     expect(run.run.names().includes(name), what).toBe(run.routed(name) !== undefined),
 });

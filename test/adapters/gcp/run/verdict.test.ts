@@ -1,4 +1,4 @@
-/** When a revision counts as ready: its service is settled, and it says so itself. */
+/** A revision is ready once its service has settled and its own condition says so. */
 import { expect, test } from "vitest";
 import type { RunService } from "../../../../adapters/gcp/run/render.ts";
 import type { RunServices } from "../../../../adapters/gcp/run/services.ts";

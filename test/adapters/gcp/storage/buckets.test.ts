@@ -1,4 +1,4 @@
-/** What a volume's bucket is beyond the port's promises: closed, marked, the account's own; and how many calls it takes. */
+/** A volume's bucket beyond the port's contract: no public access, labels, the owner's access, the number of calls. */
 import type { Storage } from "@google-cloud/storage";
 import { describe, expect, test, vi } from "vitest";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";

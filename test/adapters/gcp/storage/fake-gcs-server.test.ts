@@ -1,7 +1,7 @@
 /**
- * Volumes keep their promises where the objects are in fake-gcs-server, too, which is independent of our own fake.
+ * Volumes also fulfil their contract with objects in fake-gcs-server, which is independent of our own fake.
  *
- * It has no soft delete, so that hiding, deletion and restore are our own fake's alone (`contract.test.ts`).
+ * It has no soft delete, so only our own fake tests hiding, deletion and restore (`contract.test.ts`).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
@@ -28,7 +28,7 @@ const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
   ({ group, when }) => group !== "trash and restore" && (when === undefined || when(storageCapabilities)),
 );
 
-/** What fake-gcs-server does otherwise than Cloud Storage, by the case that it breaks. */
+/** Deviations of fake-gcs-server from Cloud Storage, by the case that each breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([
   ["an entity tag tells contents apart", "its answer to an upload by a signed URL has no ETag"],
 ]);
@@ -39,7 +39,7 @@ describe("Cloud Storage, the objects in fake-gcs-server", () => {
       needs(context, "fake-gcs-server");
       const done = run((started as Started<ProviderSubject>).subject);
       const gap = gaps.get(name);
-      // One that is filled is to be taken off the list.
+      // A case that passes must be removed from the list.
       if (gap === undefined) await done;
       else await expect(done, gap).rejects.toThrow();
     });

@@ -1,4 +1,4 @@
-/** Signed URLs of Cloud Storage: with a key and without one, and how long they last. */
+/** Signed URLs of Cloud Storage: with and without a key, and their lifetime. */
 import { Storage } from "@google-cloud/storage";
 import { Impersonated, PassThroughClient } from "google-auth-library";
 import { describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-/** Names of buckets are names that Google takes, and nobody else's. */
+/** Bucket names are valid on Google Cloud, and unique. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { accountPrefix, bucketName, claimsBucket, volumePrefix } from "../../../../adapters/gcp/storage/names.ts";

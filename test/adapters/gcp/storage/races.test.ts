@@ -1,4 +1,4 @@
-/** Calls that meet on Cloud Storage, of one replica or of several, and calls that were cut. */
+/** Races on Cloud Storage, within one replica or between several, and interrupted calls. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { accountDigest } from "../../../../adapters/shared/account-digest.ts";

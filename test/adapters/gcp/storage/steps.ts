@@ -1,4 +1,4 @@
-/** One fake Cloud Storage for the tests of a file, and steps that they take on it. */
+/** One fake Cloud Storage per test file, and helpers for it. */
 
 import { afterAll } from "vitest";
 import type { StoredVolume } from "../../../../core/ports/volume-store.ts";
@@ -9,7 +9,7 @@ import { volumesOver } from "./subject.ts";
 export const fake = await startFakeStorage();
 afterAll(() => fake.close());
 
-/** The volume's bucket, as the fake has it. */
+/** The volume's bucket in the fake. */
 export const bucketOf = ({ id }: StoredVolume) => {
   const bucket = fake.world.live.get(id);
   if (bucket === undefined) throw new Error(`there is no bucket '${id}'`);

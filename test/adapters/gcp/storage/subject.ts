@@ -1,4 +1,4 @@
-/** The volume store over a Cloud Storage that is a fake. */
+/** The volume store on the fake Cloud Storage. */
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
@@ -11,7 +11,7 @@ import type { FakeStorage } from "../../../fakes/gcp/storage/index.ts";
 import { gcpConfig } from "../../../fakes/gcp/test-project.ts";
 import { silentLogger } from "../../../support/silent-logger.ts";
 
-/** What Cloud Storage declares about volumes. */
+/** Volume capabilities of Cloud Storage. */
 export const storageCapabilities: Capabilities = {
   ...memoryCapabilities,
   volumes: {

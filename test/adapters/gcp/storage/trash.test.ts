@@ -1,4 +1,4 @@
-/** Deletion and restore by Cloud Storage's own soft delete, and the look at it before a start. */
+/** Deletion and restore by Cloud Storage's soft delete, and the check of its settings at startup. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { timestampOf } from "../../../../core/domain/instant.ts";
