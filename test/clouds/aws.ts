@@ -1,4 +1,4 @@
-/** Amazon Web Services for the suites of every cloud. */
+/** Amazon Web Services for the shared cloud suites. */
 import { createAwsProvider } from "../../adapters/aws/index.ts";
 import { startFakeCloud } from "../fakes/aws/cloud.ts";
 import type { Cloud } from "./cloud.ts";

@@ -1,4 +1,4 @@
-/** A cloud's builder, against its fakes: what it says, how it fails, how it ends, and what it does not do twice. */
+/** A cloud's builder on its fakes: its output, failures and results, and that it builds nothing twice. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
@@ -28,19 +28,19 @@ type BuildingEngine = Awaited<ReturnType<typeof createPretendedEngine>> & { read
 export interface BuildCloud<W, B> {
   open(engine: (...args: Parameters<typeof createPretendedEngine>) => Promise<BuildingEngine>): Promise<W>;
   builder(world: W, ambient: Ambient): ImageBuilder;
-  /** By fake, those of the builds under `builds` and of the sources under `sources`. */
+  /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
-  /** Every build that was started, oldest first. */
+  /** Every build ever started, oldest first. */
   builds(world: W): readonly B[];
-  /** How a build ended; undefined: it goes on. */
+  /** How a build ended; undefined while it runs. */
   endOf(build: B): string | undefined;
-  /** What `endOf` says of one that was stopped. */
+  /** The value of `endOf` for a stopped build. */
   readonly stopped: string;
-  /** Ends builds so, instead of building; undefined: no more. */
+  /** Makes builds end like this without building; undefined restores real builds. */
   setOutcome(world: W, outcome: object | undefined): void;
-  /** Ends of builds, and what the builder makes of each. */
+  /** Outcomes of builds, and the failure that the builder reports for each. */
   readonly outcomes: readonly (readonly [outcome: object, failure: object])[];
-  /** Names that the builder gives things beside its builds. */
+  /** Names that the builder gives to resources other than builds. */
   names(world: W): readonly string[];
   close(world: W): Promise<void>;
 }
@@ -66,7 +66,7 @@ interface Options {
   readonly clock?: Clock;
 }
 
-/** Runs the suite; gives what a cloud's own tests of its builder take. */
+/** Runs the suite; returns helpers for a cloud's own builder tests. */
 export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   let world: W;
   let engineBuild: EngineBuild;
@@ -98,7 +98,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     node = sourceFrom(nodeSource(`source ${++sources}`));
   });
 
-  /** The builds that the test has started. */
+  /** Builds that the current test has started. */
   const begun = () => cloud.builds(world).slice(since);
 
   const { logger, said } = keepingLogger();
@@ -132,7 +132,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     expect(linesOf(again)).toEqual(["This source was built before; its image is used again"]);
     const faults = cloud.faultsOf(world);
     expect([...faults.builds.log, ...faults.sources.log]).toEqual([]);
-    // Another account builds its own.
+    // Accounts do not share builds.
     expect((await build({ owner: "globex" })).at(-1)).not.toEqual(first);
     expect(built).toBe(2);
   });
@@ -192,7 +192,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
         if (end?.kind !== "built") {
           expect(passing, what).not.toContain(kind);
           expect(end, what).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
-          // None goes on that nobody looks at.
+          // No build may keep running unattended.
           for (const one of started) expect(cloud.endOf(one), what).toBeDefined();
         } else expect(started.length, `${what}: one build, not two`).toBe(1);
         expect((await build({ source })).at(-1)?.kind, `${what}, then again`).toBe("built");
@@ -211,7 +211,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     let [opened, closed] = [0, 0];
     const open = async function* () {
       opened += 1;
-      // The first time it is looked at, the second time it is sent.
+      // The first pass inspects the source; the second sends it.
       const isSent = opened === 2;
       try {
         yield* node.open();

@@ -1,4 +1,4 @@
-/** How many of a cloud's calls an answer costs, whatever an account has: they are billed, and bounded for a project. */
+/** Cloud calls per response must not grow with the account's data: calls are billed and have project quotas. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomIds } from "../../adapters/shared/system.ts";
 import { expectOk } from "../contracts/support.ts";
@@ -8,13 +8,13 @@ import { silentLogger } from "../support/silent-logger.ts";
 import { type Cloud, callsOf, type Fakes, openPlatform } from "./cloud.ts";
 import { first, stepsOn } from "./deploy-steps.ts";
 
-/** The methods that are called, by fake. */
+/** The methods called, by fake. */
 type Costs = Readonly<Record<string, readonly unknown[]>>;
 
 export interface CallCosts {
   readonly volumes: Costs;
   readonly deployments: Costs;
-  /** The fake of the buckets: a URL costs a call of it at most. */
+  /** The fake of the buckets; a URL costs at most one call to it. */
   readonly buckets: string;
 }
 
@@ -41,7 +41,7 @@ export const callTests = <F extends Fakes>(cloud: Cloud<F>, costs: CallCosts): v
     test("a list of volumes costs as many, whatever their number", async () => {
       const { controlPlane, fakes } = open;
       const list = async () => expect(await expectOk(controlPlane.listVolumes(principal))).toHaveLength(VOLUMES);
-      // The first one may look at what was deployed since somebody listed last.
+      // The first listing may also process deploys since the previous listing.
       await list();
       expect(await callsOf(fakes, list)).toEqual(costs.volumes);
     });

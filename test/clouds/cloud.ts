@@ -1,4 +1,4 @@
-/** A cloud as its tests see it: fakes that stand for one account of it, and the provider on them. */
+/** A cloud for its tests: fakes that simulate one account of it, and the provider on them. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import type { Ports, Provider } from "../../core/ports/provider.ts";
@@ -7,16 +7,16 @@ import { folderWith } from "../support/folders.ts";
 import { type Ambient, ambientOf } from "./subject.ts";
 
 export interface Fakes {
-  /** The calls of each fake, and its faults. */
+  /** Calls and faults of each fake. */
   readonly faults: Readonly<Record<string, Faults>>;
-  /** The names of the scheduled jobs that fire at a service. */
+  /** Names of the scheduled jobs that call a service. */
   jobsOf(service: string): readonly string[];
   close(): Promise<void>;
 }
 
 export interface Cloud<F extends Fakes = Fakes> {
   readonly name: string;
-  /** @param services whether they run as processes here, or answer as if they did */
+  /** @param services whether services run as real processes or are simulated */
   start(services?: "real" | "pretended"): Promise<F>;
   provide(
     fakes: F,
@@ -27,7 +27,7 @@ export interface Cloud<F extends Fakes = Fakes> {
 
 export interface OpenCloud<F extends Fakes> {
   readonly fakes: F;
-  /** The provider's, and the memory's where it brings none. */
+  /** The provider's ports, or the memory provider's where it has none. */
   readonly ports: Ports;
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ export const openCloud = async <F extends Fakes>(
   };
 };
 
-/** With a control plane that holds nobody up. */
+/** Adds a control plane with practically no rate limit. */
 export const openPlatform = async <F extends Fakes>(...args: Parameters<typeof openCloud<F>>) => {
   const cloud = await openCloud<F>(...args);
   const controlPlane: ControlPlane = createControlPlane(cloud.ports, {
@@ -67,12 +67,12 @@ export const openPlatform = async <F extends Fakes>(...args: Parameters<typeof o
   };
 };
 
-/** Forgets what the fakes counted, and the faults that were not met. */
+/** Resets the fakes' counts, and removes faults that have not fired. */
 export const clearFaults = ({ faults }: Fakes): void => {
   for (const one of Object.values(faults)) one.clear();
 };
 
-/** The calls of some work by fake, each in order; fakes that were not called are left out. */
+/** Runs `work` and returns its calls by fake, in order; fakes without calls are left out. */
 export const callsOf = async (
   fakes: Fakes,
   work: () => Promise<unknown>,

@@ -1,4 +1,4 @@
-/** A cloud's provider keeps every promise of the ports, on its fakes as one account. */
+/** A cloud's provider fulfils every port contract on its fakes. */
 import { missing, offered } from "../../core/domain/capabilities.ts";
 import { contractTests, freshNames, providerCases } from "../contracts/index.ts";
 import { nodeContractSources } from "../support/contract-sources.ts";
@@ -8,7 +8,7 @@ import { type Cloud, type Fakes, openCloud } from "./cloud.ts";
 export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Promise<void> => {
   const start = async () => {
     const { ports, close } = await openCloud(cloud);
-    // A gap of the fake's, not of the cloud's: it runs services with what this machine has.
+    // A limit of the fake, not of the cloud: it runs services with the tools of this machine.
     const read_only = has("bubblewrap") ? offered() : missing("the fake runs services as plain processes here");
     const { capabilities } = ports.provider;
     const provider = {
@@ -17,7 +17,7 @@ export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Prom
     };
     return { subject: { provider, sources: nodeContractSources, ...freshNames(cloud.name) }, close };
   };
-  // What is declared does not depend on the machine, but on the configuration.
+  // Capabilities depend on the configuration, not on the machine.
   const probe = await start();
   await probe.close();
   contractTests(`${cloud.name} provider`, providerCases, start, probe.subject.provider.capabilities);

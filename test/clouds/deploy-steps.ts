@@ -1,4 +1,4 @@
-/** What is done again and again on a platform. */
+/** Common steps of tests on a platform. */
 import { expect } from "vitest";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Principal } from "../../core/domain/account.ts";
@@ -9,16 +9,16 @@ import { principalOf } from "../support/local-platform.ts";
 
 /** A declaration. */
 export const first = { timeout: 10, volumes: {} };
-/** Another one, with a volume that is not there yet and a schedule. */
+/** Another declaration, with a volume that does not exist yet and a schedule. */
 export const second = (name: string) => ({ timeout: 11, volumes: { "/data": `${name}-data` }, schedule: "0 3 * * *" });
 
 const ownAccount = (name: string): Principal => principalOf(`account-of-${name}`);
 
 let sources = 0;
 
-/** @param ownerOf whose a subject of the name is: each has an account of its own, unless this says otherwise */
+/** @param ownerOf the account of a test subject's name; by default each name has its own account */
 export const stepsOn = (controlPlane: ControlPlane, ownerOf = ownAccount) => {
-  /** The records; none where the deploy was refused before its stream, as an outage. */
+  /** Returns the deploy's events; empty if an outage rejected the deploy before its stream began. */
   const deploy = async (name: string, fields: object): Promise<DeployEvent[]> => {
     const bytes = nodeSource(`source ${++sources}`);
     const archive = await expectOk(controlPlane.receiveSource(ownerOf(name), chunked(bytes)));
@@ -31,7 +31,7 @@ export const stepsOn = (controlPlane: ControlPlane, ownerOf = ownAccount) => {
   };
   return {
     deploy,
-    /** One that must end well. */
+    /** A deploy that must succeed. */
     deployed: async (name: string, fields: object): Promise<void> => {
       const end = (await deploy(name, fields)).at(-1);
       expect(end?.status, JSON.stringify(end)).toBe("DONE");

@@ -1,4 +1,4 @@
-/** Google Cloud for the suites of every cloud. */
+/** Google Cloud for the shared cloud suites. */
 import { createGcpProvider } from "../../adapters/gcp/index.ts";
 import { startFakeCloud } from "../fakes/gcp/cloud.ts";
 import type { Cloud } from "./cloud.ts";

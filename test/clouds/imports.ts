@@ -1,11 +1,11 @@
-/** A cloud's packages cost nothing to whoever does not use it: importing its adapter loads none, a client command not even that. */
+/** A cloud's packages load only when used: importing its adapter loads none; client commands do not load the adapter. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
 const run = promisify(execFile);
 
-/** Every module that a program loads, asked by a hook before its first line. */
+/** Returns every module that a program loads, recorded by a hook that is registered before the program starts. */
 const loadedBy = async (program: string, args: readonly string[] = []): Promise<string[]> => {
   const hook = `
     import { registerHooks } from "node:module";
@@ -20,7 +20,7 @@ const loadedBy = async (program: string, args: readonly string[] = []): Promise<
     .map((line) => line.slice(1));
 };
 
-/** @param packages what the folders of its packages begin with */
+/** @param packages prefixes of the cloud's package folders */
 export const importTests = (cloud: string, packages: readonly string[]): void => {
   const adapter = `/adapters/${cloud}/`;
   const foreign = (url: string): boolean => packages.some((name) => url.includes(`/node_modules/${name}`));

@@ -1,4 +1,4 @@
-/** Volumes and deployments on a cloud's fakes agree with the model, with services that really mount them. */
+/** Volumes and deployments on a cloud's fakes match the model; services really mount the volumes. */
 import fc from "fast-check";
 import { test } from "vitest";
 import { storageLife } from "../models/storage-life.ts";

@@ -1,4 +1,4 @@
-/** How a cloud's log is asked, however many ask, and what a used up quota comes to; and steps of such tests. */
+/** Reads of a cloud's log: calls are shared between readers, and quotas are respected. Also steps for such tests. */
 import { describe, expect, test } from "vitest";
 import { compileRe2 } from "../../adapters/shared/re2.ts";
 import type { AccountId } from "../../core/domain/account.ts";
@@ -31,11 +31,11 @@ export interface StartedLogs {
   readonly clock: LeapingClock;
   readonly fake: { readonly faults: Faults };
   readonly logs: LogStore;
-  /** A line that the service writes. */
+  /** Adds a line that the service writes. */
   line(text: string): unknown;
 }
 
-/** @param read the call that reads the log */
+/** @param read name of the call that reads the log */
 export const logReadTests = (
   read: string,
   start: (options?: object, config?: { readonly logReadsPerMinute?: number }) => Promise<StartedLogs>,
@@ -48,7 +48,7 @@ export const logReadTests = (
       const found = await Promise.all([poll(), poll(), poll()]);
       expect(found.map(({ entries }) => texts(entries))).toEqual([["a"], ["a"], ["a"]]);
       expect(fake.faults.count(read)).toBe(1);
-      // Of one moment, their ids would say which is first.
+      // With equal timestamps, the ids would decide the order.
       clock.pass(1);
       await expectOk(logs.append([note("b")]));
       clock.pass(1);

@@ -1,6 +1,6 @@
 /**
- * A fault at any single call of a deploy, a delete or a volume's delete, on a cloud's provider as a whole: it ends in a
- * last record or an error with a cause, or in success; what served before serves; and the same command again completes it.
+ * A fault at any single call of a deploy, a delete or a volume's delete, on a cloud's whole provider. It ends in success,
+ * or in a last record or an error with a cause. What served before still serves, and repeating the command completes it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { randomIds } from "../../adapters/shared/system.ts";
@@ -13,14 +13,14 @@ import { type Cloud, callsOf, clearFaults, type Fakes, openPlatform } from "./cl
 import { first, second, stepsOn } from "./deploy-steps.ts";
 
 const kinds: readonly FaultKind[] = ["permission_denied", "reply_lost", "unavailable"];
-/** Matrices side by side, each on an account of its own: much of a deploy is pauses. */
+/** Concurrent matrices, each on its own account: a deploy spends most of its time waiting. */
 const LANES = 3;
 const patience = { timeout: MATRIX_MS };
 
 type Calls = Readonly<Record<string, readonly string[]>>;
 
 export interface FaultedCalls {
-  /** The fakes that a deploy calls which makes a volume and sets a schedule. */
+  /** The fakes that are called by a deploy that creates a volume and sets a schedule. */
   readonly deploy: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
 
   let round = 0;
 
-  /** A fault of each kind at each call that some work makes, on a subject of its own. All that goes wrong is told. */
+  /** Injects each kind of fault at each call of some work, on a new subject each time. Reports all failures. */
   const eachFault = async <T>(
     calls: Calls,
     prepare: (lane: Lane, name: string) => Promise<T>,
@@ -52,7 +52,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
     const all = Object.entries(calls).flatMap(([fake, log]) =>
       log.flatMap((method, index) => kinds.map((kind) => ({ fake, nth: index + 1, method, kind }))),
     );
-    // By four, so that each call is tried with another kind than the one before.
+    // Every fourth: with three kinds per call, the kind changes from one call to the next.
     const left = [...sampled(all, 4)];
     const wrong: string[] = [];
     const work = async (lane: Lane): Promise<void> => {
@@ -93,14 +93,14 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
             expect(kind, words).not.toBe("unavailable");
             if (end !== undefined) expect(end, words).toMatchObject({ status: "ERROR", reason: expect.any(String) });
             expect(end?.reason, words).not.toBe("internal");
-            // A schedule is set behind the rollout.
+            // The schedule is set after the rollout.
             if (end?.reason === "schedule_failed") expect(now, words).toMatchObject({ status: "READY" });
             else expect(now, words).toMatchObject({ status: "READY", timeout: 10, revision: before?.revision });
           }
           await deployed(name, second(name));
           expect(await shown(name), words).toMatchObject({ timeout: 11, schedule: { cron: "0 3 * * *" } });
           expect(await volumesOf(name), words).toEqual([`${name}-data`]);
-          // Whatever went on before; and the account has room for the next one.
+          // Works whatever happened before, and makes room in the account for the next round.
           expect((await remove(name)).isOk(), words).toBe(true);
         },
       );
@@ -124,7 +124,7 @@ export const singleFaultTests = <F extends Fakes>(cloud: Cloud<F>, expected: Fau
           if (again.isErr()) expect(again.error.kind, what).toBe("not_found");
         }
         expect(await shown(name), what).toBeUndefined();
-        // Nothing fires for what is not there any more.
+        // No job may fire for a deleted service.
         expect(fakes.jobsOf(name), what).toEqual([]);
         expect(await volumesOf(name), what).toEqual([`${name}-data`]);
       });

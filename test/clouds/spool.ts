@@ -1,4 +1,4 @@
-/** Sources that wait in a cloud's bucket, on its fakes: the port's promises, pieces that fail, and what is left of them. */
+/** Sources that wait in a cloud's bucket, on its fakes: the port's contract, failing pieces, and what remains of them. */
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -17,22 +17,22 @@ import { type Cloud, clearFaults, type Fakes } from "./cloud.ts";
 import { type Ambient, ambientOf } from "./subject.ts";
 
 export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "start" | "provide"> {
-  /** The spool that the provider has, with pieces of another size. */
+  /** The provider's spool, with a different piece size. */
   spool(fakes: F, ambient: Ambient, pieceBytes: number): SourceSpool;
-  /** The calls of the bucket. */
+  /** Calls to the bucket. */
   bucketOf(fakes: F): Faults;
   objectsOf(fakes: F): readonly string[];
-  /** Uploads that hold bytes, and neither made an object nor were given up. One that nobody was told of holds none. */
+  /** Uploads that hold bytes and are neither completed nor aborted. If an upload's id was lost, it holds no bytes. */
   unfinished(fakes: F): number;
-  /** The call that copies an object, and those that bring bytes. */
+  /** The call that copies an object, and the calls that upload bytes. */
   readonly copies: string;
   readonly brings: readonly string[];
 }
 
-/** The least that Cloud Storage takes of a piece that is not the last. */
+/** Cloud Storage's minimum size of a piece, except the last. */
 const PIECE = 256 * KiB;
 
-/** Three pieces, the last of them short; stored, not packed. */
+/** Three pieces, the last one short; not compressed. */
 const large = (more: readonly Entry[] = []): Buffer =>
   gzipSync(tarOf([{ path: "package.json", content: "{}" }, { path: "b", content: randomBytes(PIECE * 2) }, ...more]), {
     level: 0,

@@ -1,10 +1,10 @@
-/** Statements that see their account's rows on every cloud, however they are written. */
+/** Every spelling of a statement sees the account's rows, on every cloud. */
 import { expect, test } from "vitest";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
 
 export const COUNT = "SELECT COUNT(*) AS n FROM logs";
 
-/** @param rowsOf the rows that an account gets which has logged two lines */
+/** @param rowsOf runs a statement for an account that has logged two lines */
 export const statementTests = (rowsOf: (statement: string) => Promise<readonly (readonly SqlValue[])[]>): void => {
   test.each([
     COUNT,

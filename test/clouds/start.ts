@@ -1,18 +1,18 @@
-/** A platform does not start on a cloud's account that cannot work, and says everything that is missing. */
+/** A platform does not start on a broken cloud account, and reports everything that is missing. */
 import { describe, expect, test } from "vitest";
 import { folderWith } from "../support/folders.ts";
 import { keepingLogger } from "../support/silent-logger.ts";
 import type { Cloud, Fakes } from "./cloud.ts";
 import { ambientOf } from "./subject.ts";
 
-/** The fakes of a cloud, on which nothing has started yet. */
+/** Starts a cloud's fakes, without a provider. */
 export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
   const folder = folderWith();
   const fakes = await start("pretended");
   const { logger, said } = keepingLogger();
   return {
     fakes,
-    /** What the provider told its logger. */
+    /** Messages that the provider has logged. */
     said,
     start: () => provide(fakes, folder.path, { ...ambientOf(), logger }),
     close: async () => {
@@ -23,9 +23,9 @@ export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) =
 };
 
 export interface StartCases<F> {
-  /** Takes away what the platform cannot work without; the refusal has each of the words. */
+  /** Removes what the platform requires; the error message contains each of the words. */
   readonly lacking: { readonly take: (fakes: F) => void; readonly words: readonly string[] };
-  /** Keeps the doctor from looking at something; the warning names it. */
+  /** Hides something from the doctor; the warning names it. */
   readonly hidden: { readonly hide: (fakes: F) => void; readonly word: string };
 }
 

@@ -1,4 +1,4 @@
-/** A memory provider, of which a test puts the ports of a cloud in place of its own. */
+/** A memory provider in which a test replaces ports with a cloud's. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { Provider } from "../../core/ports/provider.ts";
@@ -13,17 +13,17 @@ export interface Ambient {
   readonly logger: Logger;
 }
 
-/** The machine's time and ids, and nothing said. */
+/** The machine's clock and random ids, without log output. */
 export const ambientOf = (): Ambient => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
 
-/** @param prefix what accounts and names begin with */
+/** @param prefix prefix of account and service names */
 export const providerWith = (prefix: string, ports: Partial<Provider>): ProviderSubject => ({
   provider: { ...createMemoryProvider().provider, ...ports },
   sources: nodeContractSources,
   ...freshNames(prefix),
 });
 
-/** Ready-made clients as a source of them. */
+/** Wraps existing clients as a client source. */
 export const givenClients =
   <C>(clients: Partial<C>) =>
   async <K extends keyof C>(name: K): Promise<C[K]> =>

@@ -1,4 +1,4 @@
-/** How rollouts of a cloud end: well, badly and with the cause, by an abort, or with the control plane that ran them. */
+/** How a cloud's rollouts end: success, failure with a cause, abort, or death of the control plane. */
 import { expect, test } from "vitest";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
@@ -9,19 +9,19 @@ import { accountOf, nameOf } from "../../support/brands.ts";
 import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 export interface RolloutEnds<W> {
-  /** Why a revision fails of which nothing is ever heard. */
+  /** The failure reason of a revision that never responds. */
   readonly unheard: DeployReason;
-  /** The last lines of a service that says `leaving` and ends. */
+  /** The expected log tail of a service that prints `leaving` and exits. */
   readonly logTail: unknown;
-  /** Takes the bucket of `mounting` away. */
+  /** Deletes the bucket of `mounting`. */
   takeBucket(world: W): void;
-  /** Makes ready for a deploy of `app` that calls this just as traffic moves; what that deploy expects. */
+  /** Prepares a deploy of `app` that calls `then` just as traffic moves; returns the deploy's `expected`. */
   whenTrafficMoves(world: W, then: () => void): Promise<Expected>;
-  /** Asserts that nothing is left of services that never served. */
+  /** Asserts that services that never served left nothing behind. */
   nothingLeft(world: W): void;
 }
 
-/** @param now the platform of the test that runs */
+/** @param now returns the running test's platform */
 export const rolloutEndTests = <W extends PretendedPlatform>(
   now: () => W,
   { mounting, onlyServing }: RolloutCloud<W>,
@@ -82,7 +82,7 @@ export const rolloutEndTests = <W extends PretendedPlatform>(
     const run = now();
     const ready = await run.endOf(run.template("app"), "absent");
     const expected = await run.expectedOf("app");
-    // It never comes back from the question.
+    // The callback never returns.
     const gone = Promise.withResolvers<never>();
     const asked = Promise.withResolvers<void>();
     const mayServe = () => {
@@ -97,7 +97,7 @@ export const rolloutEndTests = <W extends PretendedPlatform>(
     expect(after).toMatchObject({ rollingOut: null, serving: [{ id: ready?.kind === "ready" ? ready.revision : "" }] });
     const again = run.endOf(run.template("app", "acme", { timeout: 32 }), { etag: after.etag, owner: after.owner });
     expect((await again)?.kind).toBe("ready");
-    // What it made and did not come to use is taken away with the revision before.
+    // Its unused resources are removed together with the previous revision.
     onlyServing(run, ["app"]);
   });
 
@@ -139,7 +139,7 @@ export const rolloutEndTests = <W extends PretendedPlatform>(
       rollingOut: null,
       serving: [{ template: { image: run.image() } }],
     });
-    // The next one does not wait for it.
+    // The next rollout does not wait for it.
     expect((await run.endOf(run.template("app"), await run.expectedOf("app")))?.kind).toBe("ready");
   });
 

@@ -1,4 +1,4 @@
-/** Replicas of the control plane over one account of a cloud: one wins, the other changes nothing; a note never decides. */
+/** Control plane replicas on one cloud account: one wins, the others change nothing, and a note never decides. */
 import { expect, test } from "vitest";
 import { createSystemClock } from "../../../adapters/shared/system.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
@@ -7,7 +7,7 @@ import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });
 
-/** @param now the platform of the test that runs */
+/** @param now returns the running test's platform */
 export const raceTests = <W extends PretendedPlatform>(
   now: () => W,
   { open, freed, onlyServing }: RolloutCloud<W>,
@@ -67,7 +67,7 @@ export const raceTests = <W extends PretendedPlatform>(
   });
 
   test("notes that come in between make no deploy lose, and none is lost", async () => {
-    // Real time: a virtual deadline would be over after a few looks, because every note is a write to be waited for.
+    // Real time: each note waits for a write, so a virtual deadline would pass after a few reads.
     const run = await open(createSystemClock());
     await run.rollOut(run.template("app"), "absent");
     const app = { name: nameOf("app"), owner: accountOf("acme") };

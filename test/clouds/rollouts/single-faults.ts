@@ -1,6 +1,6 @@
 /**
- * A fault at any single call of a rollout or a removal: it ends with a cause, what served before serves still, and a
- * repeat of the same command completes it. Time is virtual, so that no repeat sleeps.
+ * A fault at any single call of a rollout or a removal. It ends with a cause, what served before still serves, and
+ * repeating the command completes it. Time is virtual, so retries do not sleep.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
@@ -13,13 +13,13 @@ import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
 export interface FaultedRollouts<W> {
-  /** The fake that knows who has a name: `find` is a call of it. */
+  /** The fake that `find` calls to learn who holds a name. */
   readonly finder: string;
-  /** Calls that are made at least, of a first deploy and of a removal. */
+  /** Lower bounds for the number of calls of a first deploy and of a removal. */
   readonly calls: { readonly deploy: number; readonly removal: number };
-  /** Every so-manieth call is tried. */
+  /** Tests only every n-th call. */
   readonly every: number;
-  /** Asserts that nothing but what serves is left of a service: everything, or what else a removal leaves nothing of. */
+  /** Asserts that everything that is left of the service at the cloud serves; for a removed one, nothing is left. */
   nothingElse(world: W, name: string, what: string): void;
 }
 
@@ -54,7 +54,7 @@ export const rolloutFaultTests = <W extends PretendedPlatform>(
     return run.endOf(templateOf(app, timeout), expected);
   };
 
-  /** Every call that each fake sees while something is done without a fault. */
+  /** Runs `act` without faults, and returns every call that each fake receives. */
   const callsOf = async (act: () => Promise<unknown>) => {
     clear();
     await act();
@@ -63,7 +63,7 @@ export const rolloutFaultTests = <W extends PretendedPlatform>(
     );
   };
 
-  /** The calls of a deploy without its first, which is `find`'s and not the rollout's. */
+  /** The calls of a deploy, without the first: that is `find`'s and not the rollout's. */
   const callsOfRollout = async (app: App, timeout: number) => {
     const calls = await callsOf(() => deploy(app, timeout));
     return calls.map((one) => (one.fake === finder ? { ...one, nth: one.nth - 1 } : one)).filter(({ nth }) => nth > 0);
@@ -77,7 +77,7 @@ export const rolloutFaultTests = <W extends PretendedPlatform>(
   const nowServing = async (name: string, what: string): Promise<string | undefined> => {
     const state = await run.stateOf(name);
     const shown = state.kind === "held" ? state.service.serving[0]?.id : undefined;
-    // What is shown to serve is what does.
+    // The reported revision is the one that receives requests.
     expect(run.routed(name), what).toBe(shown);
     if (state.kind === "held") expect(state.service.rollingOut, what).toBeNull();
     return shown;

@@ -1,4 +1,4 @@
-/** A cloud's platform over fakes whose services are pretended, and the steps that tests of rollouts take on it. */
+/** A cloud's platform on fakes with simulated services, and common steps of rollout tests. */
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
 import type { Service, ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
@@ -7,15 +7,15 @@ import { collect, templateFor } from "../../contracts/support.ts";
 import type { Faults } from "../../fakes/faults.ts";
 import { accountOf, nameOf } from "../../support/brands.ts";
 
-/** A volume that is read and written, in the bucket `vol-data`. */
+/** A read-write volume in the bucket `vol-data`. */
 export const oneMount = [
   { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
 ] as unknown as ServiceTemplate["mounts"];
 
 export interface PlatformParts {
-  /** Another replica of the control plane, on the same account. */
+  /** Another control plane replica on the same cloud account. */
   replica(): ServicePlatform;
-  /** The reference of an image that the fakes know: what the engine takes it for. */
+  /** Returns an image reference that the fakes resolve to `engineImage`. */
   image(engineImage?: string): string;
 }
 
@@ -41,7 +41,7 @@ export const rolloutSteps = ({ replica, image }: PlatformParts) => {
     replica,
     image,
     rollOut,
-    /** The last event of a rollout. */
+    /** Returns the last event of a rollout. */
     endOf: async (...args: Parameters<typeof rollOut>): Promise<RolloutEvent | undefined> =>
       (await rollOut(...args)).at(-1),
     stateOf,
@@ -61,21 +61,21 @@ export type RolloutSteps = ReturnType<typeof rolloutSteps>;
 
 export interface PretendedPlatform extends RolloutSteps {
   readonly clock: Clock;
-  /** What the platform told its logger. */
+  /** Messages that the platform has logged. */
   readonly said: readonly string[];
-  /** The revision that requests for a service reach. */
+  /** The revision that receives a service's requests. */
   routed(name: string): string | undefined;
   readonly faultsOf: Readonly<Record<string, Faults>>;
   close(): Promise<void>;
 }
 
-/** What suites of rollouts have to know of a cloud. */
+/** What rollout suites need from a cloud. */
 export interface RolloutCloud<W extends PretendedPlatform> {
   open(clock?: Clock): Promise<W>;
-  /** What a name is once its service was removed. */
+  /** A name's state after its service was removed. */
   readonly freed: "free" | "reserved";
-  /** What a template needs besides, to mount a volume. */
+  /** Template fields with which a service mounts a volume. */
   readonly mounting: Partial<ServiceTemplate>;
-  /** Asserts that of all that a cloud keeps for deployments only that is left which serves these names. */
+  /** Asserts that the cloud's resources for deployments are exactly those that serve these names. */
   onlyServing(world: W, names: readonly string[]): void;
 }

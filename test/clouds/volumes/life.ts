@@ -1,4 +1,4 @@
-/** Any life of volumes on a cloud's storage is the model's: what mounts them, and all else, is the memory's. */
+/** Any sequence of volume operations on a cloud's storage matches the model; all other ports are the memory provider's. */
 import fc from "fast-check";
 import { test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
@@ -16,7 +16,7 @@ interface OpenStorage {
 export const volumeLifeTests = (storage: string, open: () => Promise<OpenStorage>): void => {
   const startSystem = async () => {
     const { volumes, close } = await open();
-    // The storage looks at signatures by the machine's clock; the platform's begins there, and then goes its own way.
+    // The storage checks signatures by the machine's clock. The platform's clock starts there, but tests advance it.
     const begun = createManualClock(new Date().toISOString());
     const platform = startMemory({ clock: begun, around: () => ({ volumes }) });
     return {

@@ -1,4 +1,4 @@
-/** Calls about a cloud's volumes that meet, of one replica or of several, and what an account finds again. */
+/** Races on a cloud's volumes, within one replica or between several, and what a restore brings back. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
@@ -10,16 +10,16 @@ import type { Faults } from "../../fakes/faults.ts";
 import { whileTicking } from "../../simulation/ticking.ts";
 import { a, account, data, discard, now, put } from "./steps.ts";
 
-/** The store of a cloud, over one fake for all tests of a file. */
+/** A cloud's volume store, on one fake for all tests of a file. */
 export interface VolumeCloud {
   readonly faults: Faults;
-  /** The call that removes an object. */
+  /** The call that deletes an object. */
   readonly removal: string;
-  /** Another replica. */
+  /** Returns another replica's store. */
   volumes(options?: { readonly clock: Clock }): VolumeStore;
-  /** The living objects, as the fake has them. */
+  /** Live objects in the fake. */
   objectsOf(volume: StoredVolume): ReadonlyMap<string, { readonly bytes: Uint8Array }>;
-  /** How many buckets there are. */
+  /** Number of existing buckets. */
   buckets(): number;
 }
 
@@ -27,7 +27,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
   describe("calls that race, from several replicas", () => {
     test("make one volume between them, and one has made it", async () => {
       const owner = account();
-      // What the platform keeps beside its volumes is there by then.
+      // By now, the platform has created its own buckets.
       await expectOk(replica().create(account(), data));
       const before = buckets();
       const made = await Promise.all(Array.from({ length: 8 }, () => expectOk(replica().create(owner, data))));
@@ -96,7 +96,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
   });
 };
 
-/** What a deleted volume brings back. */
+/** What restoring a deleted volume brings back. */
 export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud): void => {
   test("what was deleted or replaced before is not brought back", async () => {
     const owner = account();
@@ -110,7 +110,7 @@ export const volumeReturnTests = ({ volumes: replica, objectsOf }: VolumeCloud):
     ] as const)
       await put(volumes, volume, path, text);
     await expectOk(volumes.remove(volume, "gone" as ObjectPath));
-    // What happens in one millisecond is told apart by a storage that counts in them.
+    // Storage with millisecond timestamps cannot order events within one millisecond.
     await new Promise((resolve) => setTimeout(resolve, 5));
     for (let times = 0; times < 2; times++) {
       await discard(volumes, volume);

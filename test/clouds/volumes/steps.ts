@@ -1,4 +1,4 @@
-/** Steps that tests of a cloud's volumes take. */
+/** Common steps of tests of a cloud's volumes. */
 import { expect } from "vitest";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
@@ -8,7 +8,7 @@ import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store
 import { expectOk } from "../../contracts/support.ts";
 
 let count = 0;
-/** An account that no test had before. */
+/** Returns an account that no test has used before. */
 export const account = (): AccountId => `somebody-${++count}@example.com` as AccountId;
 
 export const data = "data" as VolumeName;
@@ -16,7 +16,7 @@ export const a = "a" as ObjectPath;
 export const now = () => timestampOf(instantOfMillis(Date.now()));
 export const inAMinute = () => instantOfMillis(Date.now() + 60_000);
 
-/** Puts an object by a signed URL. */
+/** Uploads an object with a signed URL. */
 export const put = async (volumes: VolumeStore, volume: StoredVolume, path: string, text: string): Promise<void> => {
   const { url } = await expectOk(volumes.grantUpload(volume, path as ObjectPath, inAMinute()));
   expect((await fetch(url, { method: "PUT", body: text })).status).toBe(200);
