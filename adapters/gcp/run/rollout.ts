@@ -89,7 +89,7 @@ export class Rollout {
     const refused = await mayServe?.();
     if (refused !== undefined) return this.#giveUp(etag, refused);
     const serves = ready.value.service.serving.length > 0;
-    // Run this check of public access before traffic moves: afterwards the rollout cannot be undone.
+    // A service that serves must be public. Ensure that before the second write, which cannot be undone.
     const closed = serves ? await this.#open() : undefined;
     if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
     const moved = await this.#goOn(etag, "moved", this.#left());
