@@ -11,9 +11,10 @@ import { conflict, notFound, type Unavailable } from "../../core/errors.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { CallOptions, Clock, Logger } from "../../core/ports/system.ts";
 import type { Load, Telemetry } from "../../core/ports/telemetry.ts";
-import { errAsync, okAsync, type ResultAsync } from "../../core/result.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../core/result.ts";
 import { narrate } from "../shared/channel.ts";
 import { describeDiskFault, diskFaultOf, storeUnavailable } from "../shared/disk-fault.ts";
+import { oneReadATurn } from "../shared/one-read-a-turn.ts";
 import { failed, INTERRUPTED, OWN_BUG } from "../shared/rollout-ends.ts";
 import type { ImageStore } from "./builder/images.ts";
 import { LONGEST_FIRE_SECONDS } from "./capabilities.ts";
@@ -57,6 +58,8 @@ export class LocalPlatform implements ServicePlatform {
   readonly #background = new Set<Promise<unknown>>();
   /** Revisions whose owner knows that the image is gone. */
   readonly #told = new Set<string>();
+  /** Each list looks at every image on the disk. */
+  readonly #listOnce = oneReadATurn((owner: AccountId) => this.#list(owner));
 
   constructor(deps: PlatformDeps) {
     this.#deps = deps;
@@ -115,9 +118,7 @@ export class LocalPlatform implements ServicePlatform {
   }
 
   list(owner: AccountId): ReturnType<ServicePlatform["list"]> {
-    return this.#guarded(() =>
-      this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
-    ).map((all) => Promise.all(all.map(([stored, service]) => this.#withImage(stored, service))));
+    return new ResultAsync(this.#listOnce(owner));
   }
 
   rollout(
@@ -307,6 +308,14 @@ export class LocalPlatform implements ServicePlatform {
     };
   }
 
+  async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
+    const all = await this.#guarded(() =>
+      this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
+    );
+    if (all.isErr()) return err(all.error);
+    return ok(await Promise.all(all.value.map(([stored, service]) => this.#withImage(stored, service))));
+  }
+
   async #withImage(stored: StoredService, service: Service): Promise<Service> {
     return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
   }
@@ -316,12 +325,10 @@ export class LocalPlatform implements ServicePlatform {
     if (stored.serving === null) return false;
     const { id, template } = stored.serving;
     const { images, instances } = this.#deps;
-    const container = images.containerId(template.image);
+    const { whole, containerId } = images.inspect(template.image);
     const { containers } = instances;
     const lacks =
-      container === undefined || typeof containers === "string"
-        ? !images.has(template.image)
-        : await containers.lacksImage(container);
+      containerId === undefined || typeof containers === "string" ? !whole : await containers.lacksImage(containerId);
     if (!lacks) this.#told.delete(id);
     else if (!this.#told.has(id)) {
       this.#told.add(id);

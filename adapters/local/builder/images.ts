@@ -104,10 +104,12 @@ export class ImageStore {
       : { ...manifest, reference, app: this.appFolder(reference) };
   }
 
-  /** Whether the image can run, as far as the file system tells. */
-  has(reference: string): boolean {
+  /** Whether the image can run, as far as the file system tells, and its id if it is at the container engine. */
+  inspect(reference: string): { readonly whole: boolean; readonly containerId?: string } {
     const manifest = this.#manifest(reference);
-    return manifest !== undefined && this.#isWhole(reference, manifest);
+    if (manifest === undefined) return { whole: false };
+    const whole = this.#isWhole(reference, manifest);
+    return manifest.kind === "container" ? { whole, containerId: manifest.id } : { whole };
   }
 
   /** Notes the use for the sweep. An image runs also if its disk cannot be written. */
@@ -182,12 +184,6 @@ export class ImageStore {
       }
     }
     return needed;
-  }
-
-  /** The id that the image has at the container engine; undefined if it is not kept there. */
-  containerId(reference: string): string | undefined {
-    const manifest = this.#manifest(reference);
-    return manifest?.kind === "container" ? manifest.id : undefined;
   }
 
   /** The ids that images have at the container engine. */

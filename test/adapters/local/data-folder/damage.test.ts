@@ -1,7 +1,8 @@
 /** Damaged files that a platform can do without keep it from nothing, and what they cost is said. */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { ImageStore } from "../../../../adapters/local/builder/images.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
 import { type Folder, folderWith } from "../../../support/folders.ts";
@@ -101,6 +102,22 @@ test.each([
   expect(await platform.up(nodeSource(helloServer("app")))).toBe(app?.url);
   expect(await (await fetch(app?.url as string)).text()).toBe("app");
   expect((await listed(platform))["app"]).toMatchObject({ status: "READY", last_deploy: { status: "DONE" } });
+});
+
+test("lists that arrive together look at each image once, and see an image that was lost just before", async () => {
+  using folder = await usedFolder();
+  await using platform = await startLocalIn(folder.path, { runner: "process" });
+  const inspect = vi.spyOn(ImageStore.prototype, "inspect");
+  try {
+    rmSync(imageOf(folder.path, "app"), { recursive: true });
+    const lists = await Promise.all(Array.from({ length: 10 }, () => listed(platform)));
+    expect(lists.map(({ app, other }) => [app?.status, other?.status])).toEqual(
+      Array.from({ length: 10 }, () => ["FAILED", "READY"]),
+    );
+    expect(inspect).toHaveBeenCalledTimes(2);
+  } finally {
+    inspect.mockRestore();
+  }
 });
 
 const pythonServer = `
