@@ -31,6 +31,7 @@ const slow = [
   "test/adapters/shared/archive-bombs.test.ts",
   "test/architecture/unused-results.test.ts",
   "test/ci/rerun-failed.test.ts",
+  "test/docs/bundling.test.ts",
   "test/docs/picture.test.ts",
   "test/docs/proxy.test.ts",
   "test/docs/site.test.ts",

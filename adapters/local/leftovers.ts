@@ -8,25 +8,32 @@ import { mkdir, readdir, rename, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Logger } from "../../core/ports/system.ts";
+import { packagedScript } from "../shared/packaged-script.ts";
+import { emptyFolder } from "./empty-folder.ts";
 import { codeOf } from "./tenant-files/folder.ts";
 import { removeTree } from "./tenant-files/remove-tree.ts";
 
-/** Built, this file is JavaScript, and so is the process's script. */
-const script = new URL(`./sweep${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const script = packagedScript(import.meta.url, "adapters/local/leftovers", "adapters/local/sweep");
 const OPTIONS = ["--disable-warning=ExperimentalWarning", "--max-old-space-size=128"];
 
 export class Leftovers {
   readonly #folder: string;
   readonly #logger: Logger;
+  readonly #script: URL | null;
   #sweeper: ChildProcess | undefined;
+  #sweeping: Promise<void> | undefined;
   /** More was moved aside since the process began. */
   #hasMore = false;
   #isClosed = false;
 
-  /** @param folder on the file system of the trees */
-  constructor(folder: string, logger: Logger) {
+  /**
+   * @param folder on the file system of the trees
+   * @param sweep the script of the process; null in a bundle, where this process deletes the trees
+   */
+  constructor(folder: string, logger: Logger, sweep: URL | null = script) {
     this.#folder = folder;
     this.#logger = logger;
+    this.#script = sweep;
   }
 
   /** Begins to remove what an earlier server left. */
@@ -58,6 +65,7 @@ export class Leftovers {
   /** Leaves the rest to the next server. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#sweeping;
     const sweeper = this.#sweeper;
     if (sweeper === undefined) return;
     const ended = new Promise((resolve) => sweeper.once("close", resolve));
@@ -67,10 +75,26 @@ export class Leftovers {
 
   #sweep(): void {
     this.#hasMore = true;
-    if (this.#sweeper !== undefined || this.#isClosed) return;
+    if (this.#sweeper !== undefined || this.#sweeping !== undefined || this.#isClosed) return;
     this.#hasMore = false;
+    if (this.#script === null) this.#sweepHere();
+    else this.#startSweeper(this.#script);
+  }
+
+  #sweepHere(): void {
+    const failed = (name: string, cause: unknown) =>
+      this.#logger.warn("some leftovers could not be removed", { name, cause });
+    this.#sweeping = emptyFolder(this.#folder, failed, () => this.#isClosed)
+      .catch((cause: unknown) => this.#logger.warn("leftovers could not be removed", { cause }))
+      .finally(() => {
+        this.#sweeping = undefined;
+        if (this.#hasMore) this.#sweep();
+      });
+  }
+
+  #startSweeper(sweep: URL): void {
     // When this process ends, the sweeper's standard input closes, and the sweeper ends too.
-    const sweeper = spawn(process.execPath, [...OPTIONS, fileURLToPath(script), this.#folder], {
+    const sweeper = spawn(process.execPath, [...OPTIONS, fileURLToPath(sweep), this.#folder], {
       stdio: ["pipe", "ignore", "pipe"],
       env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
     });

@@ -1,6 +1,7 @@
 /** SQL over the world's logs and charges: the process of the local engine, over a database of its own that is told every entry. */
 import type { AccountId } from "../../core/domain/account.ts";
 import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { packagedScript } from "../shared/packaged-script.ts";
 import { scopeKey } from "../shared/scope-key.ts";
 import { ProcessSqlEngine } from "../shared/sql/engine.ts";
 import type { EntryRow } from "../shared/sql/entries.ts";
@@ -9,7 +10,7 @@ import type { World } from "./world.ts";
 const MOST = 2;
 const IDLE_MS = 60_000;
 
-const script = new URL(`../shared/sql/pushed${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const script = packagedScript(import.meta.url, "adapters/memory/sql", "adapters/shared/sql/pushed");
 
 const rowOf = (entry: LogEntry): EntryRow => ({
   service: entry.service,

@@ -51,6 +51,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Embedding", {
     "docs/embedding": "In your own service",
+    "docs/bundling": "Bundling",
     "docs/examples": "Examples",
     "docs/testing-deploy-rules": "Testing deploy rules",
     "docs/writing-an-adapter": "Writing an adapter",

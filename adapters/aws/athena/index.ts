@@ -1,6 +1,6 @@
 /** SQL on AWS. Available if the configuration names a work group and the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
-import { isInstalled } from "../../shared/optional-package.ts";
+import { sqlProblem } from "../../shared/sql/installed.ts";
 import type { AwsAmbient } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
@@ -21,11 +21,11 @@ export const sqlLagSeconds = 120;
 /** @param has checks whether a package is installed; tests pass their own */
 export const awsSqlQueries = (
   { athenaWorkgroup, logTable, billingTable }: AwsConfig,
-  has: (name: string) => boolean = isInstalled,
+  has?: (name: string) => boolean,
 ): Feature => {
   if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToSet);
-  const lacking = packages.filter((name) => !has(name));
-  if (lacking.length > 0) return missing(`not installed: npm install ${lacking.join(" ")}`);
+  const problem = sqlProblem(packages, has);
+  if (problem !== undefined) return missing(problem);
   const limits = "times have the millisecond, STRUCT takes literals, and formats of times are to be written out";
   return offered(
     billingTable === undefined

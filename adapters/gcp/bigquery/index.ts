@@ -1,7 +1,7 @@
 /** SQL on Google Cloud: available if the configuration names the log bucket's linked dataset. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
-import { isInstalled } from "../../shared/optional-package.ts";
+import { sqlProblem } from "../../shared/sql/installed.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { GcpSql } from "./engine.ts";
@@ -18,13 +18,10 @@ const bare = (name: string): string => name.replaceAll("`", "");
 export const sqlLagSeconds = 60;
 
 /** @param has returns whether a package is installed; tests pass their own */
-export const gcpSqlQueries = (
-  { logDataset, billingTable }: GcpConfig,
-  has: (name: string) => boolean = isInstalled,
-): Feature => {
+export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, has?: (name: string) => boolean): Feature => {
   if (logDataset === undefined) return missing(howToLink);
-  const lacking = packages.filter((name) => !has(name));
-  if (lacking.length > 0) return missing(`not installed: npm install ${lacking.join(" ")}`);
+  const problem = sqlProblem(packages, has);
+  if (problem !== undefined) return missing(problem);
   return offered(
     billingTable === undefined
       ? "by BigQuery over the log bucket's linked dataset; billing is not set up: name the detailed export in `billingTable`"

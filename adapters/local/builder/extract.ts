@@ -1,12 +1,17 @@
 /** Unpacks source archives in threads of their own, so that no archive takes the server's turn or its memory. */
 import { randomUUID } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
-import { unpackDeadline } from "../../../core/domain/limits.ts";
+import { archiveLimits, unpackDeadline } from "../../../core/domain/limits.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
+import { ArchiveWalk } from "../../shared/archive-walk.ts";
+import { packagedScript } from "../../shared/packaged-script.ts";
+import type { TarEntry, TarVisitor } from "../../shared/tar/reader.ts";
 import { Turns } from "../logs/turns.ts";
 import { BuildFailed } from "./steps.ts";
+import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";
 
 /** So many archives are unpacked at once, each of another account; the next ones wait. */
@@ -15,8 +20,7 @@ const AT_ONCE = 4;
 /** A thread needs a few MiB: an archive's paths and one piece of its bytes. */
 const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
 
-/** Built, this file is JavaScript, and so is the thread's. */
-const thread = new URL(`./unpack${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const thread = packagedScript(import.meta.url, "adapters/local/builder/extract", "adapters/local/builder/unpack");
 
 const tooSlow = (deadline: number): DeployFailure => ({
   reason: "build_timeout",
@@ -54,13 +58,92 @@ const feed = async (worker: Worker, source: Source): Promise<string | undefined>
   }
 };
 
+/** Stops without an exception: the walk calls its visitor from an event, where one would end the process. */
+class StoppableWriter implements TarVisitor {
+  readonly #writer: TreeWriter;
+  readonly #stopped = Promise.withResolvers<never>();
+  #isStopped = false;
+
+  constructor(folder: string) {
+    this.#writer = new TreeWriter(folder);
+    this.#stopped.promise.catch(() => undefined);
+  }
+
+  /** Rejects when the writer stops. */
+  get stopped(): Promise<never> {
+    return this.#stopped.promise;
+  }
+
+  entry(entry: TarEntry): void {
+    this.#attempt(() => this.#writer.entry(entry));
+  }
+
+  content(bytes: Buffer): void {
+    this.#attempt(() => this.#writer.content(bytes));
+  }
+
+  stop(cause: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#writer.close();
+    this.#stopped.reject(cause);
+  }
+
+  #attempt(write: () => void): void {
+    if (this.#isStopped) return;
+    try {
+      write();
+    } catch (error) {
+      this.stop(error);
+    }
+  }
+}
+
+const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | undefined> => {
+  for await (const piece of source.open()) {
+    await walk.write(piece);
+    if (walk.problem !== undefined) return walk.problem;
+    // The writes block: other requests get a turn after each piece.
+    await setImmediate();
+  }
+  await walk.end();
+  return walk.problem;
+};
+
+interface Unpacking {
+  /** Resolves with what is wrong with the archive. */
+  readonly problem: Promise<string | undefined>;
+  /** Nothing is written any more when this resolves. */
+  stop(): Promise<void>;
+}
+
+const unpackInThread = (script: URL, source: Source, folder: string): Unpacking => {
+  const worker = new Worker(script, { workerData: folder, resourceLimits: MEMORY });
+  return { problem: feed(worker, source), stop: async () => void (await worker.terminate()) };
+};
+
+const unpackHere = (source: Source, folder: string): Unpacking => {
+  const writer = new StoppableWriter(folder);
+  const walk = new ArchiveWalk(archiveLimits, writer);
+  return {
+    problem: Promise.race([walkAll(source, walk), writer.stopped]),
+    stop: async () => {
+      writer.stop(new Error("The unpacking was stopped."));
+      walk.close();
+    },
+  };
+};
+
 export class Extractor {
   readonly #turns = new Turns(AT_ONCE);
-  readonly #script: URL;
+  readonly #script: URL | null;
   readonly #deadline: number;
 
-  /** @param deadline milliseconds for one archive, without the wait for its turn */
-  constructor(script = thread, deadline: number = unpackDeadline) {
+  /**
+   * @param script the thread's; null in a bundle, where archives are unpacked in the caller's thread
+   * @param deadline milliseconds for one archive, without the wait for its turn
+   */
+  constructor(script: URL | null = thread, deadline: number = unpackDeadline) {
     this.#script = script;
     this.#deadline = deadline;
   }
@@ -77,19 +160,19 @@ export class Extractor {
     signal.throwIfAborted();
     const own = `${folder}.${randomUUID()}`;
     await mkdir(own);
-    const worker = new Worker(this.#script, { workerData: own, resourceLimits: MEMORY });
+    const unpacking = this.#script === null ? unpackHere(source, own) : unpackInThread(this.#script, source, own);
     const aborted = Promise.withResolvers<never>();
     const abort = () => aborted.reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
     const timer = setTimeout(() => aborted.reject(new BuildFailed(tooSlow(this.#deadline))), this.#deadline);
     try {
-      const problem = await Promise.race([feed(worker, source), aborted.promise]);
+      const problem = await Promise.race([unpacking.problem, aborted.promise]);
       if (problem !== undefined)
         throw new BuildFailed({ reason: "archive_invalid", message: `The archive ${problem}.` });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", abort);
-      await worker.terminate();
+      await unpacking.stop();
     }
     await rename(own, folder);
   }

@@ -36,6 +36,12 @@ export class TreeWriter implements TarVisitor {
     this.#file = undefined;
   }
 
+  /** Closes the file that is being written. */
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file.descriptor);
+    this.#file = undefined;
+  }
+
   #create(at: string): number {
     try {
       return openSync(at, NEW_FILE, 0o600);

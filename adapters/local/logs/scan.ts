@@ -138,9 +138,8 @@ export const scan = (search: Search): LogFindings => {
 };
 
 /**
- * What a thread of `Searches` calls. Returns `damaged` if SQLite cannot read the file: an error would lose its code on the
- * way out of the thread.
- * @public
+ * What `Searches` calls. Returns `damaged` if SQLite cannot read the file: an error would lose its code on the way out of a
+ * thread.
  */
 export const search = (wanted: Search): LogFindings | "damaged" => {
   try {
@@ -151,10 +150,7 @@ export const search = (wanted: Search): LogFindings | "damaged" => {
   }
 };
 
-/**
- * Whether every page of a log file can be read. What a thread of `Searches` calls.
- * @public
- */
+/** Whether every page of a log file can be read. What `Searches` calls. */
 export const isWhole = (path: string): boolean => {
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });

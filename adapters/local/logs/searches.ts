@@ -1,7 +1,8 @@
 /** Searches by a filter, in threads of their own: no client's filter takes the turn of other requests. */
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
-import type { Search } from "./scan.ts";
+import { packagedScript } from "../../shared/packaged-script.ts";
+import { isWhole, type Search, search as searchHere } from "./scan.ts";
 import { Turns } from "./turns.ts";
 
 /** So many searches run at once, each of another account; the next ones wait. */
@@ -9,12 +10,20 @@ const AT_ONCE = 2;
 /** A thread that has nothing to do ends after this long, and its memory is free. */
 const IDLE_MS = 30_000;
 
-/** Built, this file is JavaScript, and so is the one beside it. */
-const worker = new URL(`./scan${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+/** Without threads, a search may block the event loop this long; its answer is then partial, and the next one goes on. */
+const BLOCKING_MS = 100;
+
+const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
 
 export class Searches {
   readonly #turns = new Turns(AT_ONCE);
+  readonly #script: URL | null;
   #threads: Tinypool | undefined;
+
+  /** @param worker the thread's script; null in a bundle, where searches run in the caller's thread */
+  constructor(worker: URL | null = script) {
+    this.#script = worker;
+  }
 
   /** Ends the search, and its thread, when the signal aborts. Its patience is counted from now on, waiting included. */
   run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
@@ -26,19 +35,22 @@ export class Searches {
   }
 
   /** Whether every page of the file can be read. */
-  isWhole(path: string): Promise<boolean> {
-    return this.#pool().run(path, { name: "isWhole" });
+  async isWhole(path: string): Promise<boolean> {
+    return this.#script === null ? isWhole(path) : this.#pool(this.#script).run(path, { name: "isWhole" });
   }
 
   async close(): Promise<void> {
     await this.#threads?.destroy();
   }
 
-  #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
-    return this.#pool().run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
+  async #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+    if (this.#script !== null)
+      return this.#pool(this.#script).run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
+    const { query } = search;
+    return searchHere({ ...search, query: { ...query, patience: Math.min(query.patience, BLOCKING_MS) } });
   }
 
-  #pool(): Tinypool {
+  #pool(worker: URL): Tinypool {
     this.#threads ??= new Tinypool({
       filename: worker.href,
       runtime: "worker_threads",

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { accountDigest } from "../../shared/account-digest.ts";
+import { packagedScript } from "../../shared/packaged-script.ts";
 import type { BillingSource } from "../../shared/sql/billing.ts";
 import { ProcessSqlEngine } from "../../shared/sql/engine.ts";
 import type { LocalLogs } from "../logs/store.ts";
@@ -10,8 +11,7 @@ import type { LocalLogs } from "../logs/store.ts";
 const MOST = 4;
 const IDLE_MS = 5 * 60_000;
 
-/** Built, this file is JavaScript, and so is the one beside it. */
-const script = new URL(`./child${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const script = packagedScript(import.meta.url, "adapters/local/sql/engine", "adapters/local/sql/child");
 
 export interface LocalSqlConfig {
   /** Holds a folder an account. */

@@ -2,6 +2,7 @@
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { ScriptMissing } from "../packaged-script.ts";
 import { Busy } from "./pool.ts";
 import { ChildTrapped, ProcessEnded, type SqlChild } from "./process.ts";
 import type { SqlNews, TextOrder } from "./protocol.ts";
@@ -26,6 +27,7 @@ const unreadable: SqlFailure = {
 
 export const failedOf = (error: unknown): Failed => {
   if (error instanceof Busy) return unavailable(error.message, 2, error);
+  if (error instanceof ScriptMissing) return unavailable(error.message, 60, error);
   if (error instanceof ChildTrapped) return unreadable;
   return error instanceof ProcessEnded && error.memory ? outOfMemory : silent(error);
 };

@@ -3,6 +3,7 @@ import { sqlLimits } from "../../../core/domain/limits.ts";
 import type { StatementSummary } from "../../../core/domain/sql/statement.ts";
 import type { SqlScope } from "../../../core/ports/sql-engine.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
+import { packagedScript } from "../packaged-script.ts";
 import { askAboutText, type Failed, failedOf, silent } from "./asking.ts";
 import type { Composed } from "./compose.ts";
 import { SqlPool } from "./pool.ts";
@@ -13,7 +14,7 @@ import type { Translated } from "./trino/translate.ts";
 const MOST = 2;
 const IDLE_MS = 60_000;
 
-const script = new URL(`./describing${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const script = packagedScript(import.meta.url, "adapters/shared/sql/describer", "adapters/shared/sql/describing");
 
 export class Describer {
   readonly #pool = new SqlPool({ script, argsOf: () => [], most: MOST, idleMillis: IDLE_MS });

@@ -1,9 +1,11 @@
 /** The accounts' processes: one each, a bound together, and none for an account that asks nothing. */
 import type { AccountId } from "../../../core/domain/account.ts";
+import { ScriptMissing } from "../packaged-script.ts";
 import { ChildTrapped, SqlChild } from "./process.ts";
 
 export interface PoolConfig {
-  readonly script: URL;
+  /** Null in a bundle: no process can be started. */
+  readonly script: URL | null;
   readonly argsOf: (owner: AccountId) => readonly string[];
   /** Processes at once. */
   readonly most: number;
@@ -91,7 +93,8 @@ export class SqlPool {
 
   #start(owner: AccountId, place: Place): Promise<SqlChild> {
     const { script, argsOf, compiled } = this.#config;
-    place.child = SqlChild.start(script, argsOf(owner), compiled);
+    place.child =
+      script === null ? Promise.reject(new ScriptMissing("SQL")) : SqlChild.start(script, argsOf(owner), compiled);
     // The work that it was started for is told; nothing else waits for it.
     place.child.catch(() => {});
     return place.child;

@@ -1,7 +1,7 @@
 /** Trees that nobody needs are out of the way immediately, and gone in the end, also where a server was killed. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Leftovers } from "../../../adapters/local/leftovers.ts";
 import { type Folder, folderWith } from "../../support/folders.ts";
 import { silentLogger } from "../../support/silent-logger.ts";
@@ -77,4 +77,34 @@ test("closing ends the sweep, and the rest stays for the next server", async () 
   await next.open();
   await expect.poll(() => readdirSync(at("leftovers"))).toEqual([]);
   await next.close();
+});
+
+describe("in a bundle, which has no script to start", () => {
+  beforeEach(() => {
+    leftovers = new Leftovers(at("leftovers"), silentLogger, null);
+  });
+
+  test("this process removes the trees, those that come meanwhile among them", async () => {
+    makeTree(at("leftovers", "old"));
+    await leftovers.open();
+    for (const name of ["a", "b", "c"]) {
+      makeTree(at(name));
+      await leftovers.take(at(name));
+      expect(existsSync(at(name))).toBe(false);
+    }
+    await expect.poll(() => readdirSync(at("leftovers"))).toEqual([]);
+    expect(readdirSync(at("outside"))).toEqual(["kept.txt"]);
+  });
+
+  test("closing ends it, and the rest stays for the next server", async () => {
+    await leftovers.open();
+    for (const name of ["a", "b", "c"]) {
+      makeTree(at(name));
+      await leftovers.take(at(name));
+    }
+    await leftovers.close();
+    const left = readdirSync(at("leftovers"));
+    await new Promise(setImmediate);
+    expect(readdirSync(at("leftovers"))).toEqual(left);
+  });
 });

@@ -1,6 +1,7 @@
 /** Searches run beside the server's own work: what is dear for them holds up nobody else, and can be given up. */
 
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { Searches } from "../../../../adapters/local/logs/searches.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createSystemClock } from "../../../../adapters/shared/system.ts";
 import type { AccountId } from "../../../../core/domain/account.ts";
@@ -147,4 +148,27 @@ test("times that the file cannot have are places before or behind everything", a
   }
   const none = { ...every(), filter: bound(">=", "9999-12-31T23:59:59Z") };
   expect((await logs.newest(scope, none))._unsafeUnwrap().entries).toEqual([]);
+});
+
+test("in a bundle, which has no script for a thread, searches run here and give others a turn", async () => {
+  const text = catastrophicLines()[0] as string;
+  expect((await logs.append(Array.from({ length: 2 }, () => line(text)))).isOk()).toBe(true);
+  expect((await logs.append([line("needle")])).isOk()).toBe(true);
+  const searches = new Searches(null);
+  const search = { path: logs.pathOf(scope.owner), scope, place: START };
+  const found = await searches.run({ ...search, query: { ...every(), filter: matching("^needle") } }, undefined);
+  expect(found).toMatchObject({ entries: [{ text: "needle" }], partial: false });
+  // Each turn judges one line at least, and tells where the next one begins.
+  const seen: (LogPosition | undefined)[] = [];
+  for (let place: LogPosition | undefined = START; place !== undefined && seen.length < 100; ) {
+    const query = { ...every(), filter: matching("a.{90}X$") };
+    const part = await searches.run({ ...search, place, query }, undefined);
+    if (part === "damaged") throw new Error("the log is damaged");
+    expect(part.entries).toEqual([]);
+    seen.push(part.seen);
+    place = part.partial ? part.seen : undefined;
+  }
+  expect(seen.length).toBeGreaterThan(1);
+  expect(await searches.isWhole(search.path)).toBe(true);
+  await searches.close();
 });
