@@ -1,4 +1,4 @@
-/** CodeBuild and ECR as ImageBuilder, the build's log followed in CloudWatch Logs. */
+/** `ImageBuilder` on CodeBuild and ECR. Follows the build's log in CloudWatch Logs. */
 import type { Build } from "@aws-sdk/client-codebuild";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { ImageBuilder } from "../../../core/ports/image-builder.ts";
@@ -16,11 +16,11 @@ import { sourceKeyOf, tagOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { stageSource } from "./staging.ts";
 
-/** A look ends soon, however much there is to read. */
+/** Limits one look, however long the log is. */
 const PAGES = 20;
-/** A log that comes late is waited for, within the time that an abort has. */
+/** How long to wait for late log lines. Must fit within the time that an abort has. */
 const SETTLE_MS = 4000;
-/** To learn of a build whose start nobody answered. */
+/** Retry timeout for learning the id of a build whose start got no response. */
 const START_PATIENCE_MS = 1500;
 
 export const createCodeBuilder = (
@@ -69,7 +69,7 @@ export const createCodeBuilder = (
   const remote: RemoteBuilds = {
     service: "CodeBuild",
     buildpacks: "Google's",
-    // The project has a role of its own; its name is configured, and there is no default.
+    // The project has its own role. Its name is configured and has no default.
     problem: undefined,
     image: async ({ owner, source }, signal) =>
       (await builds.repository(signal)).map((uri) => `${uri}:${tagOf(owner, source.digest)}`),
@@ -77,7 +77,7 @@ export const createCodeBuilder = (
     stage: ({ owner, source }, signal) => stage(sourceKeyOf(owner, source.digest), source, signal),
     start: async (build, signal) => (await builds.start(renderBuild(shared, build), { signal })).map(follow),
     cancel: async (build, id) => {
-      // One token is one build: asked again, CodeBuild says which one that was.
+      // A token starts one build. Repeating the call returns that build's id.
       const known =
         id === undefined ? await builds.start(renderBuild(shared, build), { patience: START_PATIENCE_MS }) : ok(id);
       return known.isErr() ? err(known.error) : builds.stop(known.value);

@@ -1,4 +1,4 @@
-/** The calls of CodeBuild, ECR and CloudWatch Logs that building takes. */
+/** The API calls of CodeBuild, ECR and CloudWatch Logs for builds. */
 import type { Build, StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import type { Unavailable } from "../../../core/errors.ts";
 import { ok, type Result } from "../../../core/result.ts";
@@ -11,28 +11,28 @@ const loadRegistry = () => import("@aws-sdk/client-ecr");
 const loadLogs = () => import("@aws-sdk/client-cloudwatch-logs");
 
 const PATIENCE_MS = 60_000;
-/** An abort has five seconds for everything. */
+/** An abort has five seconds in total. */
 const STOP_PATIENCE_MS = 1500;
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface LogPage {
-  /** With their line ends. */
+  /** Including line ends. */
   readonly text: string;
-  /** Where the next page begins; the same as before where there is no more yet. */
+  /** The start of the next page. Unchanged if there are no more lines yet. */
   readonly token: string | undefined;
 }
 
 export interface Builds {
-  /** Where images are pushed to: `ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME`. */
+  /** The repository's URI: `ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME`. */
   repository(signal: AbortSignal): Called<string>;
   knows(tag: string, signal: AbortSignal): Called<boolean>;
-  /** The id of the one build of a token, however often it is asked within five minutes (StartBuild, idempotencyToken). */
+  /** Returns the build's id. Idempotent per token for five minutes (StartBuild, idempotencyToken). */
   start(
     input: StartBuildCommandInput,
     options: { readonly signal?: AbortSignal; readonly patience?: number },
   ): Called<string>;
-  /** Undefined: it does not show. */
+  /** Undefined: not visible. */
   get(id: string, signal: AbortSignal): Called<Build | undefined>;
   stop(id: string): Called<void>;
   log(build: Build, token: string | undefined, signal: AbortSignal): Called<LogPage>;

@@ -1,4 +1,4 @@
-/** Why a build failed, by the codes of Build.buildStatus and BuildPhase (client-codebuild, models). Pure. */
+/** Classifies build failures by the codes in Build.buildStatus and BuildPhase (client-codebuild, models). Pure. */
 import type { Build, BuildPhase } from "@aws-sdk/client-codebuild";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { nothingDetected } from "../../shared/buildpacks.ts";
@@ -20,7 +20,7 @@ const NOT_STORED: DeployFailure = {
   message: "The image could not be stored; deploy again.",
 };
 
-/** Phases that are the platform's, not the source's. */
+/** Phases whose failure is the platform's fault, not the source's. */
 const phases: Readonly<Record<string, DeployFailure>> = {
   SUBMITTED: FAULT,
   QUEUED: FAULT,
@@ -43,7 +43,7 @@ const hasFailed = ({ phaseStatus }: BuildPhase): boolean =>
   phaseStatus !== undefined && phaseStatus !== "SUCCEEDED" && phaseStatus !== "IN_PROGRESS";
 
 /**
- * Of a build that has ended; undefined where it went well.
+ * The failure of a finished build; undefined if it succeeded.
  * @param tail the last lines of its log
  */
 export const failureOfBuild = (

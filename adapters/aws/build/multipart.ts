@@ -1,4 +1,4 @@
-/** An object made of parts: https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
+/** Uploads an object in parts: https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
 import type { S3Client } from "@aws-sdk/client-s3";
 import { err, ok } from "../../../core/result.ts";
 import type { Called, PieceUpload } from "../../shared/bucket-spool.ts";
@@ -7,7 +7,7 @@ import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
 const load = () => import("@aws-sdk/client-s3");
 
 const PATIENCE_MS = 60_000;
-/** An abort ends soon; a rule of the bucket takes away what it leaves (docs/aws-template.yaml). */
+/** Keeps an abort short. A lifecycle rule of the bucket removes what an abort leaves (docs/aws-template.yaml). */
 const ABORT_MS = 5000;
 
 export const multipartUpload = (
@@ -51,7 +51,7 @@ export const multipartUpload = (
       const input = { ...place, UploadId, MultipartUpload: { Parts: parts } };
       await client.send(new CompleteMultipartUploadCommand(input), sending);
     });
-    // Repeated after an answer that was lost, there is no such upload any more, but the object.
+    // If an earlier response was lost, the upload no longer exists but the object does.
     return made.isErr() && isCallState(made.error) && made.error.code === "not_found" ? isThere() : made;
   };
 

@@ -1,4 +1,4 @@
-/** The state bucket as the place where sources wait: https://docs.aws.amazon.com/AmazonS3/latest/API */
+/** The state bucket as a source spool: https://docs.aws.amazon.com/AmazonS3/latest/API */
 import type { SpoolBucket } from "../../shared/bucket-spool.ts";
 import type { ProviderCall } from "../../shared/provider-call.ts";
 import type { ClientSource } from "../clients.ts";

@@ -1,4 +1,4 @@
-/** Sources on their way to a build, in the state bucket: https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html */
+/** Copies sources to the state bucket for a build: https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html */
 import { Readable } from "node:stream";
 import type { Unavailable } from "../../../core/errors.ts";
 import type { Source } from "../../../core/ports/source-spool.ts";
@@ -14,9 +14,9 @@ interface Options {
   readonly abortSignal: AbortSignal;
 }
 
-/** Puts a source there, once. */
+/** Uploads a source unless it is already there. */
 export const stageSource = (bucket: string, clients: ClientSource, call: ProviderCall) => {
-  // Only where there is none: an upload of the same source at the same time has the same bytes.
+  // A concurrent upload of the same source has the same bytes, so the first one may win.
   const onlyNew = { IfNoneMatch: "*" } as const;
 
   const send = (key: string, source: Source, options: Options) =>
@@ -27,12 +27,12 @@ export const stageSource = (bucket: string, clients: ClientSource, call: Provide
       try {
         await client.send(new PutObjectCommand(input), options);
       } finally {
-        // The client leaves it open where the call is cut, and with it the file.
+        // The client does not close the stream, and therefore the file, if the call is cut off.
         Body.destroy();
       }
     });
 
-  /** Its bytes stay at Amazon's: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html */
+  /** Copies within S3: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html */
   const copy = (from: string, key: string, options: Options) =>
     call<void>({ what: "s3.CopyObject", patience: PATIENCE_MS, signal: options.abortSignal }, async () => {
       const [client, { CopyObjectCommand }] = [await clients("s3"), await load()];
