@@ -58,7 +58,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   }
 }
 
-/** Parameters that are not passed keep their values; a new stack needs them. */
+/** Parameters that are not passed keep their values; a new stack has none to keep. */
 const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,

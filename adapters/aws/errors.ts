@@ -1,6 +1,6 @@
 /**
- * Classifies the errors of the AWS SDK by exception name, then by HTTP status. The throttling codes are those that the SDK
- * recognizes (@smithy/service-error-classification).
+ * Classifies the errors of the AWS SDK by exception name, then by HTTP status. The list of throttling codes is the SDK's
+ * own (@smithy/service-error-classification).
  */
 import type { CallFault } from "../shared/provider-call.ts";
 

@@ -22,11 +22,12 @@ type Sdk = Awaited<ReturnType<typeof load>>;
 export interface Identities {
   /** Creates the account's role and its policy if they are missing. Returns the role's ARN. */
   ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
-  /** Returns whether the role may use the bucket: always for buckets of its own account, never for others. */
+  /** Returns whether the role may use the bucket: always for buckets of the same account, never for others. */
   allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
 }
 
 const POLICY = "own-volumes";
+/** "Changes that I make are not always immediately visible": .../IAM/latest/UserGuide/troubleshoot.html */
 const NEW_MS = 60_000;
 const LOOK_MS = 2000;
 

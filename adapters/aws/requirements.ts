@@ -4,7 +4,7 @@
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 
-/** The stack outputs that name the policies. One policy is too small for all actions. */
+/** The stack outputs that name the policies. One policy cannot hold all actions. */
 export const policyOutputs = ["platformPolicyArn", "platformStoragePolicyArn", "platformSqlPolicyArn"] as const;
 
 export interface Need {

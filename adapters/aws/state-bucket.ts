@@ -25,7 +25,7 @@ export interface Listed {
   readonly etag: string;
 }
 
-/** Precondition of a write: no object exists, the object has this ETag, or none. */
+/** Precondition of a write: no object exists, it has this ETag, or no precondition. */
 export type PutCondition = "absent" | "any" | { readonly etag: string };
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;

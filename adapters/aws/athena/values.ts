@@ -65,7 +65,7 @@ export interface Answer {
 const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
 
 /**
- * |@param columns of the result, including the appended columns that contain types
+ * @param columns of the result, including the appended columns that contain types
  * @param plan the columns as the statement requested them
  * @param first the first row, which contains the types of lists and records
  */

@@ -99,7 +99,7 @@ const asInput = ({
 const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
 /**
- * |@param present the existing task definition
+ * @param present the existing task definition
  * @param former the template that it was rendered from
  */
 export const renderDefinition = (

@@ -22,8 +22,8 @@ export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
   removing !== null && !isOver(removing, now);
 
 /**
- * The record cannot tell which revision has traffic, because the writer that moved or removed it died. The listener's rule
- * decides then.
+ * True if the record cannot tell which revision has traffic, because the writer that moved or removed it died. The
+ * listener's rule decides then.
  */
 export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
   (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;

@@ -1,11 +1,11 @@
-/** Removes revisions that do not serve any more. The record lists what is left; the next rollout retries. */
+/** Removes revisions that do not serve any more. The record keeps the remaining ones, and the next rollout retries. */
 import type { Attempt } from "./attempt.ts";
 import type { HeldRecord } from "./record.ts";
 import { retire } from "./retire.ts";
 import { amend } from "./writes.ts";
 
 /**
- * |@param drain milliseconds that instances get to finish requests
+ * @param drain milliseconds that instances get to finish requests
  * @param patience retry timeout per call, in milliseconds
  */
 export const sweep = async (

@@ -85,7 +85,7 @@ export const verdictOn = async (
   const { services, balancer, logger } = deps;
   const found = await services.find(candidate.revision, patience);
   if (found.isErr()) return err(failureOfCall(found.error));
-  // "The Amazon ECS API follows an eventual consistency model" (API_RunTask): a new service may show late.
+  // "The Amazon ECS API follows an eventual consistency model" (API_RunTask): a new service may appear late.
   if (found.value === undefined) return ok("starting");
   if (found.value.status !== "ACTIVE") return err(GONE);
   const { desiredCount = 1, runningCount = 0, deployments = [] } = found.value;

@@ -4,7 +4,7 @@
  * read. If S3 reports a change in between, it reads again. So the comparison holds when the write happens: a change in
  * between is a note, or makes the next comparison fail.
  *
- * A write whose response was lost is recognized by its id and not repeated.
+ * A write whose response was lost is recognised by its id and not repeated.
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
@@ -48,7 +48,7 @@ export const presentOf = (found: Found, now: Instant, isGoingOn = false): Presen
     return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
   }
   const { owner } = record.attempted;
-  // A removal in progress makes every rollout lose. A removal that died does not block a new one.
+  // A removal in progress makes every rollout lose. A removal whose process died does not block new rollouts.
   if (isGoingOn ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
   return { kind: "held", owner, etag: etagOf(record) };
 };

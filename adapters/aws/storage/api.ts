@@ -240,7 +240,7 @@ export class S3Api {
     });
   }
 
-  /** Deletes up to 1,000 versions. The next listing contains those that could not be deleted. */
+  /** Deletes up to 1,000 versions. The next listing contains any that could not be deleted. */
   async deleteVersions(bucket: string, versions: readonly ObjectIdentifier[], options: CallOptions): Answer<undefined> {
     const gone = await this.#send("DeleteObjects", options, (client, { DeleteObjectsCommand }, send) =>
       client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [...versions], Quiet: true } }), send),
@@ -266,7 +266,7 @@ export class S3Api {
     );
   }
 
-  /** Deletes up to 1,000 versions. The next listing contains any that could not be deleted. */
+  /** If the platform's own bucket is missing, the call fails as unavailable instead of `not_found`. */
   #ofPlatform<T, S extends State = never>(
     bucket: string,
     result: Result<T, CallState | Unavailable>,

@@ -1,6 +1,6 @@
 /**
- * Names of buckets and of their objects in the state bucket. Bucket names are global, so each ends in a random part that
- * another AWS account cannot guess and claim first:
+ * Names of buckets, and of the objects about them in the state bucket. Bucket names are global, so each ends in a random
+ * part that another AWS account cannot guess and claim first:
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
  */
 import type { AccountId } from "../../../core/domain/account.ts";

@@ -34,7 +34,7 @@ const recordSchema = z.object({
   createdAt: timestamp,
   /** Set while the volume is in the trash. */
   deletedAt: timestamp.optional(),
-  /** Set on a restored volume: an interrupted discard may still close its bucket, so `purging.ts` opens it once more. */
+  /** Set on a restored volume: an interrupted discard may have closed its bucket afterwards, so it is opened once more. */
   reopen: z.literal(true).optional(),
 });
 

@@ -70,7 +70,7 @@ export class Signer {
     if (credentials.value <= now)
       return err(unavailable("The platform's credentials at Amazon Web Services have ended.", 60));
     const { getSignedUrl } = await load();
-    // Whole seconds, so that the URL does not outlive the request. A past expiry gives a URL that is already expired.
+    // Whole seconds, so that the URL ends no later than requested. A time in the past gives a URL that is already expired.
     const isOver = wholeSeconds(end) <= now;
     const start = wholeSeconds(isOver ? now - HOUR_MS : now);
     const last = isOver ? start + SECOND_MS : wholeSeconds(Math.min(end, credentials.value));

@@ -105,7 +105,7 @@ export class AwsVolumes implements VolumeStore {
       const all = await this.#parts.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       const standing = standingFor(all.value, name);
-      // Finish a restore before the volume is used. Other cleanup waits for `list`.
+      // Reopens the bucket of a restored volume if needed. Other cleanup waits for `list`.
       if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
       const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
       if (found.isErr()) return err(found.error);

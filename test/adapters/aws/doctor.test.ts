@@ -191,6 +191,6 @@ test("without packages of Amazon's they alone are named, with the command that i
 test("the packages are those that are optional peers", () => {
   const { peerDependencies } = JSON.parse(readFileSync("package.json", "utf8")) as { peerDependencies: object };
   const peers = Object.keys(peerDependencies).filter((name) => name.startsWith("@aws-sdk/"));
-  // The capability checks for SQL's package.
+  // SQL's capability checks for the client-athena package.
   expect([...packages, "@aws-sdk/client-athena"].sort()).toEqual(peers.sort());
 });

@@ -1,4 +1,4 @@
-/** The fakes of logs, schedules and SQL behave for the official clients as the service models document. */
+/** The fakes of logs, schedules and SQL match the service models when the official clients call them. */
 import { GetQueryExecutionCommand, GetQueryResultsCommand, StartQueryExecutionCommand } from "@aws-sdk/client-athena";
 import { CreateLogStreamCommand, FilterLogEventsCommand, PutLogEventsCommand } from "@aws-sdk/client-cloudwatch-logs";
 import {

@@ -24,7 +24,7 @@ export interface FakeAccount {
 
 interface Command {
   readonly constructor: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: of whatever the command takes
+  // biome-ignore lint/suspicious/noExplicitAny: the input of any command
   readonly input: any;
 }
 

@@ -6,7 +6,7 @@
 import { AwsError, type AwsMethod, type AwsReply, type AwsService, type InjectedErrors } from "./server.ts";
 import { REGION } from "./test-config.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: of whatever the method takes or gives
+// biome-ignore lint/suspicious/noExplicitAny: the input or result of any method
 export type Message = any;
 
 export type Methods = Readonly<Record<string, (input: Message) => Message | Promise<Message>>>;

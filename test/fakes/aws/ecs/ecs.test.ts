@@ -1,4 +1,4 @@
-/** The fakes of ECS and the load balancer behave for the official clients as models and guides document. */
+/** The fakes of ECS and the load balancer match the models and guides when the official clients call them. */
 import {
   CreateServiceCommand,
   DeleteServiceCommand,

@@ -1,6 +1,6 @@
 /**
  * A fake ECS that stores task definitions and services and runs them on an engine. Sources: the model of client-ecs with
- * its comments, and the developer guide. Behavior without a source is marked as an assumption.
+ * its comments, and the developer guide. Behaviour without a source is marked as an assumption.
  */
 import { randomUUID } from "node:crypto";
 import { ECSClient } from "@aws-sdk/client-ecs";
@@ -145,7 +145,7 @@ export const startFakeEcs = async (options: FakeEcsOptions) => {
 
   const serviceView = (stored: Stored): Message => {
     const running = stored.tasks.filter(({ status }) => status === "RUNNING").length;
-    // Takes one more call until it is complete: a service "reaches a steady state" after its targets are healthy.
+    // Reports completion only on the next call: a service "reaches a steady state" after its targets are healthy.
     if (stored.isWell && stored.rollout === "IN_PROGRESS") {
       stored.isWell = false;
       setTimeout(() => {

@@ -1,4 +1,4 @@
-/** The fake IAM behaves for the official client as the service model documents. */
+/** The fake IAM matches the service model when the official client calls it. */
 import { CreateRoleCommand, GetRolePolicyCommand, PutRolePolicyCommand } from "@aws-sdk/client-iam";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type FakeIam, startFakeIam } from "./server.ts";

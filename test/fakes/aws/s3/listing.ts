@@ -8,7 +8,7 @@ import { byBytes, type FakeBucket, type Version } from "./world.ts";
 
 const PAGE = 1000;
 
-/** With `encoding-type=url`. */
+/** URL-encoded if the request has `encoding-type=url`. */
 const encoded = (query: URLSearchParams, key: string): string =>
   query.get("encoding-type") === "url" ? encodeURIComponent(key).replaceAll("%2F", "/").replaceAll("%20", "+") : key;
 

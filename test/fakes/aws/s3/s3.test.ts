@@ -1,4 +1,4 @@
-/** The fake S3 behaves for the official client as documented. */
+/** The fake S3 matches the documentation when the official client calls it. */
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,

@@ -1,4 +1,4 @@
-/** The fake S3 Files behaves for the official client as the service model documents. */
+/** The fake S3 Files matches the service model when the official client calls it. */
 import {
   CreateFileSystemCommand,
   CreateMountTargetCommand,
