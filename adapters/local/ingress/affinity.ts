@@ -1,8 +1,8 @@
-/** Session affinity by a cookie that names the instance. https://www.rfc-editor.org/rfc/rfc6265 */
+/** Session affinity by a cookie that contains the instance's id. https://www.rfc-editor.org/rfc/rfc6265 */
 
 const COOKIE = "portside_affinity";
 
-/** The instance that a client's cookie names. */
+/** Returns the instance id in a client's cookie. */
 export const instanceOfCookie = (header: string | undefined): string | undefined => {
   if (header === undefined || !header.includes(COOKIE)) return undefined;
   for (const pair of header.split(";")) {

@@ -1,4 +1,4 @@
-/** What the ingress itself answers: refusals, time-outs, broken instances. */
+/** The ingress's own responses: refusals, timeouts, broken instances. */
 import type { ServerResponse } from "node:http";
 import type { GateRefusal } from "./gate.ts";
 
@@ -22,7 +22,7 @@ export const answerFor = (refusal: GateRefusal): OwnAnswer => {
       return { status: 503, detail: "No instance of this service had room in time; try again.", retryAfter: 5 };
     case "did_not_start":
       if (refusal.failure.reason === "image_not_found") return NO_IMAGE;
-      // The reason is the owner's to read, in the log; a caller learns that it is down.
+      // Only the owner may read the details, in the log; a caller learns just that the service is down.
       return { status: 503, detail: `The service does not start (${refusal.failure.reason}).`, retryAfter: 5 };
     case "nothing_serves":
       return { status: 503, detail: "No revision of this service serves.", retryAfter: 30 };
@@ -46,7 +46,7 @@ export const NOT_HTTP2: OwnAnswer = {
 
 export const bodyOf = (answer: OwnAnswer): string => JSON.stringify({ detail: answer.detail });
 
-/** Answers in place of the service. */
+/** Responds instead of the service. */
 export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId: string): void => {
   const body = bodyOf(answer);
   res.writeHead(answer.status, {

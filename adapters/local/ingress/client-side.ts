@@ -1,4 +1,4 @@
-/** The client's side of an exchange with a service that speaks HTTP/2, whichever version the client speaks. */
+/** The client's side of an exchange with an HTTP/2 service; the client may use HTTP/1.1 or HTTP/2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { readOn } from "../../shared/read-on.ts";
@@ -20,7 +20,7 @@ export interface ClientSide {
   readonly body: NodeJS.ReadableStream;
   readonly sink: NodeJS.WritableStream;
   started(): boolean;
-  /** @param whole the answer has no body and no trailers */
+  /** @param whole the response has no body and no trailers */
   respond(status: number, headers: OutgoingHttpHeaders, whole: boolean): void;
   trailers(headers: IncomingHttpHeaders): void;
   answer(answer: OwnAnswer, requestId: string): void;
@@ -64,7 +64,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
         ...extra,
       });
       stream.end(bodyOf(answer));
-      // What it still sends is dropped, so that it gets to see the answer.
+      // Discard the rest of the request, so that the client reads the response.
       stream.resume();
     },
     cut: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),

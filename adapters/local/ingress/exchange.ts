@@ -1,4 +1,4 @@
-/** One HTTP/1.1 request to one instance and its answer back, streamed both ways. */
+/** Forwards one HTTP/1.1 request to one instance and streams the response back. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
 import { type Forwarded, flushHead, requestHeaders, responseHeaders } from "./headers.ts";
@@ -6,8 +6,8 @@ import { type Member, neverMade } from "./member.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
 /**
- * Kept connections are closed before any common server closes them (gunicorn: 2 s), because a request that is
- * sent into a closing connection is lost, and not every request may be sent twice.
+ * Close idle connections before common servers do (gunicorn: 2 s). A request sent into a closing connection is lost, and
+ * not every request may be retried.
  */
 const KEEP_ALIVE_MS = 1000;
 
@@ -25,39 +25,39 @@ const connectionsOf = (member: Member): Dispatcher =>
     return { pool, close: () => void pool.destroy() };
   }).pool;
 
-/** An answer up to this size is put behind its head and sent with it. */
+/** Responses up to this size are buffered and sent in one write with their head. */
 const ONE_WRITE_BYTES = 16 * 1024;
 
 export type ExchangeEnd =
   | { readonly kind: "done" }
-  /** The answer broke off after its head was out. */
+  /** The response broke off after its head was sent. */
   | { readonly kind: "cut" }
-  /** The request's head is none that may be passed on. */
+  /** The request's head must not be forwarded. */
   | { readonly kind: "refused" }
-  /** The instance gave no answer. `unsent`: it saw nothing of the request, so another may be asked. */
+  /** The instance did not respond. If `unsent`, it saw nothing of the request, so another instance may be tried. */
   | { readonly kind: "broken"; readonly unsent: boolean };
 
-/** The words after the status, unless they hold what cannot be written again. */
+/** The reason phrase, or an empty string if it has characters that cannot be written. */
 const plainReason = (reason: string | undefined): string =>
   reason !== undefined && /^[\t\x20-\x7e]*$/.test(reason) ? reason : "";
 
-/** How an exchange ended for which no answer began. */
+/** How an exchange ended before any response. */
 const endBefore = (code: string | undefined): ExchangeEnd =>
-  // A head that Node's parser lets pass and undici does not, such as two Host headers.
+  // Node's parser accepts some heads that undici rejects, such as two Host headers.
   code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: neverMade(code) };
 
 export interface ExchangeOptions extends Forwarded {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
-  /** The request's body; another exchange may take it where this one ends `unsent`. */
+  /** The request's body; another exchange may take it over if this one ends `unsent`. */
   readonly body: RelayedBody | null;
   readonly member: Member;
-  /** Set for the client with the answer. */
+  /** Affinity cookie to set in the response. */
   readonly cookie: string | undefined;
 }
 
 export class Exchange implements Dispatcher.DispatchHandler {
-  /** The bytes of the answer's body. */
+  /** Size of the response body in bytes. */
   responseBytes = 0;
   readonly #options: ExchangeOptions;
   readonly #onEnd: (end: ExchangeEnd) => void;
@@ -65,13 +65,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #abortedFor: Error | undefined;
   #dispatched = false;
   #started = false;
-  /** The first piece of the answer's body, until it is clear whether it is the last as well. */
+  /** The body's first chunk, held back until it is clear whether it is also the last. */
   #first: Buffer | undefined;
   #wrote = false;
   #held = false;
   #ended = false;
 
-  /** @param onEnd called once, when the exchange is over */
+  /** @param onEnd called once, when the exchange has ended */
   constructor(options: ExchangeOptions, onEnd: (end: ExchangeEnd) => void) {
     this.#options = options;
     this.#onEnd = onEnd;
@@ -79,7 +79,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   begin(): void {
     const { body } = this.#options;
-    // The head is sent with the first bytes of the body. While it waits for them, a kept connection could be closed.
+    // undici sends the head with the first bytes of the body. While it waits for them, an idle connection could close.
     if (body === null) this.#dispatch();
     else body.whenBegun(() => this.#dispatch());
   }
@@ -94,7 +94,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     connectionsOf(member).dispatch({ path, method, headers, body }, this);
   }
 
-  /** Breaks off towards the instance; the client is the caller's to answer. */
+  /** Aborts the request to the instance; the caller must respond to the client. */
   abort(reason: Error): void {
     this.#abortedFor = reason;
     if (!this.#dispatched) return this.#end({ kind: "broken", unsent: false });
@@ -112,7 +112,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     headers: IncomingHttpHeaders,
     message?: string,
   ): void {
-    // Early hints and the like are the connection's own business.
+    // Informational responses, such as early hints, concern only this connection.
     if (status < 200) return;
     const { res, requestId, cookie } = this.#options;
     this.#started = true;
@@ -121,7 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#held = false;
       controller.resume();
     });
-    // What does not come with the head is not waited for: an event stream may be silent for long.
+    // Send the head now if no body arrives with it: an event stream may be silent for a long time.
     setImmediate(() => {
       if (this.#wrote || this.#ended || res.destroyed) return;
       if (this.#first === undefined) flushHead(res);
@@ -156,7 +156,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { res } = this.#options;
     if (res.chunkedEncoding && trailers !== undefined && Object.keys(trailers).length > 0)
       res.addTrailers(trailers as Record<string, string>);
-    // Text goes out together with the head, in one write; Latin-1 has a letter for every byte.
+    // One write for head and body needs text; Latin-1 maps every byte to a character.
     if (this.#first === undefined) res.end();
     else if (this.#first.length <= ONE_WRITE_BYTES) res.end(this.#first.toString("latin1"), "latin1");
     else res.end(this.#first);

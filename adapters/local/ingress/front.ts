@@ -1,4 +1,4 @@
-/** What happens to a request from its arrival to its log entry: admitted, forwarded, timed out, answered. */
+/** Handles a request from arrival to log entry: admits it, forwards it, enforces its timeout, responds. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
@@ -24,12 +24,12 @@ import { requestEntry } from "./request-log.ts";
 
 export interface FrontDeps {
   readonly ids: Ids;
-  /** Services answer at `NAME.DOMAIN` besides `NAME.localhost`. */
+  /** Services have the host names `NAME.DOMAIN` in addition to `NAME.localhost`. */
   readonly domain?: Domain | undefined;
   readonly log: (entry: NewLogEntry) => void;
 }
 
-/** An instance that refuses connections is given up, and another one asked, this often. */
+/** Maximum number of instances to try if they refuse connections. */
 export const TRIES = 3;
 
 class Visit {
@@ -122,12 +122,12 @@ class Visit {
   }
 
   #timedOut(): void {
-    // Where the answer has begun, its end by force cuts it.
+    // If the response has begun, abort cuts it.
     this.#answer(TIMED_OUT);
     this.#exchange?.abort(new Error("the request passed its timeout"));
   }
 
-  /** True where nothing more can be said to the client: it has an answer, or is gone. */
+  /** True if nothing can be sent to the client any more: it has a response, or is gone. */
   get #answered(): boolean {
     return this.#over || this.#res.headersSent || this.#res.destroyed;
   }
@@ -136,7 +136,7 @@ class Visit {
     if (!this.#answered) sendOwnAnswer(this.#res, answer, this.#requestId);
   }
 
-  /** The answer is out, or the client is gone. */
+  /** Called when the response is complete, or the client is gone. */
   #closed(): void {
     if (this.#over) return;
     this.#over = true;
@@ -170,6 +170,6 @@ class Visit {
   }
 }
 
-/** Serves one request through a gate. */
+/** Serves a request through a service's gate. */
 export const serveRequest = (deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate): void =>
   new Visit(deps, req, res, gate).begin();

@@ -1,4 +1,4 @@
-/** One service as the ingress sees it: its settings, the pool that takes its requests, the ones that drain. */
+/** A service in the ingress: its settings, the pool that takes its requests, and the pools that drain. */
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 import type { Lease, Pool, Refusal } from "./pool.ts";
 
@@ -28,7 +28,7 @@ export class Gate {
     return this.#serving;
   }
 
-  /** Sends all new requests to another revision, and lets the one before it drain. */
+  /** Sends all new requests to another revision and drains the previous one. */
   switchTo(serving: Serving | undefined, drainMillis: number): void {
     const before = this.#serving;
     this.#serving = serving;
@@ -37,7 +37,7 @@ export class Gate {
     this.#draining.add(drained);
   }
 
-  /** Ends everything; resolves when no instance is left. */
+  /** Stops serving; resolves when all instances have stopped. */
   async close(drainMillis: number): Promise<void> {
     this.switchTo(undefined, drainMillis);
     await Promise.all(this.#draining);
@@ -49,7 +49,7 @@ export class Gate {
     return serving === undefined || lease === undefined ? undefined : { lease, serving };
   }
 
-  /** A place in whichever revision serves when there is one. */
+  /** Waits for a place in the revision that serves at that time. */
   async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | GateRefusal> {
     for (;;) {
       const serving = this.#serving;

@@ -1,8 +1,8 @@
-/** What a proxy changes in the headers that pass it. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
+/** How the proxy changes headers. https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1 */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Scheme } from "./domain.ts";
 
-/** Headers that belong to one connection, not to the message. */
+/** Headers of one connection, not of the message. */
 const HOP_BY_HOP = new Set([
   "connection",
   "keep-alive",
@@ -13,19 +13,19 @@ const HOP_BY_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-  // Answered by our own server.
+  // Handled by our own server.
   "expect",
-  // Set anew below.
+  // Set below.
   "x-request-id",
   "x-forwarded-for",
   "x-forwarded-proto",
   "x-forwarded-host",
 ]);
 
-/** Headers that route and frame a message: never of its connection, whatever it declares. */
+/** Headers that route and frame a message. They never count as connection headers, even if `Connection` lists them. */
 const NEEDED: ReadonlySet<string> = new Set(["close", "keep-alive", "upgrade", "host", "content-length"]);
 
-/** The further headers that a message itself declares to be of its connection. */
+/** Further headers that the message's `Connection` header lists. */
 export const namedByConnection = (connection: string | undefined): string[] =>
   connection === undefined
     ? []
@@ -35,15 +35,15 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .map((name) => name.trim())
         .filter((name) => !NEEDED.has(name));
 
-/** What a service is told of a request besides what the client said. */
+/** What the proxy adds to a request for the service. */
 export interface Forwarded {
   readonly requestId: string;
   readonly remoteIp: string;
-  /** By which the client asked. */
+  /** The scheme of the client's request. */
   readonly scheme: Scheme;
 }
 
-/** Request headers for the service, as a flat list; order, case and repetitions are kept. */
+/** Returns the request headers for the service as a flat list; keeps order, case and repetitions. */
 export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, scheme }: Forwarded): string[] => {
   const raw = req.rawHeaders;
   const named = namedByConnection(req.headers.connection);
@@ -62,7 +62,7 @@ export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, sche
   return headers;
 };
 
-/** Response headers for the client: the service's, without those of its connection. */
+/** Returns the response headers for the client: the service's, without its connection's. */
 export const responseHeaders = (
   headers: IncomingHttpHeaders,
   requestId: string,
@@ -80,7 +80,7 @@ export const responseHeaders = (
   return kept;
 };
 
-/** Sends the head of an answer ahead of its body. `flushHeaders` would write as UTF-8 what was read as Latin-1. */
+/** Sends a response's head before its body. `flushHeaders` would write UTF-8, but the head was read as Latin-1. */
 export const flushHead = (res: ServerResponse): void => {
   res.write("", "latin1");
 };

@@ -1,5 +1,5 @@
 /**
- * Services that speak HTTP/2 (h2c): streams from any client to one session an instance, trailers intact.
+ * Forwards to services that use HTTP/2 (h2c): clients' streams share one session per instance; trailers are preserved.
  * https://www.rfc-editor.org/rfc/rfc9113
  */
 
@@ -27,7 +27,7 @@ import { requestEntry } from "./request-log.ts";
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;
 
-/** Headers of one connection; HTTP/2 has none of them, `te: trailers` apart. */
+/** Connection headers; HTTP/2 allows none of them except `te: trailers`. */
 const dropped = new Set([
   "connection",
   "keep-alive",
@@ -40,13 +40,13 @@ const dropped = new Set([
   "http2-settings",
 ]);
 
-/** The session with an instance, or undefined where the instance does not take one. */
+/** Returns the session with an instance, or undefined if the connection fails. */
 const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined> => {
   const kept = member.resources.get("http2") as { session: ClientHttp2Session } | undefined;
   let session = kept?.session;
   if (session === undefined || session.closed || session.destroyed) {
     const made = connect(member.origin);
-    // A broken session breaks its streams, and those report it.
+    // A broken session breaks its streams, which report the error.
     made.on("error", () => undefined);
     member.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });
     session = made;
@@ -87,7 +87,7 @@ interface Outcome {
   readonly responseBytes: number;
 }
 
-/** Joins the client to a stream of the instance; resolves when the stream is over. */
+/** Connects the client to an instance's stream; resolves when the stream has closed. */
 const exchange = (
   client: ClientSide,
   stream: ClientHttp2Stream,
@@ -116,7 +116,7 @@ const exchange = (
     stream.on("response", (headers, flags) => {
       if (over) return;
       status = Number(headers[HTTP2_HEADER_STATUS]);
-      // The whole answer may be its head, as a failed call of gRPC is; it must not grow trailers on its way.
+      // A response may consist of its head alone, like a failed gRPC call; it must not gain trailers.
       const whole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       try {
         client.respond(
@@ -125,7 +125,7 @@ const exchange = (
           whole,
         );
       } catch {
-        // A head that this client's version of HTTP cannot have.
+        // The head is invalid in the client's HTTP version.
         fail(BROKEN);
         return giveUp();
       }
@@ -136,17 +136,17 @@ const exchange = (
     });
     stream.on("trailers", (trailers) => client.trailers(trailers));
     stream.on("end", () => {
-      // Node ends a stream that was reset, too, and one whose session broke, at times without a code: it is destroyed then.
+      // Node also ends streams that were reset or lost their session, at times without a code. Those are destroyed.
       if (over || stream.destroyed) return;
       over = true;
       client.sink.end();
-      // What the service did not wait for it will not read.
+      // The service responded without reading the whole request, and will not read the rest.
       if (!stream.writableFinished) giveUp();
     });
     stream.on("error", () => undefined);
     stream.once("close", () => {
       clearTimeout(timer);
-      // Reset without an answer, or in the middle of one; to Node not every reset is an error.
+      // The stream was reset before or during the response; Node does not treat every reset as an error.
       fail(BROKEN);
       resolve({ status, responseBytes });
     });
@@ -157,7 +157,7 @@ const exchange = (
     if (!client.endsWithHead) client.body.pipe(stream);
   });
 
-/** Asks an instance, or another where nobody listens at the first. */
+/** Forwards to an instance; tries another if the first refuses connections. */
 const forward = async (
   client: ClientSide,
   gate: Gate,
@@ -195,7 +195,7 @@ const forward = async (
       const cookie = sticky && affinity !== id ? cookieFor(id) : undefined;
       return await exchange(client, stream, serving.template.timeout * 1000, requestId, cookie);
     } catch {
-      // A head that HTTP/1.1 allows and HTTP/2 does not.
+      // The head is valid in HTTP/1.1 but not in HTTP/2.
       return refuse(BAD_HEAD);
     } finally {
       lease.release();
@@ -247,7 +247,7 @@ export const serveStream = (
   void serve(deps, fromStream(stream, headers, remoteIp), gate);
 };
 
-/** Serves a request of an HTTP/1.1 client to a service that speaks HTTP/2. */
+/** Serves an HTTP/1.1 client's request with an HTTP/2 service. */
 export const serveOverHttp2 = (deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate): void => {
   void serve(deps, fromRequest(req, res), gate);
 };

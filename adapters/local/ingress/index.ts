@@ -1,6 +1,6 @@
 /**
- * The way in: every service has a stable loopback port of its own, and all share one port by their host name,
- * `NAME.localhost` or `NAME.DOMAIN`.
+ * The ingress: every service has a stable loopback port, and all share one port by host name, `NAME.localhost` or
+ * `NAME.DOMAIN`.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
@@ -17,26 +17,26 @@ import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
 
 export interface IngressConfig extends FrontDeps {
   readonly host: string;
-  /** The shared port; 0 for any. */
+  /** The shared port; 0 for any free port. */
   readonly port: number;
   readonly drainMillis: number;
-  /** Answers what comes to the shared port under the platform's own path. */
+  /** Handles requests to the shared port below the platform's own path. */
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
-  /** The shared port that was taken before, for when any will do. */
+  /** The previous shared port, used when `port` is 0. */
   readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
-  /** Where signed URLs lead, if not to the shared port: a service in a separate network may listen on that number itself. */
+  /** Port of signed URLs if not the shared port: a service in a separate network may itself use that port number. */
   readonly rememberedStoragePort: { get(): string | undefined; set(value: string): void } | undefined;
-  /** How many ports are held for services to come. */
+  /** Number of ports to reserve for future services. */
   readonly sparePorts: number;
-  /** The port that a service had before, if it is remembered. */
+  /** A service's previous port, if known. */
   readonly rememberedPort: (service: string) => number | undefined;
   readonly rememberPort: (service: string, port: number) => void;
 }
 
-/** Paths under this belong to the platform, on every host name. */
+/** The platform owns paths below this, on every host name. */
 const PLATFORM_PATH = "/_portside/";
 
-/** A port with its service, once it has one. */
+/** A port, and its service once it has one. */
 interface Door {
   gate: Gate | undefined;
   readonly listener: Listener;
@@ -47,7 +47,7 @@ interface Entrance {
   readonly door: Door;
 }
 
-/** Ports of deleted services that wait before new services get them, the oldest first. */
+/** Maximum number of deleted services' ports to hold back. Beyond that, new services get the oldest. */
 const MAX_KEPT = 128;
 
 export class Ingress {
@@ -57,8 +57,8 @@ export class Ingress {
   #storage: Listener | undefined;
   #spare: Door[] = [];
   /**
-   * Ports of deleted services, the oldest first. The networks of running services still lead to them, so no other program
-   * of this machine may get them.
+   * Ports of deleted services, oldest first. Running services' networks still lead to them, so no other program on this
+   * machine may get them.
    */
   readonly #kept = new Map<number, Door>();
   #closing = false;
@@ -67,7 +67,7 @@ export class Ingress {
     this.#config = config;
   }
 
-  /** The shared port, once `open` has resolved. */
+  /** The shared port; valid once `open` has resolved. */
   get port(): number {
     return this.#shared?.port ?? 0;
   }
@@ -77,7 +77,7 @@ export class Ingress {
     return this.#storage?.port ?? this.port;
   }
 
-  /** Every port at which the platform and its services are called, also those of services to come. */
+  /** Every port of the platform and its services, including those reserved for future services. */
   ports(): number[] {
     const services = [...this.#entrances.values()].map(({ door }) => door);
     const doors = [...services, ...this.#kept.values(), ...this.#spare];
@@ -101,7 +101,7 @@ export class Ingress {
     await this.#refill();
   }
 
-  /** The service's own port; its listener is opened at the first call. */
+  /** Returns the service's own port; opens its listener at the first call. */
   async enter(service: string): Promise<number> {
     const present = this.#entrances.get(service);
     if (present !== undefined) return present.door.listener.port;
@@ -137,7 +137,7 @@ export class Ingress {
     this.#spare = await Promise.all(Array.from({ length: sparePorts }, () => this.#openDoor(0)));
   }
 
-  /** The port that the service had; else one that the networks of running services lead to already. */
+  /** The service's previous port, or else one to which running services' networks already lead. */
   async #doorFor(remembered: number | undefined): Promise<Door> {
     const kept = remembered === undefined ? undefined : this.#kept.get(remembered);
     if (kept !== undefined) {
@@ -150,24 +150,24 @@ export class Ingress {
     return spare;
   }
 
-  /** Sends a service's new requests to a revision; undefined: nothing serves. */
+  /** Sends a service's new requests to a revision; undefined stops serving. */
   switchTo(service: string, serving: Serving | undefined): void {
     this.#entrances.get(service)?.gate.switchTo(serving, this.#config.drainMillis);
   }
 
-  /** The service's own port, where its entrance is open. */
+  /** The service's own port; undefined if the service has not entered. */
   portOf(service: string): number | undefined {
     return this.#entrances.get(service)?.door.listener.port;
   }
 
-  /** The service's address as it is told. */
+  /** The service's public address. */
   urlOf(service: string): string {
     const { domain } = this.#config;
     if (domain !== undefined) return urlBelow(domain, service, this.port);
     return `http://127.0.0.1:${this.portOf(service) ?? 0}`;
   }
 
-  /** The pools that take requests now, those that drain left out. */
+  /** Pools that take requests; excludes those that drain. */
   pools(): Pool[] {
     return [...this.#entrances.values()].flatMap(({ gate }) => gate.serving?.pool ?? []);
   }
@@ -176,7 +176,7 @@ export class Ingress {
     return this.#entrances.get(service)?.gate;
   }
 
-  /** Keeps the port of a deleted service, where networks of services lead to it. */
+  /** Holds back a deleted service's port, because services' networks lead to it. */
   #keep(door: Door): void {
     door.gate = undefined;
     this.#kept.set(door.listener.port, door);
@@ -186,7 +186,7 @@ export class Ingress {
     this.#spare.unshift(oldest);
   }
 
-  /** Closes a service's entrance; requests under way have the drain time to end. */
+  /** Removes a service; running requests have the drain time to finish. */
   async leave(service: string): Promise<void> {
     const entrance = this.#entrances.get(service);
     if (entrance === undefined) return;
@@ -239,7 +239,7 @@ export class Ingress {
         else void serveUpgrade(deps, req, socket, head, gate);
       },
       stream: (stream, headers) => {
-        // Its close follows.
+        // The stream's close event follows.
         stream.on("error", () => undefined);
         const gate = find(
           headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,

@@ -1,4 +1,4 @@
-/** A port that takes HTTP/1.1 and cleartext HTTP/2 alike: the first bytes of a connection tell them apart. */
+/** A port for both HTTP/1.1 and cleartext HTTP/2, which it tells apart by a connection's first bytes. */
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
@@ -6,9 +6,9 @@ import { listenAt, listenOnLoopbacks } from "../../shared/loopback.ts";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;
-  /** Whether a client that waits for `100 Continue` is told so at once; else `request` does it, or refuses. */
+  /** Whether to send `100 Continue` immediately; otherwise `request` sends it or refuses. */
   mayContinue(req: IncomingMessage): boolean;
-  /** Whether a request that offers an upgrade is one for `upgrade`; the others go to `request`. */
+  /** Whether an upgrade request goes to `upgrade`; all others go to `request`. */
   mayUpgrade(req: IncomingMessage): boolean;
   upgrade(req: IncomingMessage, socket: Socket, head: Buffer): void;
   stream(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void;
@@ -21,15 +21,15 @@ const FIRST_BYTES_MS = 60_000;
 
 export interface Listener {
   readonly port: number;
-  /** Stops taking connections, and closes those that are idle; the others end with their requests. */
+  /** Stops accepting connections and closes idle ones; busy ones close after their requests. */
   stop(): void;
   /** Closes idle connections and keeps listening. Returns a function that closes the connections that were busy. */
   release(): () => void;
-  /** Closes every connection. */
+  /** Closes all connections. */
   close(): void;
 }
 
-/** Passes a fresh connection to the server that speaks its language. */
+/** Passes a new connection to the server for its protocol. */
 const peek = (socket: Socket, http1: Server, http2: Server): void => {
   socket.setTimeout(FIRST_BYTES_MS, () => socket.destroy());
   socket.on("error", () => socket.destroy());
@@ -40,7 +40,7 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
     head = head === undefined ? more : Buffer.concat([head, more]);
     const text = head.toString("latin1", 0, PREFACE.length);
     const likeHttp2 = PREFACE.startsWith(text);
-    // A lone "P" may yet become a POST.
+    // A lone "P" may still become a POST.
     if (likeHttp2 && text.length < PREFACE.length) return;
     socket.off("readable", onReadable);
     socket.setTimeout(0);
@@ -52,9 +52,9 @@ const peek = (socket: Socket, http1: Server, http2: Server): void => {
 };
 
 /**
- * Listens on `host`, and on both loopback families where it is one of them; on `wanted`, or where that is 0 or taken on any
- * port that is free.
- * @param strict refuse another port than the wanted one
+ * Listens on `host`; if that is a loopback address, on both loopback families. Uses the port `wanted`, or any free port
+ * if that is 0 or taken.
+ * @param strict fail if the wanted port is taken
  */
 export const listen = async (host: string, wanted: number, handlers: Handlers, strict = false): Promise<Listener> => {
   const http1 = createHttp1({
@@ -70,7 +70,7 @@ export const listen = async (host: string, wanted: number, handlers: Handlers, s
     handlers.request(req, res);
   });
   http1.on("upgrade", (req, socket, head) => handlers.upgrade(req, socket as Socket, head));
-  // Connections are handed to it, so it never listens itself; this starts its watch over slow and idle ones.
+  // The server never listens itself: it gets its connections. This event starts its timers for slow and idle ones.
   http1.emit("listening");
   const http2 = createHttp2({ settings: { enableConnectProtocol: false }, maxSessionMemory: 64 });
   http2.on("stream", (stream, headers) => handlers.stream(stream, headers));

@@ -1,18 +1,18 @@
-/** An instance in its pool, with whatever the forwarders keep for it. */
+/** An instance in its pool, with the forwarders' resources for it. */
 import type { Instance } from "../runner/instance.ts";
 
-/** What a connection fails with that was never made, so that the instance saw nothing: it no longer listens, or is gone. */
+/** Whether the connection was never established, so the instance saw nothing: it no longer listens, or is gone. */
 export const neverMade = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
 
 export class Member {
   readonly instance: Instance;
   active = 0;
   idleSince = Date.now();
-  /** Gets no further requests. */
+  /** Gets no more requests. */
   leaving = false;
-  /** Its end is the pool's own wish. */
+  /** The pool itself is stopping the instance. */
   stopping = false;
-  /** Connections to the instance and the like; closed with it. */
+  /** Connections and similar resources for the instance; closed with it. */
   readonly resources = new Map<string, { close(): void }>();
 
   constructor(instance: Instance) {
@@ -24,7 +24,7 @@ export class Member {
     return `http://${host}:${port}`;
   }
 
-  /** Something that is kept for the instance, made at its first use. */
+  /** Returns a resource for the instance; creates it at first use. */
   resource<T extends { close(): void }>(name: string, make: () => T): T {
     const present = this.resources.get(name) as T | undefined;
     if (present !== undefined) return present;

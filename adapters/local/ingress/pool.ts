@@ -1,6 +1,6 @@
 /**
- * The instances of one revision: started when requests wait, filled up to the declared concurrency, stopped
- * when idle, drained when another revision takes over.
+ * The instances of one revision. The pool starts them for waiting requests, fills them to the declared concurrency, stops
+ * idle ones, and drains when another revision takes over.
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Instance } from "../runner/instance.ts";
@@ -13,10 +13,10 @@ export interface PoolConfig {
   readonly maxInstances: number;
   readonly idleMillis: number;
   readonly queueLimit: number;
-  /** How long a request may wait for a place. */
+  /** Milliseconds that a request may wait for a place. */
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
-  /** Takes one of the account's instances; false where it has no more. */
+  /** Takes one instance from the account's budget; returns false if none is left. */
   readonly takeBudget: () => boolean;
   readonly giveBudget: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
@@ -29,11 +29,11 @@ export type Refusal =
   | { readonly kind: "full" }
   | { readonly kind: "waited_too_long" }
   | { readonly kind: "did_not_start"; readonly failure: DeployFailure }
-  /** Another revision has taken over; ask that one. */
+  /** Another revision has taken over; ask its pool. */
   | { readonly kind: "retired" }
   | { readonly kind: "client_gone" };
 
-/** A place in an instance, for one request. */
+/** A place in an instance for one request. */
 export interface Lease {
   readonly member: Member;
   release(): void;
@@ -44,16 +44,16 @@ interface Waiter {
   readonly resolve: (outcome: Lease | Refusal) => void;
 }
 
-/** After a failed start the next one waits, so that a service that cannot start is not started in a loop. */
+/** Delays after failed starts, in milliseconds, so that a broken service does not restart in a tight loop. */
 const BACKOFF_MS = [0, 500, 1000, 2000, 5000, 10_000];
 
 /**
- * An instance that refuses connections has most likely just ended; that is waited for this long, because a signal
- * would hide how it ended.
+ * An instance that refuses connections has probably just exited. Wait this long for that, because a signal would hide its
+ * exit code.
  */
 const ENDING_MS = 1000;
 
-/** Where the account has no instance left, those that wait try again this often. */
+/** While the account's instance budget is used up, waiting requests retry at this interval. */
 const BUDGET_RETRY_MS = 500;
 
 export class Pool {
@@ -74,12 +74,12 @@ export class Pool {
     this.#config = config;
   }
 
-  /** Instances that take requests or are on their way. */
+  /** Number of instances that are running or starting. */
   get size(): number {
     return this.#members.length + this.#starting;
   }
 
-  /** What its instances do. */
+  /** What its instances are doing. */
   get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
     const busy = this.#members.filter((member) => member.active > 0).length;
     return {
@@ -94,23 +94,23 @@ export class Pool {
     return this.#members.reduce((sum, member) => sum + member.active, 0);
   }
 
-  /** Takes in an instance that was started elsewhere (by a rollout), with its share of the budget. */
+  /** Adds an instance that a rollout has started, with its share of the budget. */
   adopt(instance: Instance): void {
     this.#join(new Member(instance));
   }
 
-  /** A place at once, or undefined where there is none now. */
+  /** Returns a place immediately, or undefined if none is free. */
   tryAcquire(affinity?: string): Lease | undefined {
     if (this.#retired || this.#queue.length > 0) return undefined;
     return this.#place(affinity);
   }
 
-  /** A place as soon as there is one, or why there will be none. */
+  /** Waits for a place, or returns why there will be none. */
   acquire(affinity: string | undefined, signal: AbortSignal): Promise<Lease | Refusal> {
     const now = this.tryAcquire(affinity);
     if (now !== undefined) return Promise.resolve(now);
     if (this.#retired) return Promise.resolve({ kind: "retired" });
-    // Whatever the limit, one may wait where nothing runs: it is what wakes the service.
+    // Whatever the limit, one request may always wait if no instance runs: it wakes the service.
     if (this.#queue.length >= Math.max(this.#config.queueLimit, this.size === 0 ? 1 : 0))
       return Promise.resolve({ kind: "full" });
     return new Promise((resolve) => {
@@ -135,8 +135,8 @@ export class Pool {
   }
 
   /**
-   * Takes no new requests, sends those that wait to the next revision, and stops each instance when its requests
-   * are done or `drainMillis` have passed. Resolves when none is left.
+   * Takes no new requests, sends waiting ones to the next revision, and stops each instance when its requests have ended
+   * or `drainMillis` have passed. Resolves when no instance is left.
    */
   async retire(drainMillis: number): Promise<void> {
     this.#retired = true;
@@ -151,7 +151,7 @@ export class Pool {
     await Promise.all([...this.#members].map((member) => this.#stop(member)));
   }
 
-  /** Takes out an instance at which nobody listens any more, whatever its process does. */
+  /** Removes an instance that no longer listens, whatever state its process is in. */
   giveUp(member: Member): void {
     if (member.leaving) return;
     member.leaving = true;
@@ -209,7 +209,7 @@ export class Pool {
     const wait =
       (BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] as number) - (Date.now() - this.#failedAt);
     if (wait > 0 && this.#lastFailure !== undefined) {
-      // Others that are up or on their way will take those who wait.
+      // Instances that run or start will serve the waiting requests.
       if (this.size > 0) this.#scaleLater(wait);
       else this.#refuseAll(this.#lastFailure);
       return;
@@ -288,7 +288,7 @@ export class Pool {
     this.#left(member, exit);
   }
 
-  /** One timer for the whole pool, set to when the next instance will have been idle for long enough. */
+  /** A single timer for the whole pool, due when the next instance will have been idle long enough. */
   #watchIdle(): void {
     if (this.#idleTimer !== undefined || this.#retired) return;
     const idle = this.#members.filter((member) => member.active === 0 && !member.leaving);

@@ -1,4 +1,4 @@
-/** A request's body as a stream that can be given up without closing the client's connection. */
+/** A request's body as a stream that can be destroyed without closing the client's connection. */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 
@@ -10,7 +10,7 @@ export class RelayedBody extends Readable {
   constructor(req: IncomingMessage) {
     super();
     this.#req = req;
-    // Who reads it is told; until then there may be nobody.
+    // A reader gets the error too; this handler is for the time before there is one.
     this.on("error", () => undefined);
     req.on("data", (chunk: Buffer) => {
       if (!this.destroyed && !this.push(chunk)) req.pause();
@@ -26,7 +26,7 @@ export class RelayedBody extends Readable {
     req.on("error", (error) => this.destroy(error));
   }
 
-  /** Calls the listener once the first bytes are there, or it is clear that there are none. */
+  /** Calls the listener once the first bytes have arrived, or the body is known to be empty. */
   whenBegun(listener: () => void): void {
     if (this.#begun) listener();
     else this.#onBegun = listener;
@@ -43,7 +43,7 @@ export class RelayedBody extends Readable {
   }
 }
 
-/** False for a body in a coding that only its connection has, such as gzip, which would have to be undone here. */
+/** False if the body has another transfer coding, such as gzip, which the proxy would have to decode. */
 export const isPlainOrChunked = (req: IncomingMessage): boolean => {
   const coding = req.headers["transfer-encoding"];
   return coding === undefined || coding.toLowerCase() === "chunked";

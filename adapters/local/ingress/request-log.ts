@@ -1,4 +1,4 @@
-/** A served request as an entry of its deployment's log. */
+/** Converts a served request to an entry in its deployment's log. */
 import type { NewLogEntry, Severity } from "../../../core/domain/log-entry.ts";
 import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
 

@@ -1,30 +1,30 @@
-/** When an instance is started, and which one gets a request. Pure. */
+/** Decides when to start an instance, and which one gets a request. Pure. */
 
 export interface Load {
-  /** Requests that wait for a place. */
+  /** Requests waiting for a place. */
   readonly waiting: number;
-  /** Instances that are on their way. */
+  /** Instances that are starting. */
   readonly starting: number;
   /** Instances that take requests. */
   readonly ready: number;
-  /** Requests at once in one instance. */
+  /** Concurrent requests per instance. */
   readonly concurrency: number;
-  /** Most instances, those on their way included. */
+  /** Maximum number of instances, including starting ones. */
   readonly most: number;
 }
 
-/** How many instances to start now: enough for those who wait, beyond what is on its way already. */
+/** Number of instances to start now: enough for the waiting requests that starting instances will not absorb. */
 export const instancesToStart = ({ waiting, starting, ready, concurrency, most }: Load): number => {
   const needed = Math.ceil(waiting / concurrency) - starting;
   return Math.max(0, Math.min(needed, most - ready - starting));
 };
 
-/** Below this share of its concurrency an older instance is filled first, so that spare ones can become idle. */
+/** Older instances are filled up to this share of their concurrency first, so that spare ones can become idle. */
 const FILL = 0.6;
 
 /**
- * The index of the instance that gets the next request, or undefined where all are full.
- * @param active the requests in each instance, oldest instance first
+ * The index of the instance for the next request; undefined if all are full.
+ * @param active number of requests per instance, oldest instance first
  */
 export const chooseInstance = (active: readonly number[], concurrency: number): number | undefined => {
   const fill = Math.max(1, concurrency * FILL);

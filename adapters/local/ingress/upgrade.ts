@@ -1,4 +1,4 @@
-/** WebSocket and other upgrades: two sockets joined, for as long as the request's timeout allows. */
+/** WebSocket and other upgrades: joins two sockets until the request's timeout. */
 
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
@@ -14,8 +14,8 @@ import { hasBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
 /**
- * True for a request that may turn its connection into something else. HTTP/2 is none of these: whoever wants it
- * begins with it, and the offer to change over may be ignored (RFC 9113, 3.1).
+ * True if a request may switch protocols. HTTP/2 is excluded: its clients start with it directly, and servers may ignore
+ * the offer to upgrade (RFC 9113, 3.1).
  */
 export const mayUpgrade = (req: IncomingMessage): boolean =>
   req.method === "GET" && !hasBody(req) && req.headers.upgrade?.toLowerCase() !== "h2c";
@@ -133,7 +133,7 @@ export const serveUpgrade = async (
     if (head.length > 0) joined.write(head);
     joined.pipe(socket).pipe(joined);
   });
-  // The service stays with HTTP: its answer is passed on, and nothing that the client may have sent behind its request.
+  // The service refuses the upgrade: forward its response, but nothing that the client may have sent after its request.
   upstream.on("response", (answer) => {
     const whole = { ...answerHead(answer), connection: "close" };
     socket.write(headText(answer.statusCode ?? 502, "Refused", whole), "latin1");
