@@ -1,6 +1,6 @@
 /**
- * The log of one account in one SQLite file: rows keyed by (service, nanosecond, ordinal), so that a page is
- * one index seek. An account's entries are in no other file, which is what keeps accounts apart.
+ * An account's log in one SQLite file. Rows are keyed by (service, nanosecond, ordinal), so a page takes one index seek.
+ * Each account has its own file, which isolates accounts.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/instant.ts";
@@ -40,13 +40,13 @@ const openLog = (path: string): DatabaseSync => {
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
     return db;
   } catch (error) {
-    // On a full disk this is tried again and again.
+    // On a full disk, the caller retries this repeatedly.
     db.close();
     throw error;
   }
 };
 
-/** Rows as far as a page has room; `partial` where more were there. */
+/** Takes rows until the page is full; `partial` if more follow. */
 const page = (rows: Iterable<unknown>, { owner }: LogScope): Pick<LogFindings, "partial"> & { entries: LogEntry[] } => {
   const hasRoom = pageRoom();
   const entries: LogEntry[] = [];
@@ -83,7 +83,7 @@ export class LogFile {
     this.#retention = new Retention(this.#db);
   }
 
-  /** Why rows could not be written, one cause for each; the others were. */
+  /** Writes the rows. Returns the cause for each row that failed; all others are written. */
   write(rows: readonly NewRow[]): readonly unknown[] {
     const failed: unknown[] = [];
     transaction(this.#db, () => {
@@ -91,7 +91,7 @@ export class LogFile {
         try {
           this.#run(this.#insert, row);
         } catch (cause) {
-          // A full disk may have ended it for all of them. A damaged file takes none of them.
+          // A full disk may have ended the transaction for all rows. A damaged file takes none.
           if (!this.#db.isTransaction || isDamage(cause)) throw cause;
           failed.push(cause);
         }
@@ -99,20 +99,20 @@ export class LogFile {
     return failed;
   }
 
-  /** Adds rows of an earlier file; returns how many were not there. */
+  /** Adds rows of an earlier file; returns how many were new. */
   restore(rows: readonly NewRow[]): number {
     if (rows.length === 0) return 0;
     return transaction(this.#db, () => rows.reduce((sum, row) => sum + this.#run(this.#restore, row), 0));
   }
 
-  /** The newest entries of a service, oldest first. */
+  /** Returns the newest entries of a service, oldest first. */
   newest(scope: LogScope, limit: number, until: bigint = LAST_NS): LogFindings {
     const { entries, partial } = page(this.#newest.iterate(scope.service, columnTime(until), limit), scope);
     const [last] = entries;
     return { entries: entries.reverse(), partial, ...(last === undefined ? {} : { seen: last }) };
   }
 
-  /** The first entries behind a place. */
+  /** Returns the first entries after a position. */
   after(scope: LogScope, place: LogPosition, limit: number, until: bigint = LAST_NS): LogFindings {
     const { ns, ord } = keyOf(place);
     const rows = this.#after.iterate(scope.service, ns, ord, columnTime(until), limit);
@@ -122,8 +122,8 @@ export class LogFile {
   }
 
   /**
-   * Removes some of the oldest entries, if any is older than `before` or the file has more than `maxBytes`.
-   * True where there may be more to remove; takes a few milliseconds.
+   * Removes some of the oldest entries if any is older than `before` or the file exceeds `maxBytes`. Returns true if more
+   * may remain to be removed; takes a few milliseconds.
    */
   retain(before: Instant, maxBytes: number): boolean {
     return this.#retention.step(before, maxBytes);

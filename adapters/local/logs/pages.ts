@@ -1,5 +1,5 @@
 /**
- * The rows of a damaged log file, read page by page without SQLite, which gives up at the first bad page.
+ * Reads a damaged log file's rows page by page, without SQLite, which fails at the first bad page.
  * The format: https://www.sqlite.org/fileformat2.html
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -7,10 +7,10 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 export type Value = null | bigint | number | string | Uint8Array;
 
 const DEFAULT_PAGE = 4096;
-/** The two kinds of pages of a table without row ids; both hold rows. */
+/** The two page types of a table without row ids; both contain rows. */
 const INTERIOR = 0x02;
 const LEAF = 0x0a;
-/** Longer rows are not written by the platform: the size is damaged. */
+/** The platform writes no longer rows, so a larger size is damaged. */
 const MAX_PAYLOAD = 64 * 1024 * 1024;
 
 class Pages implements Disposable {
@@ -18,7 +18,7 @@ class Pages implements Disposable {
   readonly #wal: number | undefined;
   readonly size: number;
   readonly count: number;
-  /** Where the newest version of a page is in the write-ahead log. */
+  /** Offset of each page's newest version in the write-ahead log. */
   readonly #newer = new Map<number, number>();
 
   constructor(path: string) {
@@ -39,7 +39,7 @@ class Pages implements Disposable {
       : readAt(this.#wal, at, this.size);
   }
 
-  /** Pages that hold nothing now, but rows that were deleted. */
+  /** Free pages: they contain only deleted rows. */
   free(): ReadonlySet<number> {
     const free = new Set<number>();
     const header = this.get(1);
@@ -60,7 +60,7 @@ class Pages implements Disposable {
     if (this.#wal !== undefined) closeSync(this.#wal);
   }
 
-  /** Frames up to the last commit that have the salt of the log's header are valid. */
+  /** Reads the valid frames: those up to the last commit whose salt matches the header's. */
   #readWal(): void {
     if (this.#wal === undefined) return;
     const header = readAt(this.#wal, 0, 32);
@@ -90,7 +90,7 @@ const readAt = (file: number, position: number, length: number): Buffer => {
   return buffer.subarray(0, readSync(file, buffer, 0, length, position));
 };
 
-/** Reads through a buffer; every read beyond its end throws, as damage does. */
+/** Reads a buffer; a read beyond the end throws, which indicates damage. */
 class Cursor {
   readonly #bytes: Buffer;
   at: number;
@@ -122,7 +122,7 @@ class Cursor {
   }
 }
 
-/** The bytes of integers by their serial type. */
+/** Sizes of integers by their serial type, in bytes. */
 const INTEGERS = [0, 1, 2, 3, 4, 6, 8];
 
 const readValue = (type: number, body: Cursor): Value => {
@@ -146,7 +146,7 @@ const recordOf = (payload: Buffer): Value[] => {
   return values;
 };
 
-/** The payload of a cell, with what overflowed to other pages. */
+/** The payload of a cell, including its overflow pages. */
 const payloadAt = (pages: Pages, page: Buffer, at: number, reserved: number): Buffer => {
   const cell = new Cursor(page, at);
   const length = cell.varint();
@@ -180,12 +180,12 @@ function* rowsOfPage(pages: Pages, number: number, reserved: number): Generator<
       const at = page.readUInt16BE(pointers + 2 * n) + (kind === LEAF ? 0 : 4);
       yield recordOf(payloadAt(pages, page, at, reserved));
     } catch (error) {
-      // What lies outside of its page is damaged; the other rows of the page may not be.
+      // A cell that points outside its page is damaged; the page's other rows may be intact.
       if (!(error instanceof RangeError)) throw error;
     }
 }
 
-/** Every row that can be read, page after page; in no order. */
+/** Yields every readable row, page by page, in no particular order. */
 export function* readableRows(path: string): Generator<readonly Value[][]> {
   using pages = new Pages(path);
   const header = pages.get(1);

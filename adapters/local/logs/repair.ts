@@ -14,14 +14,14 @@ import { LogFile } from "./file.ts";
 import { readableRows, type Value } from "./pages.ts";
 import { type NewRow, rowOf } from "./rows.ts";
 
-/** Beside a damaged file from which not everything has been taken over yet: a kill may have cut that short. */
+/** Marks a damaged file whose rows have not all been copied yet, because a kill may interrupt the copy. */
 const UNREAD = ".unread";
 const DAMAGED = ".damaged-";
 
-/** A database and what SQLite keeps beside it. */
+/** Suffixes of a database and its companion files. */
 const endings = ["-wal", "-shm", "-journal", ""];
 
-/** Stays beside the new file: it holds what an account logged, and the log's retention is for it, too. */
+/** Keeps the damaged file next to the new one: it holds an account's log, so retention applies to it too. */
 const keep = (path: string, kept: string): void => {
   for (const ending of endings) if (existsSync(path + ending)) renameSync(path + ending, kept + ending);
 };
@@ -97,7 +97,7 @@ export class LogRepairs {
     return file;
   }
 
-  /** Deletes damaged files that were last written before a moment: the retention time is for them, too. */
+  /** Deletes damaged files last written before a moment: retention applies to them too. */
   forget(folder: string, before: number): void {
     for (const name of readdirSync(folder)) {
       const path = join(folder, name);
@@ -106,7 +106,7 @@ export class LogRepairs {
     }
   }
 
-  /** Resolves when the log has everything that could be saved; undefined if nothing of it is being saved. */
+  /** Resolves when everything readable has been saved; undefined if no repair is running. */
   running(path: string): Promise<void> | undefined {
     return this.#running.get(path);
   }

@@ -1,17 +1,17 @@
 /**
- * Removes an account's oldest entries, whichever deployment's they are, a slice at a time: the server's loop turns
- * between two slices, however much there is to remove.
+ * Removes an account's oldest entries, across its deployments, in small slices. Between slices the event loop runs,
+ * however much there is to remove.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Instant } from "../../../core/domain/instant.ts";
 import { transaction } from "../state/database.ts";
 import { columnTime, type Key, LAST_NS } from "./rows.ts";
 
-/** What one slice has at most, shared by the deployments. */
+/** Limits of one slice, shared by all deployments. */
 const SLICE_ROWS = 500;
 const SLICE_BYTES = 1024 * 1024;
 
-/** The first rows of a deployment: all up to `last` may be removed at once. */
+/** A deployment's oldest rows: everything up to `last` may be removed together. */
 interface Head {
   readonly service: string;
   readonly first: Key;
@@ -37,14 +37,14 @@ export class Retention {
     this.#cut = db.prepare("DELETE FROM entries WHERE service = ? AND (ns, ord) <= (?, ?) AND ns <= ?");
   }
 
-  /** Removes a slice of what is older than `before` or beyond `maxBytes`; false where there is nothing of it. */
+  /** Removes a slice of entries older than `before` or beyond `maxBytes`; returns false if there are none. */
   step(before: Instant, maxBytes: number): boolean {
     const services = this.#services();
     const heads = services.flatMap((service) => this.#headOf(service, services.length));
     const tooMuch = this.#bytes() > maxBytes;
     const due = tooMuch ? heads : heads.filter(({ first }) => first.ns < before);
     if (due.length === 0) return false;
-    // Up to here every deployment's head reaches: nothing older is left anywhere.
+    // Every deployment's head reaches up to here, so no deployment keeps older entries.
     let until = tooMuch ? LAST_NS : columnTime(before - 1n);
     for (const { last } of due) if (last.ns < until) until = last.ns;
     transaction(this.#db, () => {
@@ -53,7 +53,7 @@ export class Retention {
     return true;
   }
 
-  /** One seek each: DISTINCT would read every row. */
+  /** One seek per service; DISTINCT would read every row. */
   #services(): string[] {
     const services: string[] = [];
     for (let last = ""; ; ) {
@@ -76,7 +76,7 @@ export class Retention {
     return head === undefined ? [] : [head];
   }
 
-  /** Bytes of the pages in use; freed pages are used again before the file grows. */
+  /** Size of the pages in use, in bytes. SQLite reuses freed pages before the file grows. */
   #bytes(): number {
     const value = (name: string) =>
       Object.values(this.#db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0] as number;

@@ -1,4 +1,4 @@
-/** Log entries as rows of SQLite, and places in a log as keys of rows. */
+/** Converts log entries to SQLite rows, and log positions to row keys. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Instant } from "../../../core/domain/instant.ts";
 import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
@@ -26,20 +26,20 @@ export interface Row {
   http: string | null;
 }
 
-/** A row as it is written: numbers where they are small, for it is made for every line. */
+/** A row to write. Uses numbers for small values, because one is created for every line. */
 export type NewRow = Omit<Row, "ord" | "severity"> & { readonly ord: number; readonly severity: number };
 
 export type Key = Pick<Row, "ns" | "ord">;
 
 type Contents = Pick<Row, "text" | "json" | "http">;
 
-/** Letters of what an entry says, its message in effect. */
+/** Characters of an entry's content; mostly its message. */
 export const lettersOf = ({ text, json, http }: Contents): number =>
   (text?.length ?? 0) + (json?.length ?? 0) + (http?.length ?? 0);
 
 const severityOf = (rank: number): Severity => severityNames.find((name) => severities[name] === rank) ?? "DEFAULT";
 
-/** Throws where the entry has what JSON cannot say. */
+/** Throws if the entry has values that JSON cannot represent. */
 export const rowOf = (entry: LogEntry): NewRow => ({
   service: entry.service,
   ns: entry.instant,
@@ -53,7 +53,7 @@ export const rowOf = (entry: LogEntry): NewRow => ({
   http: entry.http === undefined ? null : JSON.stringify(entry.http),
 });
 
-/** A field of a row that is JSON; one that a damaged disk has changed is shown as the text that it is now. */
+/** Parses a JSON column; if a damaged disk has changed it, returns the text instead. */
 const parsed = (text: string): { readonly json?: JsonPayload; readonly text?: string } => {
   try {
     return { json: JSON.parse(text) as JsonPayload };
@@ -81,19 +81,19 @@ export const entryOf = (owner: AccountId, row: Row): LogEntry => ({
   ...(row.http === null ? {} : requestOf(row.http)),
 });
 
-/** The integers of SQLite: as nanoseconds, from 1677 to 2262. */
+/** SQLite's integer range; as nanoseconds, the years 1677 to 2262. */
 export const FIRST_NS = -9_223_372_036_854_775_808n;
 export const LAST_NS = 9_223_372_036_854_775_807n;
 
-/** A time as a column holds it; one that none can hold is before or behind every entry all the same. */
+/** Clamps a time to the column's range; a time outside it still sorts before or after every entry. */
 export const columnTime = (time: bigint): bigint => (time < FIRST_NS ? FIRST_NS : time > LAST_NS ? LAST_NS : time);
 
-/** A place as a row's key: the rows behind the place are those with a greater key. */
+/** A position as a row key: rows after the position have a greater key. */
 export const keyOf = ({ instant, code }: LogPosition): Key => {
   const ns = columnTime(instant);
   if (!/^\d+$/.test(code)) return { ns, ord: BigInt(Number.MAX_SAFE_INTEGER) };
   const ordinal = BigInt(code.slice(0, 10).padEnd(10, "0"));
-  // A code that was cut short lies before all that begin with it.
+  // A truncated code sorts before all codes that start with it.
   return { ns, ord: code.length < 10 ? ordinal - 1n : ordinal };
 };
 

@@ -1,6 +1,6 @@
 /**
- * Searches a log file by a filter, a window of rows after the other, and looks at the clock as it goes, so that it ends in
- * time whatever it finds. Blocks its thread; the store runs it in one of its own.
+ * Searches a log file by a filter, window by window, and checks the clock so that it ends in time whatever it finds.
+ * Blocks its thread; the store runs it in a separate one.
  */
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/log-cursor.ts";
@@ -20,16 +20,16 @@ export interface Search {
   readonly path: string;
   readonly scope: LogScope;
   readonly query: LogQuery;
-  /** Forwards from here; absent: backwards from the newest. */
+  /** Searches forwards from here; if absent, backwards from the newest entry. */
   readonly place?: LogPosition;
 }
 
-/** The clock is asked after so many letters: a line of 256 KiB may take a search a second. */
+/** Characters between two checks of the clock: searching a line of 256 KiB may take a second. */
 const UNWATCHED_LETTERS = 64 * 1024;
-/** What a row counts beside its letters. */
+/** What each row counts in addition to its characters. */
 const ROW_LETTERS = 64;
 
-/** True once the patience is over; at first it never is, so that whoever goes on gets on. */
+/** True once the timeout has passed. Never true at first, so that repeated searches make progress. */
 const watch = (patience: number) => {
   const ends = performance.now() + patience;
   let unwatched = 0;
@@ -46,7 +46,7 @@ const watch = (patience: number) => {
 
 type Watch = ReturnType<typeof watch>;
 
-/** Why a search ended, and the last row that it judged, which is what it has seen where nothing else is said. */
+/** Why a search ended, and the last row that it examined, which is `seen` unless stated otherwise. */
 type End = { readonly why: "limit" | "room" | "time" | "end"; readonly last?: Key };
 
 const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | undefined => {
@@ -57,7 +57,7 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
   return statement.get(service, until) as Key | undefined;
 };
 
-/** Takes the rows that match, until there are enough of them or there is a reason to end. */
+/** Collects matching rows until there are enough, or another limit ends the search. */
 const collector = ({ scope, query }: Search, exact: boolean, clock: Watch, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
   const hasRoom = pageRoom();
@@ -80,11 +80,11 @@ const collector = ({ scope, query }: Search, exact: boolean, clock: Watch, found
   };
 };
 
-/** The place, or the filter's own lower bound where that is later. */
+/** The position, or the filter's own lower bound if that is later. */
 const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key =>
   keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place);
 
-/** Where the search begins, and the time at which it ends. */
+/** The search's starting key and end time. */
 const reach = ({ query, place }: Search): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
@@ -93,7 +93,7 @@ const reach = ({ query, place }: Search): { readonly from: Key; readonly end: bi
     : { from: startOf(place, earliest), end: until };
 };
 
-/** Looks at window after window until something ends it. */
+/** Examines window after window until something ends the search. */
 const walk = (db: DatabaseSync, search: Search, where: Where, found: LogEntry[]): End => {
   const clock = watch(search.query.patience);
   const collect = collector(search, where.exact, clock, found);
@@ -122,11 +122,11 @@ const scanRows = (db: DatabaseSync, search: Search): LogFindings => {
   return { entries: found, partial, ...(comparePositions(seen, place) > 0 ? { seen } : {}) };
 };
 
-/** One state of the file is searched, whatever is written meanwhile. */
+/** Searches one snapshot of the file, whatever is written meanwhile. */
 export const scan = (search: Search): LogFindings => {
   const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
   try {
-    // One meaning of durations, for SQL and for the predicate.
+    // SQL and the predicate must interpret durations in the same way.
     db.function(NANOS_OF, { deterministic: true, useBigIntArguments: true }, (text) =>
       columnTime(nanosOf(String(text)) ?? 0n),
     );
@@ -138,8 +138,8 @@ export const scan = (search: Search): LogFindings => {
 };
 
 /**
- * What `Searches` calls. Returns `damaged` if SQLite cannot read the file: an error would lose its code on the way out of a
- * thread.
+ * Entry point of `Searches`. Returns `damaged` if SQLite cannot read the file: an error would lose its code when it leaves
+ * a thread.
  */
 export const search = (wanted: Search): LogFindings | "damaged" => {
   try {
@@ -150,7 +150,7 @@ export const search = (wanted: Search): LogFindings | "damaged" => {
   }
 };
 
-/** Whether every page of a log file can be read. What `Searches` calls. */
+/** Whether every page of a log file can be read. Entry point of `Searches`. */
 export const isWhole = (path: string): boolean => {
   try {
     using db = new DatabaseSync(path, { readOnly: true, timeout: 5000 });

@@ -1,16 +1,16 @@
-/** Searches by a filter, in threads of their own: no client's filter takes the turn of other requests. */
+/** Filtered searches in separate threads, so that no client's filter delays other requests. */
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 import { packagedScript } from "../../shared/packaged-script.ts";
 import { isWhole, type Search, search as searchHere } from "./scan.ts";
 import { Turns } from "./turns.ts";
 
-/** So many searches run at once, each of another account; the next ones wait. */
+/** Maximum number of concurrent searches, each of a different account; further ones wait. */
 const AT_ONCE = 2;
-/** A thread that has nothing to do ends after this long, and its memory is free. */
+/** An idle thread ends after this many milliseconds, which frees its memory. */
 const IDLE_MS = 30_000;
 
-/** Without threads, a search may block the event loop this long; its answer is then partial, and the next one goes on. */
+/** Without threads, a search may block the event loop this long; it then returns partial results, and the next continues. */
 const BLOCKING_MS = 100;
 
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
@@ -25,7 +25,7 @@ export class Searches {
     this.#script = worker;
   }
 
-  /** Ends the search, and its thread, when the signal aborts. Its patience is counted from now on, waiting included. */
+  /** Stops the search and its thread when the signal aborts. The timeout runs from now on, and includes waiting. */
   run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { scope, query } = search;
     const ends = performance.now() + query.patience;

@@ -1,7 +1,7 @@
 /**
- * The engine's log: entries get their place the moment the platform reads them, are kept in memory for a
- * fifth of a second at most, and are written in batches. Reading writes what is waiting first, so nothing is
- * ever invisible; there is no settle window.
+ * The engine's log. Entries get their position when the platform reads them, stay in memory for at most a fifth of a
+ * second, and are written in batches. Reads first write what is waiting, so every entry is visible immediately; there is
+ * no settle window.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -26,24 +26,24 @@ import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
 
-/** Entries, and what they say. */
+/** Number of entries and their characters. */
 interface Amount {
   readonly entries: number;
   readonly letters: number;
 }
 
-/** One write blocks the loop for half a millisecond or so. */
+/** Batch size; one write blocks the event loop for about half a millisecond. */
 const BATCH: Amount = { entries: 50, letters: 1024 * 1024 };
-/** Between two writes, as a multiple of what the first took: requests have turns meanwhile. */
+/** Pause between two writes, as a multiple of the first one's duration, so that requests can run meanwhile. */
 const REST = 2;
-/** Writers are held back while this much waits, and until half of it is written. */
+/** Writers are held back from when this much is waiting until half of it is written. */
 const FULL: Amount = { entries: 20_000, letters: 16 * 1024 * 1024 };
 
 const reaches = (amount: Amount, bound: Amount, part = 1): boolean =>
   amount.entries >= bound.entries * part || amount.letters >= bound.letters * part;
 const RETAIN_MS = 10 * 60_000;
 const LOSING_MS = 30_000;
-/** A file that cannot be opened is not tried again for every line. */
+/** Minimum time between two attempts to open a file, so that not every line retries. */
 const REOPEN_MS = 1000;
 
 export interface LogConfig {
@@ -52,23 +52,23 @@ export interface LogConfig {
   readonly logger: Logger;
   readonly telemetry?: Telemetry;
   readonly retentionDays: number;
-  /** Bytes an account. */
+  /** Limit per account, in bytes. */
   readonly maxBytes: number;
 }
 
 interface AccountLog {
   file: LogFile;
-  /** The place of the last entry of each service. */
+  /** Position of each service's last entry. */
   readonly last: Map<string, LogPosition>;
   waiting: NewRow[];
 }
 
 const ENDING = ".sqlite";
 
-/** Raw account ids stay out of file names. */
+/** Keeps raw account ids out of file names. */
 const fileName = (owner: AccountId): string => `${accountDigest(owner)}${ENDING}`;
 
-/** The first rows, one at least, as many as one write takes. */
+/** The first rows, at least one, as many as fit one write. */
 const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   let letters = 0;
   const end = rows.findIndex((row, index) => {
@@ -78,11 +78,11 @@ const batchOf = (rows: readonly NewRow[]): readonly NewRow[] => {
   return end < 0 ? rows : rows.slice(0, end);
 };
 
-/** How old the first row, which is the oldest, is now. */
+/** Age of the first row, which is the oldest. */
 const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
-/** One index seek: less than handing it to another thread. */
+/** One index seek, which is faster than a handover to another thread. */
 const readPage = (file: LogFile, { scope, query, place }: Search): LogFindings | "damaged" => {
   const { limit, until } = query;
   try {
@@ -118,12 +118,12 @@ export class LocalLogs implements LogStore {
   }
 
   /**
-   * Takes an entry. The promise, where there is one, resolves when there is room for more: a writer that waits for
-   * it is slowed to what the disk takes, and nothing is lost.
+   * Takes an entry. If it returns a promise, that resolves when there is room for more. A writer that awaits it is slowed
+   * down to the disk's speed, and no entry is lost.
    */
   push(entry: NewLogEntry, at?: Instant): Promise<void> | undefined {
     const now = this.#config.clock.now();
-    // A clock that goes ahead of this machine's would move all that is said afterwards.
+    // A clock ahead of this machine's would shift all later entries.
     this.#take(entry, at === undefined || at > now ? now : at);
     if (!reaches(this.#waiting, FULL)) return undefined;
     this.#room ??= new Promise((resolve) => {
@@ -132,7 +132,7 @@ export class LocalLogs implements LogStore {
     return this.#room;
   }
 
-  /** Written when it is answered: what a deploy came to is not to be lost with the server. */
+  /** Resolves after the write, so that a crash of the server cannot lose a deploy's outcome. */
   append(entries: readonly NewLogEntry[]): ReturnType<LogStore["append"]> {
     const now = this.#config.clock.now();
     const taken = entries.map((entry) => this.#take(entry, now));
@@ -156,7 +156,7 @@ export class LocalLogs implements LogStore {
     return this.#read(scope, query, place, signal);
   }
 
-  /** How many entries are in no file yet. */
+  /** Number of entries not yet written to a file. */
   get waiting(): number {
     return this.#waiting.entries;
   }
@@ -166,19 +166,19 @@ export class LocalLogs implements LogStore {
     return performance.now() - this.#lostAt < LOSING_MS;
   }
 
-  /** Where the account's file is, once it has logged. */
+  /** Path of the account's file, which exists once the account has logged. */
   pathOf(owner: AccountId): string {
     return join(this.#config.folder, fileName(owner));
   }
 
-  /** Resolves when everything of the account that was taken up to now is in its file. */
+  /** Resolves when the file contains everything of the account that was taken so far. */
   async writeAll(owner: AccountId): Promise<void> {
     await this.#repairs.running(this.pathOf(owner));
     const account = this.#accounts.get(owner);
     if (account !== undefined) await this.#written(account);
   }
 
-  /** Looks at every page of the account's file, and repairs it if one cannot be read. */
+  /** Checks every page of the account's file, and repairs the file if one cannot be read. */
   async inspect(owner: AccountId): Promise<void> {
     const path = this.pathOf(owner);
     if (this.#closed || !existsSync(path) || (await this.#searches.isWhole(path)) || this.#closed) return;
@@ -186,7 +186,7 @@ export class LocalLogs implements LogStore {
     await this.#repairs.running(path);
   }
 
-  /** Writes everything that waits. */
+  /** Writes everything that is waiting. */
   flush(): void {
     for (const account of this.#accounts.values()) while (account.waiting.length > 0) this.#write(account);
   }
@@ -211,7 +211,7 @@ export class LocalLogs implements LogStore {
     const path = this.pathOf(scope.owner);
     const search = { path, scope, query, ...(place === undefined ? {} : { place }) };
     const find = async (account: AccountLog): Promise<LogFindings | "damaged"> => {
-      // Without a turn of the loop where there is nothing to wait for.
+      // Avoids a turn of the event loop if there is nothing to wait for.
       const repair = this.#repairs.running(path);
       if (repair !== undefined) await repair;
       await this.#written(account);
@@ -234,19 +234,19 @@ export class LocalLogs implements LogStore {
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
 
-  /** Gives an entry its place; false where it cannot be kept, and is lost. */
+  /** Assigns a position to an entry; returns false if the entry cannot be stored and is lost. */
   #take(entry: NewLogEntry, now: Instant): boolean {
     let account: AccountLog;
     try {
       account = this.#account(entry.owner);
     } catch {
-      // Whoever has something to log goes on; what went wrong was said where the file was opened.
+      // The caller must continue; opening the file has already logged the error.
       return false;
     }
     try {
       const last = account.last.get(entry.service) ?? this.#lastOf(account, entry);
       const place = nextPosition(last, now);
-      // Made now, so that what cannot be written takes no other entry of its batch with it.
+      // Convert it now, so that an invalid entry cannot fail its whole batch.
       const row = rowOf({ ...entry, ...place });
       account.last.set(entry.service, place);
       account.waiting.push(row);
@@ -303,13 +303,13 @@ export class LocalLogs implements LogStore {
     }
   }
 
-  /** Gives the account a new file in place of its damaged one. */
+  /** Replaces the account's damaged file with a new one. */
   #replace(account: AccountLog, path: string, cause: unknown): void {
     account.file.close();
     account.file = this.#repairs.replace(path, cause, () => [...account.last.keys()]);
   }
 
-  /** Writes a batch and rests before the next; accounts take turns. */
+  /** Writes a batch, then pauses before the next; accounts take turns. */
   #flushSome(): void {
     this.#timer = undefined;
     const begun = performance.now();
@@ -330,7 +330,7 @@ export class LocalLogs implements LogStore {
     this.#makeRoom = undefined;
   }
 
-  /** Writes what waits now; the loop turns between two batches. */
+  /** Writes what is waiting now; the event loop runs between batches. */
   async #written(account: AccountLog): Promise<void> {
     for (let left = account.waiting.length; left > 0 && account.waiting.length > 0; ) {
       left -= this.#write(account).entries;
@@ -338,7 +338,7 @@ export class LocalLogs implements LogStore {
     }
   }
 
-  /** Writes a batch of what waits, and says how much that was. */
+  /** Writes a batch of what is waiting, and returns its size. */
   #write(account: AccountLog): Amount {
     const batch = batchOf(account.waiting);
     try {
@@ -364,14 +364,14 @@ export class LocalLogs implements LogStore {
     }
   }
 
-  /** A full disk must not stop the services; what could not be written is dropped, and that is said. */
+  /** A full disk must not stop the services: entries that cannot be written are dropped, and the loss is logged. */
   #lost(entries: number, cause: unknown): void {
     this.#lostAt = performance.now();
     this.#telemetry.logLost(entries);
     this.#config.logger.error("log entries were lost: the log could not be written", { entries, cause });
   }
 
-  /** Also of accounts that have been quiet since the start. */
+  /** Includes accounts that have not logged since the start. */
   async #retain(): Promise<void> {
     const { folder, logger } = this.#config;
     if (this.#retaining) return;
@@ -387,7 +387,7 @@ export class LocalLogs implements LogStore {
     this.#retaining = false;
   }
 
-  /** Older entries go. */
+  /** Entries before this have expired. */
   #oldest(): Instant {
     return plusMillis(this.#config.clock.now(), -this.#config.retentionDays * 86_400_000);
   }

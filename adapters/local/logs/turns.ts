@@ -1,4 +1,4 @@
-/** Turns for few places: who waits longest is next, but nobody gets a second place while having one. */
+/** A fair semaphore: the longest waiting key is next, but no key holds two places at once. */
 
 interface Waiting {
   readonly who: string;
@@ -14,7 +14,7 @@ export class Turns {
     this.#places = places;
   }
 
-  /** Does the work when it is its turn; one that is given up before never begins. */
+  /** Runs the work when its turn comes; never starts it if the signal aborts first. */
   async take<T>(who: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     await this.#turn(who, signal);
     try {

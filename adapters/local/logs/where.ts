@@ -1,6 +1,6 @@
 /**
- * A filter as SQL over the rows of a log file, as far as SQL has its meaning. Rows that the SQL leaves out cannot match;
- * of those that it lets through, unless it is `exact`, some may not.
+ * Translates a filter to SQL over a log file's rows, as far as SQL can express it. Rows that the SQL excludes cannot
+ * match. Rows that it lets through may still not match, unless it is `exact`.
  */
 
 import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/log-entry.ts";
@@ -41,23 +41,23 @@ const severityIn = (names: readonly Severity[]): Where =>
     names.map((name) => severities[name]),
   );
 
-/** A text that stands in JSON as it is, and in which SQLite folds case as the filter does. */
+/** Text that JSON does not escape, and whose case SQLite folds as the filter does. */
 const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.test(folded);
 
 /**
- * Longer texts are left to the predicate, which looks at the clock; SQL, once it has begun with a window, does not.
- * Asked first: it is answered without reading the text.
+ * Longer text is left to the predicate, which checks the clock; SQL cannot stop within a window.
+ * Must come first: it is decided without reading the text.
  */
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
-/** The column has the text in it, or has letters that SQLite cannot fold. */
+/** The column contains the text, or has letters that SQLite cannot fold. */
 const mayContain = (column: string, folded: string): Where =>
   roughly(
     `ifnull(${isLong(column)} OR instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`,
     folded,
   );
 
-/** Terms side by side in one tree that is as deep as it must be: SQLite refuses trees deeper than 1000. */
+/** Combines terms in a balanced tree, because SQLite rejects trees deeper than 1000. */
 const balanced = (terms: readonly string[], word: "AND" | "OR"): string => {
   if (terms.length === 1) return terms[0] as string;
   const middle = terms.length >> 1;
@@ -67,7 +67,7 @@ const balanced = (terms: readonly string[], word: "AND" | "OR"): string => {
 const sqlOf = (wheres: readonly Where[]): string[] => wheres.map(({ sql }) => sql);
 
 const either = (...wheres: readonly Where[]): Where =>
-  // One that leaves nothing out leaves nothing to the others.
+  // A term that excludes nothing makes the others irrelevant.
   wheres.some(({ sql, exact }) => sql === "1" && !exact)
     ? anything
     : {
@@ -85,7 +85,7 @@ const both = (...wheres: readonly Where[]): Where => {
   };
 };
 
-/** The plus keeps SQLite from beginning at this time where it is asked to go on behind a row. */
+/** The plus keeps SQLite from seeking to this time when it must continue after a row. */
 const ofTimestamp = ({ op, literal }: Compare): Where => {
   const time = timeOf(literal.text ?? "");
   return time !== undefined && isOrdering(op) ? exactly(`+ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
@@ -101,18 +101,18 @@ const ofSeverity = ({ op, literal }: Compare): Where => {
 const ofLogName = ({ op, literal }: Compare): Where =>
   literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
-/** A number of the served request; 0 where the entry is of none. */
+/** A number of the served request; 0 if the entry has no request. */
 const ofHttpNumber = ({ path, op, literal }: Compare): Where => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
-  // SQLite has no such number, and takes it for NULL.
+  // SQLite has no NaN and treats it as NULL.
   if (Number.isNaN(number)) return always(op === "!=");
   return isOrdering(op)
     ? exactly(`ifnull(json_extract(http, '$.${path[1]}'), 0) ${sqlOperator[op]} ?`, number)
     : anything;
 };
 
-/** A function of SQL that the searching connection has: the nanoseconds of a duration. */
+/** SQL function of the searching connection: nanoseconds of a duration. */
 export const NANOS_OF = "nanos_of";
 
 const ofLatency = ({ op, literal }: Compare): Where => {
@@ -130,7 +130,7 @@ const ofText = ({ op, literal }: Compare): Where => {
   return (op === ":" || op === "=") && isPlain(folded) ? mayContain("text", folded) : anything;
 };
 
-/** Every name on the way stands in the payload's JSON, and so does the text that is looked for, unless it is a number. */
+/** The payload's JSON must contain every name on the path, and the text itself unless it is a number. */
 const ofPayload = (path: readonly string[], wanted: string | undefined): Where => {
   const names = [...new Set(path.slice(1))].map((name) =>
     roughly(`ifnull(${isLong("json")} OR instr(json, ?) > 0, 0)`, `${JSON.stringify(name)}:`),
@@ -172,11 +172,11 @@ const existing = (path: readonly string[]): Where => {
   return first === "jsonPayload" ? ofPayload(path, undefined) : roughly(`${column} IS NOT NULL`);
 };
 
-/** A text anywhere in the entry: in its columns, or in what every entry of the deployment has. */
+/** Text anywhere in the entry: in its columns, or in what all of the deployment's entries share. */
 const searched = (text: string, service: string): Where => {
   const folded = fold(text);
   const has = textTest(":", text, compileRe2);
-  // Times and ids are made of these signs alone.
+  // Times and ids consist of these characters only.
   const inTime = /^[-0-9T:.+]*$/.test(folded);
   if (!isPlain(folded) || inTime || has(service) || has(RESOURCE_TYPE)) return anything;
   return either(
@@ -207,11 +207,11 @@ const termOf = (filter: LogFilter, service: string): Where => {
   }
 };
 
-/** Letters of SQL beyond which it costs more than it leaves out; SQLite's own limits are far above. */
+/** Characters of SQL beyond which it costs more than it saves; SQLite's own limits are much higher. */
 const MOST_SQL = 10_000;
 
 /**
- * Terms that must hold are given to SQL as long as there is room; the predicate judges the rest.
+ * Gives mandatory terms to SQL while there is room; the predicate judges the rest.
  * @param service the deployment whose rows are searched
  */
 export const whereOf = (filter: LogFilter, service: string): Where => {

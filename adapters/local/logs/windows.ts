@@ -1,21 +1,21 @@
-/** The rows of a deployment in windows, each as large as a part of a second takes. */
+/** Splits a deployment's rows into windows that each take a fraction of a second. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Key } from "./rows.ts";
 import type { Where } from "./where.ts";
 
-/** The first is small: most searches find what they want nearby. */
+/** The first window is small: most searches find their matches nearby. */
 const FIRST_ROWS = 1000;
 const MOST_ROWS = 20_000;
 const FEWEST_ROWS = 50;
-/** So many texts are looked for in the largest window; where they are more, it is smaller. */
+/** Number of texts that the largest window searches for; with more texts, windows are smaller. */
 const MOST_TEXTS = 5;
-/** SQL cannot be asked to stop: a window that took longer is followed by a smaller one. */
+/** SQL cannot be interrupted: after a window that took longer, the next is smaller. */
 const LONG_MS = 200;
 
 export interface Window {
-  /** The rows that SQL lets through, read as they are asked for. */
+  /** The rows that SQL lets through, read lazily. */
   readonly rows: Iterable<unknown>;
-  /** The key of the window's last row; undefined where it is the last window. */
+  /** Key of the window's last row; undefined for the last window. */
   readonly border: Key | undefined;
 }
 
@@ -47,7 +47,7 @@ export class Windows {
     this.#rest = prepare(`SELECT * ${from} AND ns ${upTo} ? AND ${where.sql} ${order}`);
   }
 
-  /** The next rows behind a key, none of them beyond the time `end`. */
+  /** Returns the next rows after a key, none beyond the time `end`. */
   next({ ns, ord }: Key, end: bigint): Window {
     this.#adapt();
     const border = this.#border.get(this.#service, ns, ord, end, this.#size - 1) as Key | undefined;
