@@ -1,4 +1,4 @@
-/** The user (uid) of each account on this machine. Rows are never deleted, so no number gets a second owner. */
+/** The user (uid) of each account on this machine. Rows are never deleted, so no uid is given to a second account. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 
@@ -18,7 +18,7 @@ export class AccountUserRows {
     return this.#db.prepare("SELECT 1 FROM account_users WHERE uid = ?").get(uid) !== undefined;
   }
 
-  /** Takes what a volume folder shows, where the state that knew it was lost. */
+  /** Restores the uid found on a volume's folder, if the state that held it was lost. */
   restore(owner: AccountId, uid: number): void {
     this.#db.prepare("INSERT OR IGNORE INTO account_users (owner, uid) VALUES (?, ?)").run(owner, uid);
   }

@@ -1,9 +1,9 @@
 /**
- * `state.check`: the newest version of the state, outside of it. It tells a start that `state.sqlite` is older than it
- * was, for example because SQLite dropped a damaged write-ahead log.
+ * `state.check`: the state's newest version, stored outside of the state. It tells the server at startup that
+ * `state.sqlite` has become older, for example because SQLite dropped a damaged write-ahead log.
  *
- * Two records take turns in one file of constant length. A write that a power cut tears, or a damaged record, leaves the
- * other one, which is one write older. That costs one flush for each change; a new file and a rename would cost three,
+ * Two records alternate in one file of constant length. If a power cut tears a write, or a record is damaged, the other
+ * one remains, which is one write older. That costs one flush for each change. A new file and a rename would cost three,
  * and could fail on a full disk.
  */
 import { closeSync, constants, fdatasyncSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -26,7 +26,7 @@ const read = (path: string): (StateVersion | undefined)[] => {
   return [0, 1].map((slot) => parseVersion(bytes.toString("latin1", slot * RECORD, (slot + 1) * RECORD)));
 };
 
-/** Throws if the file is there and cannot be read. */
+/** Throws if the file exists and cannot be read. */
 export const readCheck = (path: string): Check => {
   try {
     const [version] = read(path)
@@ -59,13 +59,13 @@ export const syncFolder = (path: string): void => {
   }
 };
 
-/** Replaces both records, whatever they are. */
+/** Overwrites both records. */
 export const resetCheck = (path: string, version: StateVersion): void => {
   write(path, [0, 1], version);
   syncFolder(dirname(path));
 };
 
-/** Notes a version unless a newer one is there. The caller must hold the state's write lock. */
+/** Records a version unless a newer one is recorded. The caller must hold the state's write lock. */
 export const noteCheck = (path: string, version: StateVersion): void => {
   if (readCheck(path).found !== "whole") return resetCheck(path, version);
   const [first = -1, second = -1] = read(path).map((record) => record?.generation);

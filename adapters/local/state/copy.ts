@@ -1,6 +1,6 @@
 /**
- * `state.copy.sqlite`: a second copy of the state, at most seconds old. `portside doctor --repair` takes it where the
- * state is lost or damaged. The write-ahead log is checkpointed as often, so a lost one costs seconds, too.
+ * `state.copy.sqlite`: a second copy of the state, at most seconds old. `portside doctor --repair` uses it if the state
+ * is lost or damaged. The write-ahead log is checkpointed equally often, so losing it costs seconds, too.
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,9 +11,9 @@ import { syncFolder } from "./check-file.ts";
 import type { StateDatabase } from "./database.ts";
 import { COPY_FILE, inspectState } from "./inspect.ts";
 
-/** How often the state is looked at. */
+/** Polling interval for changes of the state. */
 const EVERY_MS = 1000;
-/** A copy of a large state takes time: at most one part in this many is spent on copies. */
+/** Copying a large state takes time: copies take at most one part in this many. */
 const SHARE = 20;
 
 export class StateCopy {
@@ -36,7 +36,7 @@ export class StateCopy {
     }, EVERY_MS).unref();
   }
 
-  /** Copies what changed last. */
+  /** Copies the last changes. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#running;
@@ -52,7 +52,7 @@ export class StateCopy {
       this.#copied = await this.#copy();
       this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     } catch (cause) {
-      // Told once for each change, not every second.
+      // Logged once for each change, not every second.
       if (this.#failed !== generation) this.#logger.warn("the state could not be copied", { file: COPY_FILE, cause });
       this.#failed = generation;
     } finally {
@@ -61,7 +61,7 @@ export class StateCopy {
     }
   }
 
-  /** Returns the copy's generation. A state that was damaged under a running server does not replace a good copy. */
+  /** Returns the copy's generation. A state damaged while the server runs does not replace a good copy. */
   async #copy(): Promise<number> {
     const half = join(this.#dataDir, `${COPY_FILE}.new`);
     rmSync(half, { force: true });

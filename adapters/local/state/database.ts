@@ -1,7 +1,6 @@
 /**
- * The engine's own state in one SQLite file: services, deploys, freed names, keys, settings, volumes,
- * schedules.
- * Every change is one transaction, flushed to disk, so that a kill at any moment leaves it before or after.
+ * The engine's state in one SQLite file: services, deploys, freed names, keys, settings, volumes, schedules.
+ * Every change is one transaction, flushed to disk, so a kill at any moment leaves the state before or after it.
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -91,10 +90,10 @@ const lastFires = `
   ALTER TABLE schedules ADD COLUMN last_fire TEXT;
 `;
 
-/** Each entry takes the file from the version of its index to the next. */
+/** Each entry migrates the file from the version of its index to the next. */
 const migrations = [schema, volumesAndSchedules, versionTable, accountUsers, lastFires];
 
-/** Runs `work` as one transaction; it is undone whole where `work` throws. */
+/** Runs `work` as one transaction; rolls it back if `work` throws. */
 export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -102,7 +101,7 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
     db.exec("COMMIT");
     return value;
   } catch (error) {
-    // A full disk may have ended it already.
+    // A full disk may have ended the transaction already.
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
@@ -111,7 +110,7 @@ export const transaction = <T>(db: DatabaseSync, work: () => T): T => {
 const formatOf = (db: DatabaseSync): number =>
   (db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version;
 
-/** The version that the state notes. The caller has inspected the file. */
+/** The version recorded in the state. The caller has inspected the file. */
 const versionOf = (db: DatabaseSync): StateVersion | undefined => {
   const version = notedVersion(db);
   return version === "damaged" ? undefined : version;
@@ -121,7 +120,7 @@ const migrate = (db: DatabaseSync): void => {
   for (const [index, sql] of migrations.entries()) {
     if (index < formatOf(db)) continue;
     transaction(db, () => {
-      // Another process may have been faster.
+      // Another process may have migrated first.
       if (index < formatOf(db)) return;
       db.exec(sql);
       db.exec(`PRAGMA user_version = ${index + 1}`);
@@ -130,7 +129,7 @@ const migrate = (db: DatabaseSync): void => {
   }
 };
 
-/** The open state. It writes the check file after each change, before any promise that the change settles goes on. */
+/** The open state. After each change it writes the check file, before any promise that the change settles continues. */
 export class StateDatabase extends DatabaseSync {
   readonly #checkPath: string;
   readonly #logger: Logger | undefined;
@@ -144,7 +143,7 @@ export class StateDatabase extends DatabaseSync {
     this.#logger = logger;
   }
 
-  /** From now on the version follows each change. */
+  /** From now on, each change updates the version. */
   track(): void {
     trackChanges(this, () => {
       if (this.#isScheduled) return;
@@ -162,12 +161,12 @@ export class StateDatabase extends DatabaseSync {
     super.close();
   }
 
-  /** Failing is no error of the change: a state that is newer than the check file is a good state. */
+  /** A failure here does not fail the change: a state that is newer than the check file is valid. */
   #noteCheck(): void {
     if (!this.#isScheduled || !this.isOpen) return;
     this.#isScheduled = false;
     try {
-      // The lock keeps another process from writing an older version over this one.
+      // The lock keeps another process from overwriting this version with an older one.
       transaction(this, () => {
         const version = this.version();
         if (version !== undefined) noteCheck(this.#checkPath, version);
@@ -179,7 +178,7 @@ export class StateDatabase extends DatabaseSync {
 }
 
 export interface OpenStateOptions {
-  /** Take the state as it is if it is empty, older than the other data of the folder, or changed by another program. */
+  /** Accept a state that is empty, older than the folder's other data, or changed by another program. */
   readonly acceptState?: boolean | undefined;
   readonly logger?: Logger | undefined;
 }
@@ -207,7 +206,7 @@ const inspect = (dataDir: string): ReturnType<typeof inspectDataFolder> => {
 
 /**
  * Opens the state of a data folder; creates it if it is missing. Other processes may have it open too.
- * Throws a `DataFolderError`, and changes nothing, if the state cannot be used, or is not the newest or not whole.
+ * Throws a `DataFolderError`, and changes nothing, if the state is unusable, damaged or not the newest.
  */
 export const openState = (dataDir: string, { acceptState = false, logger }: OpenStateOptions = {}): StateDatabase => {
   openDataFolder(dataDir, logger);
@@ -217,7 +216,7 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
   const accepted = verdict.kind === "refused" && acceptState && verdict.isAcceptable;
   if (verdict.kind === "refused" && !accepted) throw refusal(dataDir, verdict);
   if (accepted) {
-    // The next copy would replace one that may be better.
+    // The next copy would overwrite one that may be better.
     const kept = setAside(dataDir, [COPY_FILE, ...(evidence.state.kind === "missing" ? [`${STATE_FILE}-wal`] : [])]);
     logger?.warn("accepted the state as it is", { path, problem: verdict.problem, kept });
   }

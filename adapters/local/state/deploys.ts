@@ -1,4 +1,4 @@
-/** How the deploys of this machine stand: the last one of each service, and those that have not ended. */
+/** The status of this machine's deploys: the last one of each service, and all unfinished ones. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy-events.ts";
@@ -21,7 +21,7 @@ interface Row {
   finished_at: string | null;
 }
 
-/** Without the words under which it is noted. */
+/** Drops all other fields. */
 const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): DeployOutcome => ({
   deployId,
   status,
@@ -53,16 +53,16 @@ export class DeployNotes {
     }
   }
 
-  /** The outcome of the service's deploys that was noted last. */
+  /** The last recorded outcome of the service's deploys. */
   last(owner: AccountId, name: DeploymentName): DeployOutcome | null {
     return this.#last.get(scopeKey(owner, name)) ?? null;
   }
 
-  /** @param exists whether there is such a service; of one that is not there only unfinished deploys are kept */
+  /** @param exists whether the service exists; without a service, only unfinished deploys are kept */
   note(deploy: NotedDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
     const isKept = finishedAt === null || exists;
-    // Also if it cannot be written: a start ends what the file says has not ended.
+    // Even if the write fails: the next start ends all deploys that are unfinished in the file.
     if (isKept) this.#last.set(scopeKey(owner, name), bareOutcome(deploy));
     else this.#last.delete(scopeKey(owner, name));
     transaction(this.#db, () => {
@@ -80,14 +80,14 @@ export class DeployNotes {
     });
   }
 
-  /** Deploys that had begun and not ended: of a server that starts, those that a crash interrupted. */
+  /** Deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
   unfinished(): NotedDeploy[] {
     return (
       this.#db.prepare("SELECT * FROM deploys WHERE finished_at IS NULL ORDER BY noted").all() as unknown as Row[]
     ).map(outcomeOf);
   }
 
-  /** The rows go with the service's. */
+  /** Clears only the copy in memory: the rows are deleted with the service's. */
   forget(owner: AccountId, name: DeploymentName): void {
     this.#last.delete(scopeKey(owner, name));
   }

@@ -1,4 +1,4 @@
-/** Reads a data folder's state, and what lies beside it, without changing anything. */
+/** Reads a data folder's state, and the files next to it, without changing anything. */
 import { accessSync, closeSync, constants, existsSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,11 +16,11 @@ export interface Inspected {
   readonly state: FoundState;
   /** The schema's version. */
   readonly format: number;
-  /** The ids of its volumes. */
+  /** Ids of the volumes in the state. */
   readonly volumes: ReadonlySet<string>;
 }
 
-/** SQLite's code for a file that is shorter than its header says, and the one for a schema that it cannot use. */
+/** SQLite's codes for a file shorter than its header says, and for an unusable schema. */
 const [SHORT_READ, GENERIC_ERROR] = [522, 1];
 
 const tellsDamage = (error: unknown): boolean =>
@@ -60,7 +60,7 @@ const inspectOpen = (db: DatabaseSync): Inspected => {
 
 /**
  * Reads the whole file. Throws a `DataFolderError` if it cannot be opened at all.
- * @param alone without its write-ahead log, and without making files beside it
+ * @param alone without its write-ahead log, and without creating files next to it
  */
 export const inspectState = (path: string, alone: boolean): Inspected => {
   try {
@@ -95,7 +95,7 @@ const namesIn = (folder: string): string[] => {
   }
 };
 
-/** Whether the folder may have files. A service can make its volume's folder unreadable. */
+/** Whether the folder may contain files. A service can make its volume's folder unreadable. */
 const hasFiles = (folder: string): boolean => {
   try {
     return readdirSync(folder).length > 0;
@@ -112,9 +112,9 @@ const remainsOf: readonly (readonly [folder: string, words: string])[] = [
   ["logs", "logs"],
 ];
 
-/** Reads what a start of the folder judges by. Throws a `DataFolderError` if a file cannot be opened. */
+/** Collects the evidence for `judge`. Throws a `DataFolderError` if a file cannot be opened. */
 export const inspectDataFolder = (dataDir: string): Evidence & { readonly format: number } => {
-  // The state comes last: another process may change it meanwhile, and it must not seem older than the others.
+  // Read the state last: another process may change it meanwhile, and it must not seem older than the others.
   const checkPath = join(dataDir, CHECK_FILE);
   let check: Evidence["check"];
   try {
@@ -133,7 +133,7 @@ export const inspectDataFolder = (dataDir: string): Evidence & { readonly format
   return { state, format, check, copy, unknownVolumes: unknown.length, recordedVolumes: recorded.length, remains };
 };
 
-/** Of a copy that cannot be read nothing is known: the state is judged without it. */
+/** An unreadable copy proves nothing: the state is judged without it. */
 const versionOfCopy = (path: string): Evidence["copy"] => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";

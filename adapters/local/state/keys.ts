@@ -1,4 +1,4 @@
-/** API keys in the state file; another process may add to them while the server runs. */
+/** API keys in the state file; another process may add keys while the server runs. */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type KeyRecords, keyRecordOf } from "../../shared/key-record.ts";

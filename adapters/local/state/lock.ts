@@ -1,4 +1,4 @@
-/** One server at a time uses a data folder. */
+/** Ensures that only one server uses a data folder at a time. */
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
@@ -17,14 +17,14 @@ const takeLock = (path: string): DatabaseSync => {
   }
 };
 
-/** Emptied and not replaced: a server that has locked it keeps its lock, which belongs to the file and not to the name. */
+/** Empties the file instead of replacing it: a server's lock belongs to the file, not to its name, and so survives. */
 const emptyDamagedLock = (path: string, logger: Logger | undefined): DatabaseSync => {
   truncateSync(path);
   logger?.warn("emptied the damaged lock file; nothing was lost", { path });
   return takeLock(path);
 };
 
-/** Garbage collection closes a connection that nothing refers to, and gives up its lock. */
+/** References that keep garbage collection from closing a connection, which would release its lock. */
 const held = new Set<DatabaseSync>();
 
 export interface Lock {
@@ -35,7 +35,7 @@ export const LOCK_FILE = "lock.sqlite";
 
 /**
  * Locks the file in the folder until this process ends, however it ends.
- * Throws a `DataFolderError` of kind `in_use` and with these words if another process has locked it.
+ * Throws a `DataFolderError` of kind `in_use` with the message `inUse` if another process holds the lock.
  */
 export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock => {
   const path = join(folder, LOCK_FILE);
@@ -64,7 +64,7 @@ export const lockFolder = (folder: string, inUse: string, logger?: Logger): Lock
 
 /**
  * Makes this process the only server of a data folder.
- * Throws a `DataFolderError` of kind `in_use` if another server has it.
+ * Throws a `DataFolderError` of kind `in_use` if another server uses it.
  */
 export const lockDataDir = (dataDir: string, logger?: Logger): Lock => {
   openDataFolder(dataDir, logger);

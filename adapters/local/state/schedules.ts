@@ -1,4 +1,4 @@
-/** The schedules of this machine as rows, with their latest fires, which are mirrored in memory for reading. */
+/** This machine's schedules as rows. Their latest fires are mirrored in memory for reading. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CronJob } from "../../../core/domain/cron-job.ts";
 import type { LastFire } from "../../../core/domain/fire-policy.ts";
@@ -31,7 +31,7 @@ export class ScheduleRows {
     return this.#lastFires.get(scopeKey(owner, name)) ?? null;
   }
 
-  /** Keeps the latest fire of a schedule before it. */
+  /** Keeps the latest fire of a schedule that it replaces. */
   put(job: CronJob): void {
     this.#db
       .prepare(
@@ -40,7 +40,7 @@ export class ScheduleRows {
       .run(job.owner, job.name, JSON.stringify(job));
   }
 
-  /** Does nothing if the schedule is gone. */
+  /** Does nothing if the schedule no longer exists. */
   note({ owner, name }: ScheduledService, fire: LastFire): void {
     const { changes } = this.#db
       .prepare("UPDATE schedules SET last_fire = ? WHERE owner = ? AND name = ?")

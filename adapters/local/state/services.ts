@@ -1,6 +1,6 @@
 /**
- * The services of this machine as rows, mirrored in memory for reading. The rules of who may write what
- * are the core's; this keeps each step of a rollout one transaction.
+ * This machine's services as rows, mirrored in memory for reading. The core decides who may write what; this makes each
+ * step of a rollout one transaction.
  */
 import type { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
@@ -83,7 +83,7 @@ export class ServiceRows {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What stands under the name at `now`. */
+  /** What holds the name at `now`. */
   present(name: DeploymentName, now: Timestamp): Present {
     const service = this.get(name);
     if (service !== undefined) return { kind: "held", owner: service.owner, etag: service.etag };
@@ -93,7 +93,7 @@ export class ServiceRows {
     return freed === undefined ? { kind: "free" } : { kind: "reserved", owner: freed.owner as AccountId };
   }
 
-  /** Notes that a revision is being rolled out; where the condition does not hold, why not, and nothing changes. */
+  /** Records that a revision is being rolled out. If `expected` does not hold, only returns the failure. */
   begin(template: ServiceTemplate, expected: Expected, now: Timestamp): Revision | DeployFailure {
     const lost = writeConflict(template.owner, expected, this.present(template.name, now));
     if (lost !== undefined) return lost;
@@ -115,7 +115,7 @@ export class ServiceRows {
     return rolling;
   }
 
-  /** Gives the rolled-out revision all traffic; false where it is not the one being rolled out any more. */
+  /** Gives all traffic to the rolled-out revision; returns false if it is no longer the one being rolled out. */
   commit(name: DeploymentName, revision: string, now: Timestamp): boolean {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return false;
@@ -124,17 +124,17 @@ export class ServiceRows {
     return true;
   }
 
-  /** Ends a rollout without success; what served before serves still. */
+  /** Ends a rollout without success; the serving revision stays. */
   abandon(name: DeploymentName, revision: string, now: Timestamp): void {
     const service = this.get(name);
     if (service?.rolling?.id !== revision) return;
     const ended = { ...service, etag: this.#newEtag(), updatedAt: now, rolling: null, settled: true };
-    // Also if it cannot be written: a start abandons what the file says is being rolled out.
+    // Even if the write fails: the next start abandons all rollouts that are under way in the file.
     this.#services.set(name, ended);
     this.#save(ended);
   }
 
-  /** Forgets a service with the deploys of it that have ended, and keeps its name for its owner until `reservedUntil`. */
+  /** Deletes a service and its ended deploys, and reserves its name for its owner until `reservedUntil`. */
   remove(name: DeploymentName, owner: AccountId, reservedUntil: Timestamp): void {
     transaction(this.#db, () => {
       this.#db.prepare("DELETE FROM services WHERE name = ?").run(name);
@@ -148,8 +148,8 @@ export class ServiceRows {
   }
 
   /**
-   * Puts right what a crash left: a service that never had a rollout come to an end is taken out, any other
-   * rollout that was under way is abandoned.
+   * Repairs the state after a crash: removes services whose first rollout never ended, and abandons every other rollout
+   * that was under way.
    */
   recover(now: Timestamp): void {
     for (const service of this.all()) {
@@ -164,7 +164,7 @@ export class ServiceRows {
 
   #save(service: StoredService): void {
     transaction(this.#db, () => {
-      // Half made, it may yet be taken out again; then its name is as it was before.
+      // A service whose first rollout is under way may be removed again; then its name must be as it was before.
       if (service.settled) this.#db.prepare("DELETE FROM freed WHERE name = ?").run(service.name);
       this.#db
         .prepare(UPSERT)

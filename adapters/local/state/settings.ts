@@ -1,4 +1,4 @@
-/** What the engine remembers about itself: its ports, its signing key, its id. */
+/** The engine's own settings: its ports, signing key and id. */
 import type { DatabaseSync } from "node:sqlite";
 
 export class SettingRows {
@@ -17,7 +17,7 @@ export class SettingRows {
     this.#db.prepare("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)").run(name, value);
   }
 
-  /** The value of a setting, made and kept at its first use; of two processes that make one, both get the first. */
+  /** Returns a setting; creates it at first use. If two processes race, both get the first value. */
   async getOrMake(name: string, make: () => Promise<string>): Promise<string> {
     const present = this.get(name);
     if (present !== undefined) return present;
@@ -25,7 +25,7 @@ export class SettingRows {
     return this.get(name) as string;
   }
 
-  /** The loopback port of each service. */
+  /** Returns a service's loopback port. */
   port(service: string): number | undefined {
     return (this.#db.prepare("SELECT port FROM ports WHERE name = ?").get(service) as { port: number } | undefined)
       ?.port;

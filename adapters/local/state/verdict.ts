@@ -1,28 +1,28 @@
-/** Whether a data folder's state may be used, judged from what a start finds. */
+/** Decides from the evidence in a data folder whether its state may be used. */
 import type { Check } from "./check-file.ts";
 import type { StateVersion } from "./version.ts";
 
-/** What a file with a state holds. */
+/** The condition of a state file. */
 export type FoundState =
   | { readonly kind: "missing" }
   | { readonly kind: "empty" }
   /** SQLite cannot read all of it. */
   | { readonly kind: "unreadable"; readonly problem: string }
-  /** SQLite reads it, but its content is not what was written. */
+  /** SQLite can read it, but its content is not what was written. */
   | { readonly kind: "altered"; readonly generation: number }
-  /** `version` is undefined in the state of a release without versions. */
+  /** `version` is undefined if an older release, without versions, wrote the state. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };
 
 export interface Evidence {
   readonly state: FoundState;
   readonly check: Check;
-  /** The version of the second copy, if it has one that can be read. */
+  /** The version of the second copy, if that is readable and has one. */
   readonly copy: StateVersion | undefined;
-  /** Folders with files that are no volume of this state. */
+  /** Number of non-empty folders that are not a volume of this state. */
   readonly unknownVolumes: number;
-  /** Those of them that have a record. A server writes the row of a volume before the first file. */
+  /** How many of them have a record. A server writes a volume's row before its first file. */
   readonly recordedVolumes: number;
-  /** Other things in the folder that an earlier run left, in words. */
+  /** Other remains of an earlier run, as text. */
   readonly remains: readonly string[];
 }
 
@@ -33,9 +33,9 @@ export type Verdict =
       readonly kind: "refused";
       /** What is wrong with the state file, as the rest of a sentence. */
       readonly problem: string;
-      /** Its content is not what was written, rather than missing or older. */
+      /** The content is not what was written, as opposed to missing or older. */
       readonly isDamaged: boolean;
-      /** False if not even a start that accepts the state can use it. */
+      /** False if even `acceptState` cannot use the state. */
       readonly isAcceptable: boolean;
     };
 
@@ -48,11 +48,11 @@ const damaged = (problem: string, isAcceptable: boolean): Verdict => ({
   isAcceptable,
 });
 
-/** The highest generation that the folder has evidence of. */
+/** The highest generation for which the folder has evidence. */
 export const knownGeneration = ({ check, copy }: Pick<Evidence, "check" | "copy">): number =>
   Math.max(check.version?.generation ?? 0, copy?.generation ?? 0);
 
-/** Without a version, only the volumes tell whether the state is the newest. */
+/** Without a version, only the volumes show whether the state is the newest. */
 const unproven = ({ unknownVolumes: count }: Evidence): Verdict =>
   count === 0
     ? { kind: "good" }
@@ -68,7 +68,7 @@ const judgeVersion = (version: StateVersion, evidence: Evidence): Verdict => {
   if (check.version === undefined) return unproven(evidence);
   if (check.version.generation === version.generation && check.version.digest !== version.digest)
     return damaged("has other content than the server wrote last", true);
-  // The check may be of an older moment, too.
+  // The check file may be outdated, too.
   const { recordedVolumes: count } = evidence;
   if (count > 0)
     return outdated(`does not know ${count} of the volumes that have a record, so it is older than they are`);

@@ -1,15 +1,15 @@
 /**
- * A generation and a digest of the state's content, kept in the state and committed with each change.
+ * A generation and a digest of the state's content, stored in the state and committed with each change.
  *
- * Temporary triggers maintain both, so no statement can change a row without them. The digest is the sum of the rows'
- * hashes: a change costs the hashes of the rows it touches, and the order of rows does not matter. It detects damage. It
- * does not protect against a person who edits the file on purpose.
+ * Temporary triggers maintain both, so no statement can change a row without updating them. The digest is the sum of the
+ * rows' hashes: a change costs the hashes of the rows it touches, and the order of rows does not matter. It detects
+ * damage. It does not protect against a person who edits the file on purpose.
  */
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 
 export interface StateVersion {
-  /** Counts changed rows. */
+  /** Number of row changes. */
   readonly generation: number;
   /** 64 hexadecimal digits. */
   readonly digest: string;
@@ -24,7 +24,7 @@ export const versionTable = `
   INSERT INTO version (only, noted) VALUES (1, '');
 `;
 
-/** Bookkeeping that may be lost, and must not cost a flush of the check file. */
+/** Columns that may be lost, and must not cost a flush of the check file. */
 const untracked: Readonly<Record<string, readonly string[]>> = {
   keys: ["last_used_at"],
   schedules: ["last_fire"],
@@ -51,7 +51,7 @@ export const parseVersion = (text: string): StateVersion | undefined => {
   return renderVersion(version) === text.trimEnd() ? version : undefined;
 };
 
-/** The tables with content, and of each the columns that count. */
+/** The tables with content, each with its tracked columns. */
 const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   const tables = db
     .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'version'")
@@ -64,7 +64,7 @@ const contentOf = (db: DatabaseSync): Map<string, string[]> => {
   );
 };
 
-/** A row as text, in SQL. */
+/** SQL expression for a row as text. */
 const rowText = (table: string, columns: readonly string[], prefix = ""): string =>
   [`'${table}'`, ...columns.map((column) => `quote(${prefix}${quoted(column)})`)].join(" || ',' || ");
 
@@ -83,14 +83,14 @@ export const digestOf = (db: DatabaseSync): string => {
   return hex(sum % MODULUS);
 };
 
-/** The version that the state notes: undefined in a state of a release without versions, "damaged" if unreadable. */
+/** The version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
 export const notedVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'version'").get() === undefined) return undefined;
   const row = db.prepare("SELECT noted FROM version").get() as { noted: string } | undefined;
   return parseVersion(row?.noted ?? "") ?? "damaged";
 };
 
-/** Computes the digest anew and notes it under the generation. */
+/** Recomputes the digest and records it with the generation. */
 export const noteVersion = (db: DatabaseSync, generation: number): void =>
   void db.prepare("UPDATE version SET noted = ?").run(renderVersion({ generation, digest: digestOf(db) }));
 

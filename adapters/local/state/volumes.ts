@@ -1,4 +1,4 @@
-/** The volumes of this machine as rows: those that live, and those in the trash. Their bytes are in folders. */
+/** This machine's volumes as rows, live and in the trash. Their bytes are in folders. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Timestamp } from "../../../core/domain/instant.ts";
@@ -6,9 +6,9 @@ import type { VolumeName } from "../../../core/domain/names.ts";
 import type { DeletedVolume } from "../../../core/domain/volume.ts";
 import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
 
-/** Everything that the state and a volume's record say about it. */
+/** Everything that the state and a volume's record store about it. */
 export interface VolumeRecord extends StoredVolume {
-  /** When it went to the trash. */
+  /** When it moved to the trash. */
   readonly deletedAt: Timestamp | null;
 }
 
@@ -35,7 +35,7 @@ export class VolumeRows {
   constructor(db: DatabaseSync) {
     this.#db = db;
     this.#living = db.prepare("SELECT 1 FROM volumes WHERE id = ? AND deleted_at IS NULL");
-    // Whoever hid one is gone with the process that did.
+    // The process that hid them is gone.
     db.exec("UPDATE volumes SET hidden = 0 WHERE hidden = 1");
   }
 
@@ -72,7 +72,7 @@ export class VolumeRows {
     this.#db.prepare("UPDATE volumes SET hidden = ? WHERE id = ?").run(hidden ? 1 : 0, id);
   }
 
-  /** False where it is not hidden; then it stays. */
+  /** Returns false, and changes nothing, if the volume is not hidden. */
   discard(id: string, deletedAt: Timestamp): boolean {
     return (
       this.#db.prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND hidden = 1").run(deletedAt, id)
@@ -85,13 +85,13 @@ export class VolumeRows {
     return (rows as unknown as Row[]).map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp }));
   }
 
-  /** What is in the trash since before a moment, of all accounts. */
+  /** Ids of all accounts' volumes that were deleted before a moment. */
   deletedBefore(moment: Timestamp): string[] {
     const rows = this.#db.prepare("SELECT id, deleted_at FROM volumes WHERE deleted_at < ?").all(moment);
     return (rows as unknown as Row[]).map(({ id }) => id);
   }
 
-  /** The volume, living again; undefined where the account has none of that id in the trash. */
+  /** Returns the restored volume; undefined if the account's trash has no such volume. */
   restore(owner: AccountId, id: string): StoredVolume | undefined {
     const row = this.#db
       .prepare("UPDATE volumes SET deleted_at = NULL WHERE owner = ? AND id = ? AND deleted_at IS NOT NULL RETURNING *")
@@ -103,13 +103,13 @@ export class VolumeRows {
     this.#db.prepare("DELETE FROM volumes WHERE id = ?").run(id);
   }
 
-  /** Every volume, those in the trash too. */
+  /** Returns every volume, including those in the trash. */
   all(): VolumeRecord[] {
     const rows = this.#db.prepare("SELECT * FROM volumes ORDER BY created_at, id").all() as unknown as Row[];
     return rows.map((row) => ({ ...volumeOf(row), deletedAt: row.deleted_at as Timestamp | null }));
   }
 
-  /** Makes the row what the record says. False if the account has another volume of that name; then nothing changes. */
+  /** Makes the row match the record. Returns false, unchanged, if another live volume of the account has the name. */
   adopt({ id, owner, name, createdAt, deletedAt }: VolumeRecord): boolean {
     const present = this.#named(owner, name);
     if (deletedAt === null && present !== undefined && present.id !== id) return false;
