@@ -1,4 +1,4 @@
-/** A volume's objects in the order of their paths, a page at a time, reading only the folders that a page needs. */
+/** Lists a volume's objects by path, a page at a time; reads only the folders that a page needs. */
 import { lstatSync, readdirSync, type Stats } from "node:fs";
 import { setImmediate as breathe } from "node:timers/promises";
 import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
@@ -6,7 +6,7 @@ import { comparePaths, parseObjectPath } from "../../../core/domain/object-path.
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
 import { type Folder, isNoWay } from "../tenant-files/folder.ts";
 
-/** What stands in a folder: files by their paths, folders by theirs with a `/` behind, which is how they sort. */
+/** A folder's entries. Folders end in `/`, so that they sort like the paths below them. */
 const entriesOf = (folder: Folder, path: string): string[] => {
   const found: string[] = [];
   for (const entry of readdirSync(folder.here, { withFileTypes: true }))
@@ -18,16 +18,16 @@ const entriesOf = (folder: Folder, path: string): string[] => {
 const isFolder = (path: string): boolean => path.endsWith("/");
 const nameIn = (folder: string, path: string): string => path.slice(folder.length).replace(/\/$/, "");
 
-/** Whether the page may have something of it: all of a folder's paths begin with the folder's own. */
+/** Whether the page may include the path, or a path below it: a folder's path is the prefix of all paths below it. */
 const isWanted = (path: string, { prefix, after = "" }: ObjectQuery): boolean =>
   isFolder(path)
     ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || comparePaths(path, after) > 0)
     : path.startsWith(prefix) && comparePaths(path, after) > 0;
 
-/** Entries between two turns of the loop. */
+/** Number of entries after which the event loop gets a turn. */
 const AT_ONCE = 250;
 
-/** Names that are no text and such that no object path can have are left out: their files could not be named. */
+/** Skips names that are not text or cannot be part of an object path: their files could not be named. */
 const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | undefined => {
   const name = parseObjectPath(path);
   if (name === undefined) return undefined;
@@ -36,7 +36,7 @@ const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | u
   return { path: name, size: stats.size, updated: timestampOf(instantOfMillis(Math.floor(stats.mtimeMs))) };
 };
 
-/** Collects until one more than the page has. @param inside the folder's path, with a `/` behind, or empty */
+/** Collects one more entry than the page needs. @param inside the folder's path with a trailing `/`, or empty */
 const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: ObjectEntry[]): Promise<void> => {
   let looked = 0;
   for (const path of entriesOf(folder, inside)) {
@@ -52,7 +52,7 @@ const collect = async (folder: Folder, inside: string, query: ObjectQuery, found
       await using below = await folder.enter(nameIn(inside, path));
       await collect(below, path, query, found);
     } catch (error) {
-      // Gone, or become something else, since it was listed.
+      // Removed or replaced since it was listed.
       if (!isNoWay(error)) throw error;
     }
   }

@@ -1,6 +1,6 @@
 /**
- * Objects as files of a volume's folder. A write goes to a file beside the volume, is flushed, and takes its place in
- * one step; so nobody, neither a URL nor a mount, ever sees half of one.
+ * Objects as files in a volume's folder. An upload is written to a file outside the volume, flushed, and renamed. So no
+ * URL or mount ever sees a partial object.
  */
 import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
@@ -25,18 +25,18 @@ import { listFolder } from "./listing.ts";
 export interface ObjectsConfig {
   /** Where the volumes' folders are. */
   readonly volumes: string;
-  /** For uploads under way, on the same file system; emptied at start. */
+  /** For running uploads; on the same file system; emptied at startup. */
   readonly uploads: string;
-  /** Whether the bucket is that of a volume that lives. */
+  /** Whether the bucket belongs to a live volume. */
   readonly lives: (bucket: string) => boolean;
-  /** The owner of a volume's files; undefined: the user of this process. */
+  /** The owner of a volume's files; undefined means this process's user. */
   readonly userOf: (bucket: string) => number | undefined;
   readonly ids: Ids;
 }
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** In pieces of this many bytes a file is read. */
+/** Chunk size for reads and writes, in bytes. */
 const PIECE = 1 << 20;
 
 const etagOf = ({ ino, mtimeNs, size }: BigIntStats): string =>
@@ -48,14 +48,14 @@ const split = (path: string): { parts: string[]; name: string } => {
   return { parts, name };
 };
 
-/** A service changed the folders on the way, such as a folder into a file, or is about to. */
+/** Whether a service has changed the path's folders, for example a folder into a file, or is about to. */
 const isDisturbed = (error: unknown): boolean =>
   isNoWay(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
 
-/** How often an upload is committed before its client must try again. */
+/** Number of attempts to commit an upload before its client must try again. */
 const COMMITS = 5;
 
-/** Undefined where `error` says that there is no file: nothing, a folder, a socket or something on the way to it. */
+/** Undefined if `error` means that no file exists: nothing, a folder, a socket, or something blocking the path. */
 const orNothing = (error: unknown): undefined => {
   if (isNoWay(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? "")) return undefined;
   throw error;
@@ -69,11 +69,11 @@ const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
   close: () => handle.close(),
 });
 
-/** Takes away a folder that has no file in it, however deep; false where it has one. */
+/** Removes a folder tree without files; returns false if it contains a file. */
 const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
   {
     await using inner = await folder.enter(name);
-    // Names that services gave may not be UTF-8.
+    // Services may create names that are not UTF-8.
     for (const entry of await readdir(inner.here, { withFileTypes: true, encoding: "buffer" }))
       if (!entry.isDirectory() || !(await removeEmpty(inner, entry.name))) return false;
   }
@@ -89,7 +89,7 @@ export class LocalObjects implements ObjectBytes {
     this.#config = config;
   }
 
-  /** Makes its folders, and drops the uploads that a stop has cut. */
+  /** Creates its folders, and deletes uploads that a shutdown interrupted. */
   async open(): Promise<void> {
     const { uploads, volumes } = this.#config;
     await rm(uploads, { recursive: true, force: true });
@@ -100,7 +100,7 @@ export class LocalObjects implements ObjectBytes {
     return join(this.#config.volumes, bucket);
   }
 
-  /** Makes the folder of a new volume. @param user its owner, if not the user of this process */
+  /** Creates a new volume's folder. @param user its owner, if not this process's user */
   async make(bucket: string, user: number | undefined): Promise<void> {
     await mkdir(this.folderOf(bucket), { mode: 0o755 });
     if (user === undefined) return;
@@ -108,7 +108,7 @@ export class LocalObjects implements ObjectBytes {
     await root.handle.chown(user, user);
   }
 
-  /** The volume's folder; rejects where there is none. */
+  /** Opens the volume's folder; rejects if it does not exist. */
   root(bucket: string): Promise<Folder> {
     return openRoot(this.folderOf(bucket));
   }
@@ -135,7 +135,7 @@ export class LocalObjects implements ObjectBytes {
     return await listFolder(root, query);
   }
 
-  /** False where there is no such object. */
+  /** Returns false if the object does not exist. */
   async remove(bucket: string, path: ObjectPath): Promise<boolean> {
     const { parts, name } = split(path);
     await using root = await this.root(bucket);
@@ -156,7 +156,7 @@ export class LocalObjects implements ObjectBytes {
 
   async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
     if (!this.#config.lives(bucket)) return { kind: "no_volume" };
-    // What cannot be is said before the bytes are sent.
+    // Checked early, so that a client does not upload in vain.
     if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
     const half = join(this.#config.uploads, this.#config.ids.id());
     try {
@@ -173,7 +173,7 @@ export class LocalObjects implements ObjectBytes {
     await using root = await this.root(bucket);
     const folder = await descend(root, parts, false);
     try {
-      // A pipe that a service has planted would wait for a writer.
+      // Without O_NONBLOCK, a pipe created by a service would wait for a writer.
       return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     } finally {
       if (folder !== root) await folder.close();
@@ -208,9 +208,9 @@ export class LocalObjects implements ObjectBytes {
       const before = await lstat(folder.at(name)).catch(orNothing);
       if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
         return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
-      // Taken before the rename: a service may remove the object right after it.
+      // Read before the rename: a service may remove the object right after it.
       const etag = etagOf(await lstat(half, { bigint: true }));
-      // A service may write here meanwhile: what must not be there is refused by the kernel.
+      // A service may write here concurrently: `link` lets the kernel refuse to replace a file.
       if (conditions.ifNoneMatch === "*") await link(half, folder.at(name));
       else await rename(half, folder.at(name));
       await folder.sync();
@@ -239,9 +239,9 @@ const giveFile = (file: WriteStream, fd: number, user: number): void => {
 };
 
 /**
- * Writes all of `body` to a new file and flushes it; rejects where the body is cut. Where writing fails, the body is
- * left as it is, so that its sender can be answered.
- * @param user the file's owner, if not the user of this process
+ * Writes all of `body` to a new file and flushes it; rejects if the body is cut. If writing fails, the body stays open,
+ * so that its sender can get a response.
+ * @param user the file's owner, if not this process's user
  */
 const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
   const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
@@ -249,7 +249,7 @@ const receive = async (path: string, body: Readable, user: number | undefined): 
   try {
     await pipeline(body.iterator({ destroyOnReturn: false }), file);
   } finally {
-    // A body that is cut at once ends this before the file is made: who takes it away now would find none.
+    // If the body is cut immediately, this runs before the file exists, and the caller could not delete it.
     if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
   }
 };

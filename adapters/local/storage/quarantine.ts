@@ -1,6 +1,6 @@
 /**
  * Volume folders that the state does not know. The server moves them here and never deletes them: only
- * `portside doctor --purge-quarantine` does. Each entry is a folder: `entry.json` says what and why, `volume` is the data.
+ * `portside doctor --purge-quarantine` does. Each entry is a folder with `entry.json` (id, reason) and `volume` (data).
  */
 import { randomUUID } from "node:crypto";
 import { chmod, lstat, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ const entrySchema = z.object({
   id: z.string(),
   reason: z.string(),
   quarantined_at: z.string(),
-  /** What the volume's record said, if it had one. */
+  /** From the volume's record, if it had one. */
   owner: z.string().optional(),
   name: z.string().optional(),
   created_at: z.string().optional(),
@@ -29,7 +29,7 @@ export interface QuarantineEntry {
   readonly record: VolumeRecord | undefined;
 }
 
-/** A service can take away the rights on its volume's folder, but moving a folder needs write permission on it. */
+/** A service can remove the permissions on its volume's folder, but moving a folder needs write permission on it. */
 const move = async (from: string, to: string): Promise<void> => {
   try {
     await rename(from, to);
@@ -49,7 +49,7 @@ export class Quarantine {
     this.#now = now;
   }
 
-  /** Moves the volume's folder here. Returns its size in bytes, or undefined for an empty folder, which it removes. */
+  /** Moves the volume's folder here and returns its size in bytes. Removes an empty folder and returns undefined. */
   async take(path: string, id: string, reason: string, record?: VolumeRecord): Promise<number | undefined> {
     try {
       await rmdir(path);
@@ -66,7 +66,7 @@ export class Quarantine {
     return (await measureTree(join(entry, "volume"))).bytes;
   }
 
-  /** Entries whose description can be read. */
+  /** Entries with a readable description. */
   async entries(): Promise<QuarantineEntry[]> {
     const folders = (await this.#names()).map((name) => join(this.folder, name));
     const entries = await Promise.all(
@@ -83,7 +83,7 @@ export class Quarantine {
     return entries.filter((entry) => entry !== undefined);
   }
 
-  /** Moves the data of an entry back, and removes the rest of the entry. */
+  /** Moves an entry's data back and removes the entry. */
   async release(entry: QuarantineEntry, to: string): Promise<void> {
     await move(join(entry.folder, "volume"), to);
     await rm(entry.folder, { recursive: true });
@@ -93,7 +93,7 @@ export class Quarantine {
     return { entries: (await this.#names()).length, bytes: (await measureTree(this.folder)).bytes };
   }
 
-  /** Deletes everything in it. */
+  /** Deletes all entries. */
   async purge(): Promise<void> {
     for (const name of await this.#names()) await removeTree(join(this.folder, name));
   }

@@ -1,6 +1,6 @@
 /**
- * A record of each volume, outside of the volume's folder and so out of reach for services. `portside doctor --repair`
- * and `--rebuild` read the records; while the state is whole, the state is right and a start corrects the records.
+ * One record per volume, outside of its folder and so out of services' reach. `portside doctor --repair` and `--rebuild`
+ * read the records. While the state is intact, it takes precedence, and each start corrects the records.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
@@ -17,7 +17,7 @@ const documentSchema = z.object({
   name: z.string().min(1),
   created_at: z.string().min(1),
   deleted_at: z.string().min(1).optional(),
-  /** Of the other fields. */
+  /** Checksum of the other fields. */
   checksum: z.string(),
 });
 
@@ -81,14 +81,14 @@ export class VolumeRecords {
     await rm(recordPath(this.#folder, id), { force: true });
   }
 
-  /** Every record that can be read. */
+  /** Returns every readable record. */
   async all(): Promise<VolumeRecord[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const records = await Promise.all(names.map((name) => this.#read(name)));
     return records.filter((record) => record !== undefined);
   }
 
-  /** Makes the records what the state says: writes missing and damaged ones, and removes those of no volume. */
+  /** Makes the records match the state: writes missing and damaged ones, and removes those without a volume. */
   async correct(volumes: readonly VolumeRecord[]): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     const texts = new Map((await this.all()).map((record) => [record.id, render(record)]));

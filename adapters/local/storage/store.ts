@@ -1,4 +1,4 @@
-/** The local VolumeStore: rows say which volumes there are, folders hold their objects, URLs lead to the shared port. */
+/** The local VolumeStore: rows define the volumes, folders hold their objects, and URLs lead to the shared port. */
 import { readdir, rmdir } from "node:fs/promises";
 import { plusMillis, timestampOf } from "../../../core/domain/instant.ts";
 import { trashDays } from "../../../core/domain/limits.ts";
@@ -25,9 +25,9 @@ export interface VolumesConfig {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly userOf: UserOf;
-  /** Signs the URLs. */
+  /** Key that signs the URLs. */
   readonly key: string;
-  /** Where the storage answers, once the ingress is open. */
+  /** Base URL of the storage; valid once the ingress is open. */
   readonly base: () => string;
 }
 
@@ -48,7 +48,7 @@ export class LocalVolumes implements VolumeStore {
     this.#config = config;
   }
 
-  /** Moves unknown folders to quarantine. From now on deletes what has been in the trash for too long. */
+  /** Moves unknown folders to quarantine. From now on, deletes volumes that have been in the trash for too long. */
   async open(): Promise<void> {
     await this.#config.objects.open();
     await this.#quarantineUnknown();
@@ -77,14 +77,14 @@ export class LocalVolumes implements VolumeStore {
       undo.defer(() => this.#unmake(volume.id));
       await objects.make(volume.id, userOf(owner));
       await records.write({ ...volume, deletedAt: null });
-      // From here to the row in one go, so that of two that race one has made it.
+      // No await from here to the row, so of two racing calls exactly one creates the volume.
       const present = rows.find(owner, name);
       if (present.kind === "held") return ok({ volume: present.volume, created: false });
       if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
       try {
         rows.insert(volume);
       } catch (error) {
-        // After a flush that fails, the next start may find the row.
+        // If the flush failed, the next start may still find the row.
         if (diskFaultOf(error) === "failing") undo.move();
         throw error;
       }
@@ -192,7 +192,7 @@ export class LocalVolumes implements VolumeStore {
     );
   }
 
-  /** Removes what `create` made before there was a row. The next start puts right what cannot be removed. */
+  /** Removes what `create` made before the row. The next start cleans up what cannot be removed. */
   async #unmake(id: string): Promise<void> {
     const { objects, records, logger } = this.#config;
     try {
@@ -205,7 +205,7 @@ export class LocalVolumes implements VolumeStore {
     }
   }
 
-  /** The state has changed already, so failing is no error of the change. The next start corrects the record. */
+  /** The state has changed already, so a failure here does not fail the change. The next start corrects the record. */
   async #record(record: VolumeRecord): Promise<void> {
     try {
       await this.#config.records.write(record);
@@ -214,7 +214,7 @@ export class LocalVolumes implements VolumeStore {
     }
   }
 
-  /** The state may be older than the folders or damaged, so the server must not delete them. */
+  /** The state may be damaged or older than the folders, so the server must not delete them. */
   async #quarantineUnknown(): Promise<void> {
     const { rows, objects, records, quarantine, logger } = this.#config;
     const known = new Set(rows.all().map(({ id }) => id));
