@@ -1,4 +1,4 @@
-/** One container: made, started, its log followed line by line, watched until it ends, and removed. */
+/** One container: creates and starts it, follows its log line by line, waits until it ends, and removes it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container, ContainerInspectInfo } from "dockerode";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
@@ -13,7 +13,7 @@ import { refusedStart } from "./refused-start.ts";
 import { type ContainerJob, containerName, createOptions } from "./settings.ts";
 import { ownVolumes, writtenBy } from "./written.ts";
 
-/** What it takes to run a container, made when its turn comes, and what to do when it is gone. */
+/** A container's settings, prepared when its turn comes, and the cleanup for when it is gone. */
 export interface Prepared {
   readonly job: ContainerJob;
   readonly ended: () => Promise<void>;
@@ -28,17 +28,17 @@ export class Contained implements Running {
   readonly startedAt = Date.now();
   readonly begun: Promise<void>;
   readonly exited: Promise<Exit>;
-  /** In its own network, where that is this machine's: past the engine's proxy, which accepts whoever listens behind it. */
+  /** In the container's own network, if this machine shares it. Bypasses the engine's proxy, which always accepts. */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
   #container: Container | undefined;
-  /** Of its first process, on the host; 0 while there is none. */
+  /** Host pid of its first process; 0 while it has none. */
   #pid = 0;
   #inside: number | undefined;
   readonly #killed = new AbortController();
   #overflown: DeployFailure | undefined;
 
-  /** @param remove takes away what is left of the container, now or when the engine answers again */
+  /** @param remove removes the container, now or when the engine responds again */
   constructor(
     engine: ContainerEngine,
     id: string,
@@ -61,7 +61,7 @@ export class Contained implements Running {
     if (this.#pid === 0) return { kind: "nothing" };
     const inside = this.#inside ?? port;
     if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);
-    // The engine accepts connections whether anybody listens in the container or not, and hangs up if nobody does.
+    // The engine accepts connections even if nothing in the container listens, and then closes them.
     return open && (await staysOpen(loopback(port))) ? { kind: "right" } : { kind: "nothing" };
   }
 
@@ -75,7 +75,7 @@ export class Contained implements Running {
   }
 
   #signal(signal: NodeJS.Signals): void {
-    // It may have ended, and the engine may be gone: what becomes of it is seen where its end is waited for.
+    // The container or the engine may be gone; `exited` reports that.
     this.#container?.kill({ signal }).catch(() => undefined);
   }
 
@@ -103,7 +103,7 @@ export class Contained implements Running {
     const container = await this.#engine.docker.createContainer({ ...named, ...createOptions(job, this.#engine) });
     this.#container = container;
     this.#inside = job.port?.inside;
-    // The engine reads the image's /etc/passwd, and waits for good if that is a pipe.
+    // The engine reads the image's /etc/passwd, and blocks forever if that is a pipe.
     const starting = container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
       if (!this.#killed.signal.aborted) throw error;
     });
@@ -129,11 +129,11 @@ export class Contained implements Running {
     }
   }
 
-  /** Nothing bounds a container's own files on every engine's storage: they are measured, and it is ended. */
+  /** No limit for a container's own files works on every engine, so measure them, and end a container over its limit. */
   #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
-      // An engine that does not answer is seen by whoever waits for the container's end.
+      // If the engine does not respond, `exited` reports that.
       const written = await writtenBy(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_LOOK_MS);
@@ -151,7 +151,7 @@ export class Contained implements Running {
     };
   }
 
-  /** Reads its log until it has ended, on from where it was where the engine was away for a moment; how it ended. */
+  /** Reads the log until the container ends, and returns its final state. Resumes if the engine was briefly gone. */
   async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
     const log = new ContainerLog(onLine);
     using over = new DisposableStack();
@@ -160,7 +160,7 @@ export class Contained implements Running {
     const ended = container.wait({ abortSignal: leaving.signal }).catch(() => undefined);
     for (;;) {
       const read = log.read(container);
-      // An engine that is killed may leave its answer to a wait open for ever, but no stream.
+      // An engine that is killed may leave a wait request open forever, but not a stream.
       await Promise.race([ended, read]);
       const { State } = await container.inspect();
       if (!State.Running) {

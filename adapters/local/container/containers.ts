@@ -1,6 +1,6 @@
 /**
- * What a server runs at the container engine: images that were built from a Dockerfile, and sources without one, which
- * get this machine's programs. Everything carries the server's label, by which the next one finds what this one left.
+ * What a server runs at the container engine: images built from a Dockerfile, and sources without one, which use this
+ * machine's programs. Everything has the server's label, by which the next server finds what this one left.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -19,12 +19,12 @@ import { MountPoints, mountsWithin } from "./mount-points.ts";
 import { ensureNetwork, SCOPE } from "./network.ts";
 import { type ContainerJob, imageCapabilities } from "./settings.ts";
 
-/** A service whose image has everything that it needs. */
+/** A service whose image contains everything that it needs. */
 export interface ImageJob {
   /** Unique on this machine. */
   readonly id: string;
   readonly owner: AccountId;
-  /** The engine's id of the image. */
+  /** The engine's image id. */
   readonly image: string;
   readonly env: Readonly<Record<string, string>>;
   readonly folders: readonly OpenBind[];
@@ -37,42 +37,42 @@ export interface Containers extends Runner {
   readonly kind: "container";
   readonly engine: ContainerEngine;
   readonly mountsWithin: boolean;
-  /** For the engine's own files of this platform. */
+  /** For this platform's own files about the engine. */
   readonly folder: string;
-  /** Ports of this machine at which base images may have a registry. */
+  /** Ports of this machine from which base images may be pulled. */
   readonly allowedPorts: readonly number[];
   startImage(job: ImageJob, onLine: OnLine): Running;
-  /** What an image that is built says of itself. */
+  /** Labels for a built image. */
   imageLabels(image: {
     readonly owner: AccountId;
     readonly service: string;
     readonly source: string;
   }): Readonly<Record<string, string>>;
-  /** What an image is called at the engine. */
+  /** The image's name at the engine. */
   tagOf(reference: string): string;
-  /** The network in which an account's builds run their commands; undefined: the engine's default. */
+  /** The network for commands of an account's builds; undefined means the engine's default. */
   buildNetwork(owner: AccountId): Promise<string | undefined>;
-  /** Throws where the engine does not answer. */
+  /** Throws if the engine does not respond. */
   hasImage(id: string): Promise<boolean>;
-  /** Whether somebody removed an image from the engine; false where the engine does not answer soon. */
+  /** Whether someone removed an image from the engine; false if the engine does not respond soon. */
   lacksImage(id: string): Promise<boolean>;
   removeImage(id: string): Promise<void>;
-  /** Removes what an earlier server built and did not come to write down. */
+  /** Removes images that an earlier server built but did not record. */
   sweepImages(known: ReadonlySet<string>): Promise<void>;
-  /** Takes away what this server has made, its images left out. */
+  /** Removes everything that this server has created except its images. */
   close(): Promise<void>;
 }
 
-/** Bytes that a container may write beside its volumes. */
+/** Bytes that a container may write outside of its volumes. */
 const containerDisk = 2 * GiB;
-/** The label of images that were built here. */
+/** The label of images built here. */
 const IMAGE = "portside.image";
 const AGAIN_MS = 5000;
-/** A list of deployments waits for the engine no longer than this. */
+/** Maximum time that a list of deployments waits for the engine. */
 const ANSWER_MS = 1000;
 const gone = [404, 409];
 
-/** Whose an image says it is; anybody may have written the label. */
+/** The scope in an image's label, which anyone may have written. */
 const scopeIn = (label: string | undefined): unknown => {
   try {
     return (JSON.parse(label ?? "null") as { scope?: unknown } | null)?.scope;
@@ -81,7 +81,7 @@ const scopeIn = (label: string | undefined): unknown => {
   }
 };
 
-/** A build's commands may need a proxy or a registry that only the machine's own network has. */
+/** Whether a build's commands need a proxy or registry on the machine's loopback. */
 const usesLoopback = (env: Readonly<Record<string, string>>): boolean =>
   Object.values(env).some((value) => /\/\/(?:[^/@]{1,200}@)?(?:localhost|127\.|\[::1\])/.test(value));
 
@@ -109,10 +109,10 @@ export const openContainers = async (
     await Promise.all(left.map(({ Id }) => remove(docker.getContainer(Id))));
   };
 
-  /** Removes it now, or when the engine answers again. */
+  /** Removes the container, now or when the engine responds again. */
   const remove = async (container: Container): Promise<void> => {
     try {
-      // The engine does not answer while it waits for something in the container's image.
+      // The engine does not respond while it waits for something in the container's image.
       await container.remove({ force: true, v: true, abortSignal: AbortSignal.timeout(AGAIN_MS) });
     } catch (error) {
       if (gone.includes(statusOf(error) ?? 0)) return;
@@ -122,10 +122,10 @@ export const openContainers = async (
     }
   };
 
-  /** Neighbours on one network cannot be kept apart by Podman: there an account has one of its own. */
+  /** Podman cannot isolate containers in one network from each other, so each account gets its own network there. */
   const networkOf = async (owner: AccountId | undefined): Promise<string> => {
     const name = engine.name === "Docker" || owner === undefined ? network : `${network}-${ownerFolder(owner)}`;
-    // Each time, for `docker network prune` takes away what nothing uses at the moment.
+    // Every time, because `docker network prune` removes unused networks.
     await ensureNetwork(engine, name, scope);
     made.add(name);
     return name;
@@ -178,7 +178,7 @@ export const openContainers = async (
     try {
       await docker.getImage(id).remove({ force: true });
     } catch (cause) {
-      // In use by a container that ends, or gone: the next sweep sees.
+      // A container may still use it, or it is gone; the next sweep finds out.
       if (!gone.includes(statusOf(cause) ?? 0)) logger.warn("an image is left at the engine", { id, cause });
     }
   };
@@ -195,12 +195,12 @@ export const openContainers = async (
     allowedPorts,
     engine,
     start: (job, onLine) => new Contained(engine, job.id, () => hostJob(job), remove, onLine),
-    // One, for the classic builder makes a layer of each.
+    // A single label, because the classic builder makes a layer for each.
     imageLabels: ({ owner, ...image }) => ({
       [IMAGE]: JSON.stringify({ scope, owner: ownerFolder(owner), ...image }),
     }),
     tagOf: (reference) => `portside-${scope}:${reference.slice(reference.indexOf("//") + 2).replace("/", "-")}`,
-    // Podman's builder knows no networks by name.
+    // Podman's builder does not support named networks.
     buildNetwork: async (owner) => (engine.name === "Docker" ? networkOf(owner) : undefined),
     hasImage: (id) => hasImage(engine, id),
     lacksImage: (id) => {

@@ -1,6 +1,6 @@
 /**
- * The container engine of this machine, Docker or Podman, through its socket. What is said to it is Docker's API, which
- * both speak: https://docs.docker.com/reference/api/engine/
+ * This machine's container engine, Docker or Podman, through its socket. Both implement Docker's API:
+ * https://docs.docker.com/reference/api/engine/
  */
 import { existsSync } from "node:fs";
 import { hostname, release } from "node:os";
@@ -11,22 +11,22 @@ export interface ContainerEngine {
   readonly docker: Dockerode;
   readonly name: "Docker" | "Podman";
   readonly version: string;
-  /** Of its images, such as linux/amd64. */
+  /** Platform of its images, such as linux/amd64. */
   readonly platform: string;
-  /** Its containers' processes are this machine's; else it lives in a virtual machine. */
+  /** Whether containers' processes run on this machine's kernel, not in a virtual machine. */
   readonly sharesKernel: boolean;
-  /** Its root is this user. */
+  /** Whether root inside the engine is this process's user. */
   readonly rootless: boolean;
-  /** It has an init of its own, which gives signals their usual meaning to a container's first process. */
+  /** Whether it has its own init, which gives signals their usual effect on a container's first process. */
   readonly hasInit: boolean;
-  /** In which its command line is found and means the same engine. */
+  /** Environment in which the engine's command line is found and uses the same engine. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
 const ANSWER_MS = 5000;
 const PACKAGE = "dockerode is not installed (npm install dockerode)";
 
-/** Where engines listen: `DOCKER_HOST` decides alone where it is set. */
+/** Socket paths of engines. If `DOCKER_HOST` is set, only that counts. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
   if (host !== undefined && host !== "") return host.startsWith("unix://") ? [host.slice("unix://".length)] : [];
   return [
@@ -67,7 +67,7 @@ const open = async (
   }
 };
 
-/** The first engine that answers; or in words why there is none. */
+/** Returns the first engine that responds, or a message that says why there is none. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
@@ -84,10 +84,10 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   return problems.join("; ");
 };
 
-/** The status of the engine's answer; undefined where none came. */
+/** The status of the engine's response; undefined if there was none. */
 export const statusOf = (error: unknown): number | undefined => (error as { statusCode?: number }).statusCode;
 
-/** Whether the engine has an image, by its id or name; throws where it does not answer. */
+/** Whether the engine has an image, by id or name; throws if the engine does not respond. */
 export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: string): Promise<boolean> =>
   docker
     .getImage(image)
@@ -100,7 +100,7 @@ export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: str
       },
     );
 
-/** The engine's own words for a refusal. */
+/** The engine's own error message. */
 export const wordsOf = (error: unknown): string => {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   return json?.message ?? message ?? String(error);

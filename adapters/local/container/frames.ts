@@ -1,5 +1,5 @@
 /**
- * A container's log as the engine streams it: frames of a stream's number, a length and one message, which begins with
+ * Parses a container's log stream. Each frame has the output stream's number, a length and a message, which starts with
  * the engine's time: https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
  */
 import { type Instant, parseInstant } from "../../../core/domain/instant.ts";
@@ -7,16 +7,16 @@ import type { OutputStream } from "../runner/runner.ts";
 
 export interface Frame {
   readonly stream: OutputStream;
-  /** When the engine took it. */
+  /** When the engine received it. */
   readonly at: Instant | undefined;
-  /** A piece of the stream: a line with its end, or the part of a long one that fits the engine's 16 KiB. */
+  /** Part of the stream: a line with its line feed, or the part of a long line that fits the engine's 16 KiB. */
   readonly bytes: Buffer;
 }
 
 const HEADER = 8;
 const STDERR = 2;
 const SPACE = 0x20;
-/** The longest time that is written; a message whose time is cut off has none. */
+/** Maximum length of a timestamp; a message whose timestamp is cut off has none. */
 const TIME = 40;
 
 const frameOf = (kind: number | undefined, message: Buffer): Frame => {
@@ -28,7 +28,7 @@ const frameOf = (kind: number | undefined, message: Buffer): Frame => {
   };
 };
 
-/** The frames of a log's bytes, however these are cut. */
+/** Splits a log's bytes into frames; chunks may be cut anywhere. */
 export async function* framesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   let held: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -1,6 +1,6 @@
 /**
- * An image without programs of its own, for sources that bring no image: what they need of this machine is mounted, as it
- * is for sandboxes. It is made here, because no registry has it.
+ * An image without programs, for sources that bring no image. This machine's programs are mounted into it, as for
+ * sandboxes. The server builds it, because no registry has it.
  */
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { hostFolders, readableEtc } from "../runner/host-files.ts";
 import { type ContainerEngine, hasImage } from "./engine.ts";
 import type { Mounted } from "./settings.ts";
 
-/** Docker puts its init into /sbin, which a link into the machine's own would not let it. */
+/** Docker puts its init into /sbin, which it could not do if that linked to the machine's own. */
 const SBIN = "/sbin";
 const folders = ["etc", "tmp", "proc", "sys", "dev", "run", "var", "usr", SBIN.slice(1)];
 const taken = hostFolders.filter((path) => path !== SBIN);
@@ -26,7 +26,7 @@ const accounts = (): Record<string, string> => {
   };
 };
 
-/** Folders, links and files as they are in the image, by their path. */
+/** Folders, links and files in the image, by path. */
 const content = () => ({
   folders: [...folders, ...taken.filter((path) => existsSync(path) && !isLink(path)).map((path) => path.slice(1))],
   links: taken.filter(isLink).map((path) => [path.slice(1), readlinkSync(path)] as const),
@@ -34,8 +34,8 @@ const content = () => ({
 });
 
 /**
- * The image's name; it is there afterwards.
- * @param folder for its files while it is made
+ * Returns the image's name; creates the image if it does not exist.
+ * @param folder for its files during creation
  */
 export const ensureHostImage = async (engine: ContainerEngine, folder: string): Promise<string> => {
   const { docker } = engine;
@@ -64,7 +64,7 @@ export const ensureHostImage = async (engine: ContainerEngine, folder: string): 
   return name;
 };
 
-/** This machine's programs and what they read, read-only, at their own paths. */
+/** Read-only mounts of this machine's programs and the files that they read, at the same paths. */
 export const hostMounts = (): Mounted[] =>
   ["/usr", ...taken.filter((path) => existsSync(path) && !isLink(path)), ...readableEtc.map((name) => `/etc/${name}`)]
     .filter((path) => existsSync(path) && path !== "/etc/resolv.conf" && path !== "/etc/hosts")

@@ -1,4 +1,4 @@
-/** A container's log line by line, with the engine's times; read on after a break, nothing twice. */
+/** A container's log line by line, with the engine's times. Continues after a break without duplicates. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
 import { type Instant, splitInstant } from "../../../core/domain/instant.ts";
@@ -7,19 +7,19 @@ import { type Brake, paced } from "../runner/paced.ts";
 import type { OnLine, OutputStream } from "../runner/runner.ts";
 import { framesOf } from "./frames.ts";
 
-/** As the engine takes it: seconds, and nine digits of them. */
+/** The engine's format: seconds with nine fractional digits. */
 const sinceOf = (instant: Instant): string => {
   const { seconds, nanos } = splitInstant(instant);
   return `${Date.parse(`${seconds}Z`) / 1000}.${String(nanos).padStart(9, "0")}`;
 };
 
 /**
- * The engine keeps only so much of a log, and works for each line: whoever prints faster than can be read is stopped in
- * between, as a full pipe would stop it. It may have ended meanwhile.
+ * The engine keeps only a limited amount of log, and works for each line. So a container that prints faster than the
+ * server reads is paused, as a full pipe would block it. The container may have ended meanwhile.
  */
 const brakeOf = (container: Container): Brake => {
   let last: Promise<unknown> = Promise.resolve();
-  // One after the other, for the last word must hold.
+  // Calls must not overlap, because the last one must win.
   const then = (what: () => Promise<unknown>) => {
     last = last.then(what).catch(() => undefined);
   };
@@ -36,7 +36,7 @@ export class ContainerLog {
     this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
   }
 
-  /** Resolves when the engine ends the stream, at the container's end or its own. */
+  /** Resolves when the engine ends the stream: when the container ends, or the engine does. */
   async read(container: Container): Promise<void> {
     const from = this.#last;
     const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };
@@ -44,18 +44,18 @@ export class ContainerLog {
       const log = await container.logs({ follow: true, stdout: true, stderr: true, timestamps: true, ...since });
       const pieces = paced(log as unknown as AsyncIterable<Buffer>, brakeOf(container));
       for await (const { stream, at, bytes } of framesOf(pieces)) {
-        // "Since" includes its moment.
+        // `since` is inclusive.
         if (from !== undefined && at !== undefined && at <= from) continue;
         this.#last = at ?? this.#last;
         this.#heardAt = performance.now();
         await this.#streams[stream].take(bytes);
       }
     } catch {
-      // The engine ended with the log in the middle; whoever waits for the container sees whether there is more.
+      // The engine broke off the log; the caller checks whether the container is still running.
     }
   }
 
-  /** Resolves when `read` has ended, or nothing has come for so many milliseconds. */
+  /** Resolves when `read` has ended, or nothing has arrived for `millis`. */
   async settled(read: Promise<void>, millis: number): Promise<void> {
     let isOver = false;
     void read.then(() => {

@@ -1,7 +1,7 @@
 /**
- * Folders that are given open, as paths that the engine can mount. Its name alone would do for no folder within a volume:
- * a service could put a link there before the engine looks. So it gets a place that nobody else can write, at which this
- * process, where it is root, mounts what it holds open: https://man7.org/linux/man-pages/man8/mount.8.html
+ * Turns open folders into paths that the engine can mount. The path of a folder within a volume is not safe: a service
+ * could replace it by a link before the engine opens it. So this process, if it is root, mounts the open folder at a
+ * place that no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
  */
 import { spawn } from "node:child_process";
 import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { OpenBind } from "../runner/runner.ts";
 import type { Mounted } from "./settings.ts";
 
-/** As it stands: mount would else look up its name, which may lead elsewhere a moment later. */
+/** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
 
 const isRoot = process.getuid?.() === 0;
@@ -27,22 +27,22 @@ export const mountsWithin = isRoot && process.platform === "linux";
 export class MountPoints {
   readonly #folder: string;
 
-  /** @param folder made if it is missing */
+  /** @param folder created if it is missing */
   constructor(folder: string) {
     this.#folder = folder;
     mkdirSync(folder, { recursive: true });
   }
 
-  /** Takes away what an earlier server left. */
+  /** Removes what an earlier server left. */
   async sweep(): Promise<void> {
-    // A data folder that was removed under the server is not made again.
+    // Do not recreate a data folder that was removed while the server ran.
     if (!existsSync(this.#folder)) return;
     for (const name of readdirSync(this.#folder)) await this.#leave(join(this.#folder, name));
   }
 
   /**
-   * @param anybody a service that runs as whom it likes must be able to write there
-   * @returns the mounts, and what to do when they are no longer used
+   * @param anybody whether a service may run as any user, and must be able to write in the folders
+   * @returns the mounts, and the cleanup for when they are no longer used
    */
   async take(
     id: string,
@@ -77,16 +77,16 @@ export class MountPoints {
     try {
       rmdirSync(point);
     } catch {
-      // Something is still mounted there; the next start takes it away.
+      // Something is still mounted there; the next start removes it.
     }
   }
 }
 
-/** The folder lies where only the platform looks; its mode is the services' business alone. */
+/** Only the platform can reach the folder's parent, so its mode affects only services. */
 const openToAll = (fd: number): void => {
   try {
     fchmodSync(fd, 0o777);
   } catch {
-    // A service made it, as somebody else.
+    // A service created it, with another owner.
   }
 };

@@ -1,6 +1,6 @@
 /**
- * The network of a server's containers: they reach the world, and neither each other nor what this machine keeps to its
- * loopback. https://docs.docker.com/engine/network/drivers/bridge/#options
+ * The network of a server's containers. They reach the internet, but neither each other nor this machine's loopback.
+ * https://docs.docker.com/engine/network/drivers/bridge/#options
  */
 import { type ContainerEngine, statusOf } from "./engine.ts";
 
@@ -8,7 +8,7 @@ const NO_NEIGHBOURS = "com.docker.network.bridge.enable_icc";
 
 const exists = 409;
 
-/** Podman's networks know isolation from other networks only: there each account gets one. */
+/** Podman isolates only whole networks from each other, so each account gets its own there. */
 export const ensureNetwork = async (engine: ContainerEngine, name: string, scope: string): Promise<void> => {
   const isolated = engine.name === "Docker" ? { [NO_NEIGHBOURS]: "false" } : { isolate: "true" };
   await engine.docker
@@ -24,5 +24,5 @@ export const ensureNetwork = async (engine: ContainerEngine, name: string, scope
     });
 };
 
-/** The label of everything that a server has made at the engine. */
+/** The label of everything that a server creates at the engine. */
 export const SCOPE = "portside.scope";

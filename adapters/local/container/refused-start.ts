@@ -1,11 +1,11 @@
-/** What it means that the engine does not make or start a container: about the image, the port, or the engine itself. */
+/** Interprets the engine's failure to create or start a container: the image, the port, or the engine itself. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import type { Exit } from "../runner/runner.ts";
 import { type ContainerEngine, statusOf, wordsOf } from "./engine.ts";
 
 const NOT_STARTED: Exit = { code: 125, signal: null, outOfMemory: false };
 
-/** Docker says the first or the second, Podman the third. */
+/** The first two are Docker's messages, the third is Podman's. */
 const PORT_TAKEN = /port is already allocated|address already in use|failed to expose ports/i;
 const NO_COMMAND =
   /executable file not found|no such file or directory|exec: .*permission denied|no command specified/i;

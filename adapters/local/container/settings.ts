@@ -1,9 +1,9 @@
-/** What a container may do and use: pure, from a job to the engine's words. */
+/** A container's limits and rights: converts a job to the engine's options. Pure. */
 import type { ContainerCreateOptions, HostConfig } from "dockerode";
 import type { Limits } from "../runner/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
 
-/** A host path that the container sees at `inside`; nothing that a service can write lies on the way to it. */
+/** A host path that the container sees at `inside`. Services must not be able to write to any of its parents. */
 export interface Mounted {
   readonly host: string;
   readonly inside: string;
@@ -14,7 +14,7 @@ export interface ContainerJob {
   /** Unique on this machine. */
   readonly id: string;
   readonly image: string;
-  /** Empty: the image's own. */
+  /** Empty means the image's own. */
   readonly argv: readonly string[];
   readonly cwd: string | undefined;
   readonly user: string | undefined;
@@ -22,19 +22,19 @@ export interface ContainerJob {
   readonly mounts: readonly Mounted[];
   readonly limits: Limits;
   readonly network: string;
-  /** Reached at the host's loopback; absent: nothing is. */
+  /** The port published on the host's loopback, if any. */
   readonly port?: { readonly inside: number; readonly host: number };
-  /** Its own files cannot be changed, but for /tmp. */
+  /** Whether its own files are read-only, except /tmp. */
   readonly readOnly: boolean;
-  /** Bytes that it may write into its own files. */
+  /** Bytes that it may write to its own files. */
   readonly disk: number;
   readonly capabilities: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * What images expect whose entry point begins as root and goes on as somebody else; none of it reaches beyond the
- * container. https://man7.org/linux/man-pages/man7/capabilities.7.html
+ * Capabilities for images whose entry point starts as root and then switches users. None reaches beyond the container.
+ * https://man7.org/linux/man-pages/man7/capabilities.7.html
  */
 export const imageCapabilities = [
   "CHOWN",
@@ -47,17 +47,17 @@ export const imageCapabilities = [
   "SETUID",
 ];
 
-/** @param job its id */
+/** @param job the job's id */
 export const containerName = (job: string): string => `portside-${job}`;
 
-/** Two files of it: what is read as it comes need not be kept, and a flood must not fill the disk. */
+/** Two files of this size: the server reads output as it arrives, and a flood must not fill the disk. */
 const LOG_FILE = "32m";
 
 type Engine = Pick<ContainerEngine, "hasInit" | "name">;
 
 const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
   const kept = { "max-size": LOG_FILE, "max-file": "2" };
-  // Far cheaper to write and to read than JSON; Podman has only that, under this name.
+  // Much faster than JSON to write and read. Podman has only JSON, under this name.
   return name === "Docker"
     ? { Type: "local", Config: { ...kept, compress: "false" } }
     : { Type: "json-file", Config: kept };
@@ -70,9 +70,9 @@ const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig =>
   const { limits, port } = job;
   return {
     Memory: limits.memory,
-    // The same: no swap.
+    // Equal to the memory limit: no swap.
     MemorySwap: limits.memory,
-    // Docker refuses NanoCpus for more CPUs than the machine has.
+    // Docker rejects NanoCpus beyond the machine's number of CPUs.
     CpuPeriod: CPU_PERIOD,
     CpuQuota: limits.cpu * CPU_PERIOD,
     PidsLimit: limits.processes,
@@ -103,7 +103,7 @@ export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreat
   ...(job.user === undefined ? {} : { User: job.user }),
   Env: Object.entries(job.env).map(([name, value]) => `${name}=${value}`),
   Labels: { ...job.labels },
-  // The engine itself would run an image's health check, as often as every millisecond.
+  // Otherwise the engine itself would run an image's health check, up to once a millisecond.
   Healthcheck: { Test: ["NONE"] },
   ...(job.port === undefined ? {} : { ExposedPorts: { [`${job.port.inside}/tcp`]: {} } }),
   HostConfig: hostConfig(job, engine),

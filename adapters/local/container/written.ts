@@ -1,18 +1,18 @@
-/** How many bytes a container has written into its own files, with those below the VOLUMEs of its image. */
+/** Measures how many bytes a container has written to its own files, including its image's VOLUMEs. */
 import type { Container, ContainerInspectInfo } from "dockerode";
 import type { ContainerEngine } from "./engine.ts";
 
 type Docker = ContainerEngine["docker"];
 
-/** The volumes that the engine made for the container alone; mounts of the service are binds. */
+/** Volumes that the engine created for this container alone; the service's mounts are binds. */
 export const ownVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
   Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
 
-/** The engine measures all volumes at once, so containers that ask meanwhile share its answer. */
+/** The engine measures all volumes in one call, so concurrent containers share its response. */
 const measuring = new WeakMap<Docker, Promise<ReadonlyMap<string, number>>>();
 
 const measure = async (docker: Docker): Promise<ReadonlyMap<string, number>> => {
-  // The package's types do not know that newer engines can leave out the rest.
+  // The package's types lack this option, with which newer engines measure only volumes.
   const df = docker.df.bind(docker) as (asked: object) => Promise<unknown>;
   const { Volumes } = (await df({ type: "volume" })) as {
     Volumes?: readonly { readonly Name: string; readonly UsageData?: { readonly Size: number } | null }[] | null;
@@ -27,7 +27,7 @@ const volumeSizes = (docker: Docker): Promise<ReadonlyMap<string, number>> => {
 };
 
 export const writtenBy = async (docker: Docker, container: Container, volumes: readonly string[]): Promise<number> => {
-  // The package's types do not know the question.
+  // The package's types lack this option.
   const asked: object = { size: true };
   const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };
   const sizes = volumes.length === 0 ? new Map<string, number>() : await volumeSizes(docker);

@@ -1,33 +1,33 @@
-/** What a build at a container engine is given. */
+/** Inputs of a build at a container engine. */
 import type { Source } from "../../../../core/ports/source-spool.ts";
 import type { Say } from "../../../shared/channel.ts";
 import type { Limits } from "../../runner/runner.ts";
 
 export interface ContainerBuild {
   readonly source: Source;
-  /** The account, as names at the engine have it. */
+  /** The account, in the form used for names at the engine. */
   readonly owner: string;
-  /** What it is called at the engine. */
+  /** The image's name at the engine. */
   readonly tag: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of the classic builder's commands; BuildKit has none, and Podman that of memory alone. */
+  /** Limits for the classic builder's commands; BuildKit supports none, Podman only the memory limit. */
   readonly limits: Limits;
-  /** The network's settings; the engine has its own for base images, this is for commands. */
+  /** Network variables for commands; for base images, the engine has its own settings. */
   readonly network: Readonly<Record<string, string>>;
-  /** The engine's network in which the classic builder's commands run; undefined: its default. */
+  /** The engine's network for the classic builder's commands; undefined means its default. */
   readonly within: string | undefined;
-  /** Ports of this machine at which a base image may come from a registry. */
+  /** Ports of this machine from which a base image may be pulled. */
   readonly allowedPorts: readonly number[];
-  /** A folder for what the engine's command line keeps. */
+  /** Home folder of the engine's command line. */
   readonly home: string;
-  /** The builder's own words. */
+  /** Prints the builder's own messages. */
   readonly say: (message: string) => void;
-  /** The engine's output. */
+  /** Prints the engine's output. */
   readonly print: Say<string>;
   readonly signal: AbortSignal;
 }
 
-/** Only what is known for a build's arguments without an ARG: https://docs.docker.com/reference/dockerfile/#predefined-args */
+/** Only arguments that need no ARG: https://docs.docker.com/reference/dockerfile/#predefined-args */
 const predefined = /^(?:https?|ftp|no|all)_proxy$/i;
 
 export const predefinedArguments = (network: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>

@@ -1,6 +1,6 @@
 /**
- * The base images of a Dockerfile, fetched and checked before the build: their registries, their platform and the triggers
- * (ONBUILD) that the engine adds to the Dockerfile's lines. https://docs.docker.com/reference/dockerfile/#onbuild
+ * Pulls and checks a Dockerfile's base images before the build: their registries, their platform and their triggers
+ * (ONBUILD), which the engine adds to the Dockerfile. https://docs.docker.com/reference/dockerfile/#onbuild
  */
 import { lookup } from "node:dns/promises";
 import { pipeline } from "node:stream/promises";
@@ -23,7 +23,7 @@ const addressesOf = async (host: string): Promise<string[]> => {
   try {
     return (await lookup(host, { all: true })).map(({ address }) => address);
   } catch {
-    // The engine finds no address either, or asks a proxy.
+    // The engine finds no address either, or uses a proxy.
     return [];
   }
 };
@@ -35,7 +35,7 @@ const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]):
   if (why !== undefined) throw refusal({ ...image, why });
 };
 
-/** Fetches of one image wait for each other: a second one would put another image under the name that was checked. */
+/** Serializes pulls of one image: a second pull could put another image under the checked name. */
 const fetches = new Turns();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
@@ -51,7 +51,7 @@ const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSign
   });
 };
 
-/** Podman tells triggers in no answer but in the image's export. An image never changes, so this is done once. */
+/** Podman reports triggers only in an image's export. Images never change, so the result is cached. */
 const exportedTriggers = new Map<string, readonly string[]>();
 
 const readExported = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
@@ -91,7 +91,7 @@ const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortS
     return await inspect(engine, image.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // A code of the system: the engine does not answer. A registry's refusal has a status or a number.
+    // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
     const words = wordsOf(error);
@@ -104,7 +104,7 @@ const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortS
   }
 };
 
-/** Throws `BuildFailed` for what is refused of the Dockerfile and its base images; they are at the engine afterwards. */
+/** Throws `BuildFailed` if the Dockerfile or a base image is not allowed. Afterwards the engine has all base images. */
 export const checkDockerfile = async (
   engine: ContainerEngine,
   dockerfile: string,
@@ -122,7 +122,7 @@ export const checkDockerfile = async (
     const found = await fetched(engine, image, signal);
     const platform = `${found.Os}/${found.Architecture}`;
     if (platform !== engine.platform) {
-      // A builder would fetch it again, and could get another image than the one that was checked.
+      // A builder would pull it again, and might get another image than the checked one.
       const why = `names an image for ${platform}, and the engine's platform is ${engine.platform}. Use an image for that`;
       throw refusal({ ...image, why });
     }

@@ -1,6 +1,6 @@
 /**
- * A build that only BuildKit can do, by the engine's command line, which brings it: the engine's API alone is the classic
- * builder. https://docs.docker.com/build/buildkit/
+ * A build that only BuildKit supports. It uses the engine's command line, which includes BuildKit: the engine's API alone
+ * offers the classic builder. https://docs.docker.com/build/buildkit/
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -25,7 +25,7 @@ const missing = (need: BuildKitNeed | undefined): BuildFailed => {
   });
 };
 
-/** Accounts do not share what `RUN --mount=type=cache` keeps: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
+/** Separates accounts' `RUN --mount=type=cache`: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
 const CACHE_OWNER = "BUILDKIT_CACHE_MOUNT_NS";
 
 const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] => [
@@ -42,7 +42,7 @@ const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] 
   "-",
 ];
 
-/** @param need the line that wants it; undefined: the engine has no other builder */
+/** @param need the line that requires it; undefined if the engine has no other builder */
 export const buildWithKit = async (
   { environment }: ContainerEngine,
   build: ContainerBuild,
@@ -63,7 +63,7 @@ export const buildWithKit = async (
   let hasBegun = false;
   const read = async (stream: Readable) => {
     for await (const line of createInterface({ input: stream })) {
-      // Before the first step it is docker's own word, behind it anybody's.
+      // Docker itself writes the lines before the first step; later ones can come from any command.
       hasBegun ||= line.startsWith("#");
       isMissing ||= !hasBegun && MISSING.test(line);
       await output.take({ stream: `${line}\n` });
@@ -73,7 +73,7 @@ export const buildWithKit = async (
     ended,
     read(child.stdout),
     read(child.stderr),
-    // It may end before it has read all of it.
+    // The process may end before it has read everything.
     pipeline(context, child.stdin).catch(() => undefined),
   ]);
   build.signal.throwIfAborted();

@@ -41,7 +41,7 @@ const throughApi = async (
   return output;
 };
 
-/** What was built before must not be given up for it. */
+/** An engine that does not respond is no proof that an earlier image is gone, so the build fails instead. */
 export const unreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
   message: `${name} does not answer; deploy again when it does.`,
@@ -50,7 +50,7 @@ export const unreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFail
 const isWithoutClassic = (error: unknown): boolean =>
   [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(wordsOf(error));
 
-/** Throws `BuildFailed` where the build fails; the engine ends it when `signal` aborts. */
+/** Throws `BuildFailed` if the build fails. The engine stops it when `signal` aborts. */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
   const { source, tag, say, signal } = build;
   const { dockerfile = "", ignore } = await readContext(source, signal);
@@ -61,7 +61,7 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
     try {
       return await work(context);
     } finally {
-      // Whoever ends early leaves it open.
+      // A build that ends early leaves it open.
       context.destroy();
     }
   };

@@ -1,6 +1,6 @@
 /**
- * A source's archive as the context of a build: as it is, or without what its `.dockerignore` names, which an engine's API
- * leaves to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ * A source's archive as a build context, unchanged or without the files that its `.dockerignore` names. An engine's API
+ * leaves that to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
  */
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -12,7 +12,7 @@ import { unpackedBytes } from "../../../shared/tar/unpacked.ts";
 import { tarPieces } from "../../../shared/tar-pieces.ts";
 import { BuildFailed } from "../../builder/steps.ts";
 
-/** Its types say "default"; the package itself is the function. */
+/** The types declare a default export, but the package itself is the function. */
 const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
 
 const DOCKERFILE = "Dockerfile";
@@ -47,7 +47,7 @@ const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entr
   await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
 };
 
-/** The texts that decide about the build; undefined for a file that is not there. */
+/** Reads the files that control the build; undefined if a file does not exist. */
 export const readContext = async (
   source: Source,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ export const readContext = async (
   return { dockerfile: textOf(DOCKERFILE), ignore: textOf(IGNORE) };
 };
 
-/** The context, as a tar stream that may be compressed. */
+/** The context as a tar stream, possibly compressed. */
 export const contextOf = (source: Source, ignore: string | undefined, signal: AbortSignal): Readable => {
   if (ignore === undefined) return Readable.from(source.open());
   const rules = dockerignore().add(ignore);

@@ -1,8 +1,8 @@
-/** What a Dockerfile asks of its builder. Pure. https://docs.docker.com/reference/dockerfile/ */
+/** What a Dockerfile requires of its builder. Pure. https://docs.docker.com/reference/dockerfile/ */
 
 /** A line that only BuildKit understands. */
 export interface BuildKitNeed {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ const instructions = [
 const takesDocument = /^(?:RUN|COPY|ADD)\s/i;
 const document = /(?:^|\s)<<-?["']?[A-Za-z_]/;
 
-/** Longer lines are judged by their beginning: a pattern must not take longer than a build. */
+/** Longer lines are judged by their beginning: matching must not take longer than a build. */
 const MOST_LETTERS = 2000;
 
 const wantsBuildKit = (line: string): boolean => {
@@ -28,12 +28,12 @@ const wantsBuildKit = (line: string): boolean => {
   );
 };
 
-/** The first line that the classic builder would refuse, or take for something else; undefined: it knows them all. */
+/** The first line that the classic builder would reject or misread; undefined if there is none. */
 export const buildKitNeed = (dockerfile: string): BuildKitNeed | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {
     const text = line.slice(0, MOST_LETTERS).trim();
-    // Directives stand before everything else, other comments and empty lines included.
+    // Directives come first, even before other comments and empty lines.
     if (isHead && directive.test(text)) return { line: index + 1, text };
     isHead &&= /^#\s*\w+\s*=/.test(text);
     if (wantsBuildKit(text)) return { line: index + 1, text };

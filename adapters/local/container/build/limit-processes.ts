@@ -1,6 +1,6 @@
 /**
- * A limit of processes for the commands of the classic builder. A build has no such option, and user limits (nproc) do not
- * hold for root: each container of a build gets the limit as soon as the engine says that it was created.
+ * Limits processes of the classic builder's commands. Builds have no option for it, and user limits (nproc) do not apply
+ * to root. So each container of a build gets the limit as soon as the engine reports its creation.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerUpdate
  */
 import { createInterface } from "node:readline";
@@ -12,11 +12,11 @@ type Docker = ContainerEngine["docker"];
 const limit = async (docker: Docker, id: string, network: string, processes: number): Promise<void> => {
   const container = docker.getContainer(id);
   const { HostConfig } = await container.inspect();
-  // Services on the network have their limits since they were created; no other container is on it.
+  // Services on the network have limits from their creation, and it has no other containers.
   if (HostConfig.NetworkMode === network && !HostConfig.PidsLimit) await container.update({ PidsLimit: processes });
 };
 
-/** @param network of the containers that are limited; nobody else has containers on it */
+/** @param network the network of the containers to limit; only this server has containers on it */
 export const limitProcesses = async (
   { docker }: Pick<ContainerEngine, "docker">,
   network: string,
@@ -24,11 +24,11 @@ export const limitProcesses = async (
 ): Promise<Disposable> => {
   const asked = { filters: { type: ["container" as const], event: ["create"] } };
   const events = (await docker.getEvents(asked)) as unknown as Readable;
-  // An engine that ends, ends the build as well.
+  // If the engine ends, the build fails as well.
   events.on("error", () => undefined);
   createInterface({ input: events }).on("line", (line) => {
     const { id } = JSON.parse(line) as { id: string };
-    // The container may have ended.
+    // The container may have ended already.
     limit(docker, id, network, processes).catch(() => undefined);
   });
   return { [Symbol.dispose]: () => events.destroy() };

@@ -1,11 +1,11 @@
 /**
- * What a build says, line by line, and why it failed.
+ * A build's output, line by line, and why it failed.
  * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
  */
 import type { DeployFailure } from "../../../../core/domain/deploy-reason.ts";
 import type { Say } from "../../../shared/channel.ts";
 
-/** A line of the engine's JSON answer. */
+/** A line of the engine's JSON response. */
 export interface BuildItem {
   readonly stream?: string;
   readonly status?: string;
@@ -16,15 +16,15 @@ export interface BuildItem {
 
 const TAIL = 20;
 const STEP = /^(?:Step|STEP) \d+\/\d+ ?: /;
-/** Names of layers and of containers that come and go: nobody's line. */
+/** Names of layers and of temporary containers, which are not worth a line. */
 const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|tagged) /;
-/** The platform's own step, which the source does not have. */
+/** A step that the platform adds to the source's. */
 const OWN_STEP = /^LABEL portside\./;
 
-/** A reason stands at the beginning; a pattern must not take longer than a build. */
+/** The reason is at the beginning; matching must not take longer than a build. */
 const MOST_LETTERS = 2000;
 
-/** What the engine's words about a base image mean; undefined: nothing known. */
+/** Explains the engine's message about a base image; undefined if the message is unknown. */
 export const baseWords = (whole: string): string | undefined => {
   const problem = whole.slice(0, MOST_LETTERS);
   if (
@@ -54,11 +54,11 @@ export class BuildOutput {
     this.#print = print;
   }
 
-  /** The promise, if there is one, holds further output back. */
+  /** If it returns a promise, the caller must wait for it before it passes more output. */
   take({ stream, status, id, error, errorDetail }: BuildItem): Promise<void> | undefined {
     this.#held = undefined;
     if (stream !== undefined) this.#lines(stream);
-    // How far each layer of a base image is, many times a second, is nobody's line.
+    // Progress of single layers arrives many times a second and is not worth a line.
     else if (status !== undefined && (id === undefined || /^(?:Pulling from|Pull complete)/.test(status)))
       this.#line(id === undefined ? status : `${id}: ${status}`);
     const message = errorDetail?.message ?? error;
@@ -66,12 +66,12 @@ export class BuildOutput {
     return this.#held;
   }
 
-  /** The last line that was said. */
+  /** The last printed line. */
   get last(): string {
     return this.#tail.at(-1) ?? "";
   }
 
-  /** Why it failed; undefined: it did not. */
+  /** Ends the output. Returns why the build failed, or undefined if it succeeded. */
   end(): DeployFailure | undefined {
     if (this.#rest !== "") this.#line(this.#rest);
     this.#rest = "";
@@ -81,7 +81,7 @@ export class BuildOutput {
     const exitCode = code ?? (failed === null ? undefined : Number(failed[1]));
     return {
       reason: "build_failed",
-      // A command that ended says what it likes.
+      // A failed command's output is arbitrary, so it is not matched.
       message: (exitCode === undefined ? baseWords(message) : undefined) ?? this.#words(message, exitCode),
       ...(exitCode === undefined ? {} : { exitCode }),
       logTail: [...this.#tail, message],

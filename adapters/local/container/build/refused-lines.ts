@@ -1,17 +1,17 @@
 /**
- * Lines of a Dockerfile with which a build would use rights of the engine that its account does not have, and the base
- * images of the others. Pure.
+ * Finds Dockerfile lines by which a build would use rights of the engine that its account does not have, and the base
+ * images of all other lines. Pure.
  *
- * - The engine knows every account's images by id, and the classic builder accepts the beginning of an id as a name.
- * - The engine downloads what ADD names from the machine's own network, where loopback services and metadata are.
+ * - The engine knows every account's images by id, and the classic builder accepts an id's prefix as a name.
+ * - The engine downloads the URLs of ADD from the machine's own network, which has loopback services and metadata.
  * - A `# syntax` line names a program that runs in the builder, with the caches of all accounts.
- * - The triggers of a base image (ONBUILD) are lines of whoever made it. Only an image that has a known name can be checked.
+ * - A base image's triggers (ONBUILD) are lines of its author. Only images with a known name can be checked.
  *
- * In doubt a line is refused. https://docs.docker.com/reference/dockerfile/
+ * In doubt, a line is refused. https://docs.docker.com/reference/dockerfile/
  */
 
 export interface RefusedLine {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly text: string;
   /** What is wrong with it, and what to write instead. */
@@ -29,28 +29,28 @@ const NO_NAME =
   "names an image in a form that Portside does not know. Name images as NAME:TAG, such as node:24-bookworm-slim";
 const OTHER_PLATFORM = "builds for another platform than the engine's. Remove --platform";
 
-/** What a builder is, as far as lines depend on it. */
+/** Properties of the builder that affect how lines are read. */
 export interface Builder {
-  /** Of the engine, such as linux/amd64. */
+  /** The engine's platform, such as linux/amd64. */
   readonly platform: string;
-  /** Gives values to the variables of platforms: https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope */
+  /** Whether it sets platform variables: https://docs.docker.com/reference/dockerfile/#automatic-platform-args-in-the-global-scope */
   readonly knowsPlatforms: boolean;
 }
 
-/** An image that the engine fetches for a build. */
+/** An image that the engine pulls for a build. */
 export interface BaseImage {
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly text: string;
   readonly name: string;
 }
 
-/** What a Dockerfile asks the engine for. */
+/** What a Dockerfile requires of the engine. */
 export type Judged =
   | { readonly refused: RefusedLine }
   | { readonly images: readonly BaseImage[]; readonly stages: Stages };
 
-/** Lines can name them in the place of images. */
+/** Build stages, which lines can name instead of images. */
 export interface Stages {
   readonly names: ReadonlySet<string>;
   readonly count: number;
@@ -63,7 +63,7 @@ interface Instruction {
 
 const isComment = (line: string): boolean => line.trimStart().startsWith("#");
 
-/** @param mark the character that continues an instruction on the next line; undefined if none does */
+/** @param mark the line continuation character; undefined if none */
 const instructionsIn = (lines: readonly string[], mark: string | undefined): Instruction[] => {
   const found: Instruction[] = [];
   let begun: { line: number; text: string } | undefined;
@@ -81,23 +81,23 @@ const instructionsIn = (lines: readonly string[], mark: string | undefined): Ins
   return found;
 };
 
-/** The builder takes these away. */
+/** Removes quotes and escapes, as the builder does. */
 const unquoted = (word: string): string => word.replace(/["'\\`]/g, "");
 
 const ID = /^(?:sha256:)?[0-9a-f]+$/i;
-/** Every letter of an id. */
+/** Only characters that occur in ids. */
 const LETTERS_OF_IDS = /^[0-9a-fsh:]*$/i;
 const VARIABLE = /\$(?:\{[^}]*\}?|\w+)?/g;
 
 const mayBeId = (name: string): boolean =>
   name.includes("$") ? LETTERS_OF_IDS.test(name.replace(VARIABLE, "")) : ID.test(name);
 
-/** Values of variables in FROM, by their names. */
+/** Values of variables in FROM, by name. */
 type Values = ReadonlyMap<string, string>;
 
 const KNOWN_VARIABLE = /\$(?:(\w+)|\{(\w+)(?:(:?[-+])([^${}]*))?\})/g;
 
-/** The word with the values of its variables; undefined if it has one of an unknown form. */
+/** Substitutes variables in the word; undefined if one has an unknown form. */
 const expanded = (word: string, values: Values): string | undefined => {
   if (word.replace(KNOWN_VARIABLE, "").includes("$")) return undefined;
   return word.replace(KNOWN_VARIABLE, (_, plain?: string, braced?: string, kind = "", other = "") => {
@@ -123,7 +123,7 @@ const platformValues = ({ platform, knowsPlatforms }: Builder): [string, string]
   );
 };
 
-/** FROM has the variables of lines before the first FROM. A value of an unknown form keeps its `$`. */
+/** FROM can use the variables before the first FROM. A value of an unknown form keeps its `$`. */
 const valuesIn = (instructions: readonly Instruction[], builder: Builder): Values => {
   const values = new Map(platformValues(builder));
   for (const { words } of instructions) {
@@ -133,7 +133,7 @@ const valuesIn = (instructions: readonly Instruction[], builder: Builder): Value
       const [variable = "", ...value] = word.split("=");
       if (value.length === 0) continue;
       const text = unquoted(value.join("="));
-      // Builders differ in whose value they take.
+      // Builders differ in which value takes precedence.
       values.set(variable, PLATFORM_VARIABLE.test(variable) ? "$" : (expanded(text, values) ?? "$"));
     }
   }
@@ -161,7 +161,7 @@ const sourcesOf = (words: readonly string[]): string[] => {
   }
 };
 
-/** What follows the option in the words that begin with it. */
+/** Values of an option: the rest of each word that starts with it. */
 const valuesOf = (words: readonly string[], option: string): string[] =>
   words.filter((word) => word.startsWith(option)).map((word) => word.slice(option.length));
 
@@ -170,7 +170,7 @@ const firstArgument = (words: readonly string[]): number => {
   return at === -1 ? words.length : at;
 };
 
-/** What is known of a reading before an instruction. */
+/** Context in which an instruction is read. */
 interface Before {
   readonly values: Values;
   readonly builder: Builder;
@@ -181,7 +181,7 @@ interface Before {
 /** An image that an instruction names, or why it is refused; undefined if it names none. */
 type Named = { readonly why: string } | { readonly image: string } | undefined;
 
-/** https://pkg.go.dev/github.com/distribution/reference; no place of files, such as Podman's `oci-archive:/PATH`. */
+/** https://pkg.go.dev/github.com/distribution/reference; excludes file locations, such as Podman's `oci-archive:/PATH` */
 const NAME =
   /^(?:(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?\/)?(?:[\w.-]+\/)*[\w.-]+(?::[\w.-]+)?(?:@sha256:[0-9a-f]+)?$/i;
 const TRANSPORT = /^(?:containers-storage|dir|oci|sif|tarball|[a-z]+-(?:archive|daemon)):/i;
@@ -244,7 +244,7 @@ const foreignSyntaxIn = (lines: readonly string[]): number => {
     const text = line.replace(/^\uFEFF/, "").trim();
     const [, program] = SYNTAX.exec(text) ?? [];
     if (program !== undefined && !OWN_SYNTAX.test(program)) return index + 1;
-    // Newer builders read a file that is JSON for its "syntax", too.
+    // Newer builders also look for "syntax" in a JSON file.
     if (text.startsWith("{")) return index + 1;
     if (text !== "" && !text.startsWith("#") && !text.startsWith("//")) return 0;
   }
@@ -257,7 +257,7 @@ const mayEscape = (lines: readonly string[]): boolean => {
   return lines.slice(0, end === -1 ? undefined : end).some((line) => /#\s*escape\s*=/i.test(line));
 };
 
-/** What one reading of the text names, line by line, and its stages. */
+/** Reads the text with one escape character: what each line names, and the stages. */
 const readingOf = (lines: readonly string[], mark: string | undefined, builder: Builder, around: Stages) => {
   const instructions = instructionsIn(lines, mark);
   const isFrom = ({ words }: Instruction) => words[0]?.toUpperCase() === "FROM";
@@ -270,12 +270,12 @@ const readingOf = (lines: readonly string[], mark: string | undefined, builder: 
   return { found, stages: { names: stages, count: stageCount } };
 };
 
-/** Reasons that hold for every reading; the others hold for those that a builder may have. */
+/** Reasons that apply to every reading. All others apply only to readings that a builder may have. */
 const ALWAYS = [BY_ID, REMOTE];
 
 /**
- * The first line that is refused, or the images of the Dockerfile if there is none.
- * @param around the stages of the Dockerfile that the text is a trigger for
+ * Returns the first refused line, or the Dockerfile's images if no line is refused.
+ * @param around the stages of the Dockerfile for which the text is a trigger
  */
 export const judgeDockerfile = (
   dockerfile: string,
@@ -286,7 +286,7 @@ export const judgeDockerfile = (
   const at = (line: number) => ({ line, text: (lines[line - 1] ?? "").trim() });
   const syntax = foreignSyntaxIn(lines);
   if (syntax > 0) return { refused: { ...at(syntax), why: FOREIGN_SYNTAX } };
-  // The file is read with each escape character. Only readings that a builder may have tell its images.
+  // Read the file with each possible escape character. Only readings that a builder may have determine the images.
   const readings = ["\\", ...(mayEscape(lines) ? ["`"] : [])].map((mark) => readingOf(lines, mark, builder, around));
   const others = ["`", undefined].map((mark) => readingOf(lines, mark, builder, around));
   for (const one of readings.flatMap(({ found }) => found))

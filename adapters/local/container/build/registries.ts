@@ -1,5 +1,5 @@
 /**
- * Registries that only this machine reaches: the engine would call them for whoever names them in a Dockerfile.
+ * Registries that only this machine can reach: a Dockerfile could make the engine call them.
  * Pure, except for reading this machine's addresses.
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
@@ -11,10 +11,10 @@ export interface Registry {
   readonly ports: readonly number[];
 }
 
-/** What the engine calls without a port: HTTPS, and HTTP on the loopback. */
+/** The engine's ports for a name without one: HTTPS, and HTTP on the loopback. */
 const DEFAULT_PORTS = [443, 80];
 
-/** The registry in an image's name; undefined if that is the engine's own. https://pkg.go.dev/github.com/distribution/reference */
+/** The image name's registry; undefined: the engine's default. https://pkg.go.dev/github.com/distribution/reference */
 export const registryOf = (image: string): Registry | undefined => {
   const [domain = "", ...path] = image.split("/");
   if (path.length === 0 || !(/[.:A-Z]/.test(domain) || domain === "localhost")) return undefined;
@@ -23,9 +23,9 @@ export const registryOf = (image: string): Registry | undefined => {
 };
 
 export interface HostAddresses {
-  /** The loopback and every other address of this machine. */
+  /** The loopback and all other addresses of this machine. */
   readonly own: BlockList;
-  /** Its containers, link-local neighbours and its cloud's services. */
+  /** Addresses of its containers, link-local neighbours and cloud services. */
   readonly inner: BlockList;
 }
 
@@ -38,7 +38,7 @@ const addTo = (list: BlockList, subnets: readonly string[]): BlockList => {
   return list;
 };
 
-/** Clouds answer at some of them, over IPv6. */
+/** Some are addresses of cloud services, over IPv6. */
 const INNER = ["fe80::/10", "fd00:ec2::/32", "fd20:ce::/32"];
 
 export const readHostAddresses = (): HostAddresses => {
@@ -54,7 +54,7 @@ const inList = (list: BlockList, address: string): boolean =>
   isIP(address) !== 0 && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 
 /**
- * Why the engine must not call it, and what to do instead; undefined: it may.
+ * Returns why the engine must not call the registry, and what to do instead; undefined if it may.
  * @param addresses of the registry's host
  */
 export const whyClosed = (
