@@ -47,7 +47,7 @@ const percentEncoded = (text: string): string =>
   [...new TextEncoder().encode(text)].map((byte) => `%${byte.toString(16).padStart(2, "0").toUpperCase()}`).join("");
 
 /**
- * `ALIAS:CLAIM` (contract section 2). What an account's name cannot have is percent-encoded, and so are `%` and `:`,
+ * `ALIAS:CLAIM`. What an account's name cannot have is percent-encoded, and so are `%` and `:`,
  * so that no claim of one issuer reads like an account of another.
  */
 export const accountFromClaim =

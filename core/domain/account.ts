@@ -15,7 +15,7 @@ export interface Principal {
   readonly credentialKind?: "key" | "platform_token";
 }
 
-/** A token that the platform issued must not make keys or tokens: they would outlive its key (contract section 2). */
+/** A token that the platform issued must not make keys or tokens: they would outlive its key. */
 export const mayMakeCredentials = ({ credentialKind }: Principal): boolean => credentialKind !== "platform_token";
 
 const SHAPE = /^[A-Za-z0-9][A-Za-z0-9._@:/|+-]{0,254}$/;
@@ -39,7 +39,7 @@ export const accountOf = (text: string): AccountId => {
 
 /**
  * Accounts made by hand (`portside keys create`) have no colon, so that no identity provider's user,
- * whose account is `ISSUER-ALIAS:CLAIM`, can take one (contract section 2).
+ * whose account is `ISSUER-ALIAS:CLAIM`, can take one.
  */
 export const isKeyAccount = (account: AccountId): boolean => !account.includes(":");
 
@@ -50,6 +50,6 @@ export type NameHolder =
   /** Freed lately; only the former owner may take it again. */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
-/** May this account deploy under the name, read it, remove it? 403 where not (contract section 2). */
+/** May this account deploy under the name, read it, remove it? 403 where not. */
 export const mayUse = (account: AccountId, holder: NameHolder): boolean =>
   holder.kind === "free" || holder.owner === account;

@@ -1,5 +1,5 @@
 /**
- * Which entries a source archive may have: the rule of contract 4.1, applied while the archive streams in.
+ * Which entries a source archive may have: a rule that is applied while the archive streams in.
  * Files and folders only. Links are refused altogether, because a safe link is only safe until the next entry.
  */
 import { type ArchiveLimits, archiveLimits } from "./limits.ts";

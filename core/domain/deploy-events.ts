@@ -1,6 +1,6 @@
 /**
  * The records of a deploy's stream and the only order in which they may come:
- * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR` (contract 4.1).
+ * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR`.
  */
 import { z } from "zod";
 import type { DeployFailure } from "./deploy-reason.ts";

@@ -1,4 +1,4 @@
-/** Why a deploy ended without success: the closed list of contract 4.1. A client takes an unknown word for `internal`. */
+/** Why a deploy ended without success: a closed list. A client takes an unknown word for `internal`. */
 import { z } from "zod";
 
 /** Every reason with its meaning; `docs/errors.md` is tested against it. */

@@ -1,4 +1,4 @@
-/** A deployment as clients see it: one row of `GET /v1/deployment/list` (contract 4.3). */
+/** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
 import { deployReasonSchema } from "./deploy-reason.ts";
 import { renderMounts } from "./mounts.ts";

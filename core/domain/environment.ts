@@ -5,7 +5,7 @@ import { parseStrictJson } from "./strict-json.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** True for names that the platform sets itself (contract 4.1). */
+/** True for names that the platform sets itself. */
 const isReserved = (name: string): boolean =>
   name === "PORT" || name === "CRON_TOKEN" || name.startsWith("K_") || name.startsWith("PORTSIDE_");
 

@@ -90,7 +90,7 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 type Values<S extends Shape> = { [K in keyof S]?: z.output<S[K]> };
 
 /**
- * Reads every field of a request on its own, so that one bad field hides no other (contract section 3).
+ * Reads every field of a request on its own, so that one bad field hides no other.
  * `values` has the fields that passed; `issues` has everything that is wrong, unknown fields included.
  */
 export const parseFields = <S extends Shape>(

@@ -1,5 +1,5 @@
 /**
- * What becomes of a fire of a schedule (contract 4.5): it is made at least once, tried again where it failed, and left
+ * What becomes of a fire of a schedule: it is made at least once, tried again where it failed, and left
  * out where it is found too late.
  */
 

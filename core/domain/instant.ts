@@ -113,7 +113,7 @@ const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|
 
 /**
  * Reads an RFC 3339 date-time; the fraction may have any number of digits.
- * Undefined where the text is not one, lacks an offset (contract section 3), or its offset leads out of the years
+ * Undefined where the text is not one, lacks an offset, or its offset leads out of the years
  * that four digits can write.
  */
 export const parseDateTime = (text: string): { instant: Instant; fraction: string } | undefined => {

@@ -7,7 +7,7 @@
 import type { z } from "zod";
 import { closest } from "./closest.ts";
 
-/** The stable machine words of contract section 3. A client may switch on them. */
+/** The stable machine words of broken rules. A client may switch on them. */
 export const issueTypes = [
   "missing",
   "extra_forbidden",

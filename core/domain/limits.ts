@@ -4,7 +4,7 @@ export const KiB = 1024;
 export const MiB = 1024 * KiB;
 export const GiB = 1024 * MiB;
 
-/** Bounds of the deploy fields (contract 4.1): inclusive, with the default where the field has one. */
+/** Bounds of the deploy fields: inclusive, with the default where the field has one. */
 export const fieldLimits = {
   port: { min: 1, max: 65_535, default: 8080 },
   timeout: { min: 1, max: 3600, default: 600 },
@@ -18,7 +18,7 @@ export const fieldLimits = {
   objects: { min: 1, max: 1000, default: 1000 },
 } as const;
 
-/** Bounds of an uploaded source archive (contract 4.1), checked while it is received. */
+/** Bounds of an uploaded source archive, checked while it is received. */
 export const archiveLimits = {
   fileBytes: 100 * MiB,
   entries: 50_000,
@@ -38,7 +38,7 @@ export const unpackDeadline = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
-/** What one account may hold or do (contract section 3); a setting, these are the defaults. */
+/** What one account may hold or do; a setting, these are the defaults. */
 export const accountLimits = {
   deployments: 50,
   instances: 200,
@@ -57,7 +57,7 @@ export const deployLimits = {
   listenDeadline: 60_000,
   rolloutDeadline: 5 * 60_000,
   scheduleDeadline: 60_000,
-  /** A silent step repeats its status at least this often (contract 4.1). */
+  /** A silent step repeats its status at least this often. */
   heartbeat: 15_000,
   /** How long a finished run can be resumed by its id. */
   kept: 60 * 60_000,
@@ -72,7 +72,7 @@ export const deployLimits = {
   logTailLines: 20,
 } as const;
 
-/** Where machines are had over a network, and images are pulled to them (contract 4.1). */
+/** Where machines are had over a network, and images are pulled to them. */
 export const cloudDeadlines = {
   buildDeadline: 30 * 60_000,
   listenDeadline: 5 * 60_000,
@@ -81,7 +81,7 @@ export const cloudDeadlines = {
 
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
-/** Bounds of the fires of a schedule (contract 4.5). Times are milliseconds. */
+/** Bounds of the fires of a schedule. Times are milliseconds. */
 export const fireLimits = {
   /** How long after the end of a failed attempt the next one begins; there are as many retries as delays. */
   retryDelays: [5000, 10_000, 20_000],
@@ -89,7 +89,7 @@ export const fireLimits = {
   lateness: 60_000,
 } as const;
 
-/** Bounds of reading logs (contract 4.6). */
+/** Bounds of reading logs. */
 export const logLimits = {
   /** Milliseconds of scanning, after which a page ends with what was found. */
   patience: 20_000,
@@ -99,9 +99,9 @@ export const logLimits = {
 
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
-/** Bounds of an object's path, in bytes of UTF-8 (contract 5.3). */
+/** Bounds of an object's path, in bytes of UTF-8. */
 export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
-/** Bounds of a SQL query (contract section 7). */
+/** Bounds of a SQL query. */
 export const sqlLimits = {
   /** Milliseconds. */
   deadline: 30_000,
@@ -113,7 +113,7 @@ export const sqlLimits = {
 
 export type SqlLimits = { readonly [K in keyof typeof sqlLimits]: number };
 
-/** How long signed URLs are good for, in minutes (contract 5.3). */
+/** How long signed URLs are good for, in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
 /** A deleted volume can be restored for this long. */

@@ -3,7 +3,7 @@
  *
  * A cursor is an RFC 3339 date-time: nine digits of fraction are nanoseconds, those behind them the code of the entry
  * within its nanosecond. The nanoseconds are those before the entry's own, so that a cursor that somebody cuts short
- * lies before the entry, never behind others of its moment: it may repeat entries and loses none (contract 4.6).
+ * lies before the entry, never behind others of its moment: it may repeat entries and loses none.
  */
 import { type Instant, parseDateTime, parseInstant, timestampOf, withNanoseconds } from "./instant.ts";
 

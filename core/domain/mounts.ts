@@ -1,5 +1,5 @@
 /**
- * Which volumes a service sees, and where: the mount declaration of contract 5.2 in one normal form.
+ * Which volumes a service sees, and where: a mount declaration in one normal form.
  */
 import { type Issue, issue, unknownField } from "./issue.ts";
 import { fieldLimits } from "./limits.ts";

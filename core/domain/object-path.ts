@@ -1,7 +1,4 @@
-/**
- * The names of objects in a volume: slash-separated, relative, fit for a bucket and for a file tree alike
- * (contract 5.3).
- */
+/** The names of objects in a volume: slash-separated, relative, fit for a bucket and for a file tree alike. */
 
 import { objectPathLimits } from "./limits.ts";
 

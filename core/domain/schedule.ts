@@ -168,7 +168,7 @@ const readForms = (raw: unknown): Read<{ cron: string; timezone: string } | null
 };
 
 /**
- * Reads the `schedule` and `timezone` fields of a deploy in either form (contract 4.5).
+ * Reads the `schedule` and `timezone` fields of a deploy in either form.
  * `null` means no schedule; then the zone is checked and dropped.
  */
 export const readSchedule = (rawSchedule: unknown, rawZone: unknown): Read<Schedule | null> => {

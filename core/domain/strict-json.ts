@@ -1,5 +1,5 @@
 /**
- * JSON as a declaration: a repeated key is an error, not a silent last-one-wins (contract section 3).
+ * JSON as a declaration: a repeated key is an error, not a silent last-one-wins.
  *
  * `JSON.parse` decides what is JSON; this walks the same text once more for what it hides.
  */

@@ -1,4 +1,4 @@
-/** What an account pays for, in the words of the contract (section 9), whoever collects the money. */
+/** What an account pays for, whoever collects the money. */
 import { z } from "zod";
 
 /** The words are Stripe's, which most billing providers have by now: https://docs.stripe.com/api/subscriptions/object */

@@ -1,5 +1,5 @@
 /**
- * What a service says that it spent on models: one JSON line per turn (contract section 8).
+ * What a service says that it spent on models: one JSON line per turn.
  *
  * Numbers may be written as text, as programs do whose decimals JSON cannot write. A turn without a cost counts with
  * its tokens; a line with a number that makes no sense (negative, not a number, half a token) counts with nothing, and

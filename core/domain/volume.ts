@@ -1,4 +1,4 @@
-/** Volumes and their objects as clients see them (contract 5.1, 5.3), and how long a deleted one can be restored. */
+/** Volumes and their objects as clients see them, and how long a deleted one can be restored. */
 import { z } from "zod";
 import { type Instant, parseInstant, plusMillis, type Timestamp, timestampOf } from "./instant.ts";
 import { trashDays } from "./limits.ts";

@@ -17,7 +17,7 @@ export interface CredentialHeaders {
   readonly authorization?: string | undefined;
 }
 
-/** Where both headers are sent, the API key decides: a proxy in front may own `Authorization` (contract section 2). */
+/** Where both headers are sent, the API key decides: a proxy in front may own `Authorization`. */
 export const authenticate = (
   context: Context,
   headers: CredentialHeaders,

@@ -63,7 +63,7 @@ const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: Ca
 };
 
 /**
- * A page of a deployment's log, oldest first; also of one that was deleted, while its log is kept (contract 4.6):
+ * A page of a deployment's log, oldest first; also of one that was deleted, while its log is kept:
  * behind `since`, else from the filter's own lower bound of time, else the newest entries.
  */
 export const readLogs = (

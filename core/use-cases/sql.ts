@@ -1,4 +1,4 @@
-/** SQL over an account's logs and billing (contract section 7). */
+/** SQL over an account's logs and billing. */
 import type { Principal } from "../domain/account.ts";
 import { refusal } from "../domain/capabilities.ts";
 import { parseFields } from "../domain/fields.ts";

@@ -32,7 +32,7 @@ const discard = async (archive: ReceivedSource | undefined): Promise<void> => {
 
 /**
  * Why a form whose file could not be taken is refused. That the provider cannot take it is the last thing to say:
- * what the request itself breaks comes first, what the account may not do comes before that (contract section 3).
+ * what the request itself breaks comes first, what the account may not do comes before that.
  */
 const refusalOf = async (
   controlPlane: ControlPlane,

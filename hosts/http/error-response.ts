@@ -1,4 +1,4 @@
-/** A refusal of the control plane as a response (contract section 3). */
+/** A refusal of the control plane as a response. */
 import type { ControlPlaneError, ErrorKind } from "../../core/errors.ts";
 
 /** Where an endpoint's fields are; it goes in front of an issue's path. */

@@ -24,7 +24,7 @@ const schemaOf = (schema: z.ZodType, override: (jsonSchema: z.core.JSONSchema.Ba
   return made;
 };
 
-/** Answers may gain fields (contract section 3). Every integer has these bounds; they say nothing about a field that is only read. */
+/** Answers may gain fields. Every integer has these bounds; they say nothing about a field that is only read. */
 const answerSchemaOf = (schema: z.ZodType): Json =>
   schemaOf(schema, (jsonSchema) => {
     if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;

@@ -1,4 +1,4 @@
-/** A method that a path does not have is a 405 that names those it has (contract section 3). */
+/** A method that a path does not have is a 405 that names those it has. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 
 /** @param admit false where the caller was refused and answered already; absent where anybody may know */

@@ -189,7 +189,7 @@ const jsonHandler = (controlPlane: ControlPlane, endpoint: JsonEndpoint) =>
     return reply.headers(headers).send(body);
   };
 
-/** Unknown query parameters are ignored, unlike unknown fields of a body (contract section 3). */
+/** Unknown query parameters are ignored, unlike unknown fields of a body. */
 const knownQuery = (endpoint: Endpoint, request: FastifyRequest): Record<string, unknown> => {
   const query = request.query as Record<string, unknown>;
   return Object.fromEntries(

@@ -1,5 +1,5 @@
 /**
- * Converts GetQueryResults values to the contract's values (section 7). Athena returns only text. The statement requests
+ * Converts GetQueryResults values to the values of a SQL answer. Athena returns only text. The statement requests
  * lists, records and JSON as JSON, and bytes as base64 (`shape.ts`).
  */
 import { type Instant, parseInstant, timestampOf } from "../../../core/domain/instant.ts";

@@ -8,7 +8,7 @@ import type { RemoteBuild } from "../../shared/remote-builder.ts";
 import type { SharedParts } from "../config.ts";
 import { sourceKeyOf } from "./names.ts";
 
-/** Clouds build for 30 minutes at most (contract 4.1); this ends what nobody watches any more. */
+/** Clouds build for 30 minutes at most; this ends what nobody watches any more. */
 const BUILD_MINUTES = 30;
 
 const FOLDER = "/tmp/source";

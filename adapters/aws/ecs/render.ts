@@ -57,7 +57,7 @@ const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<strin
   return { volumes, mountPoints };
 };
 
-/** Variables that the platform adds to the declared ones (contract 4.1, 4.5, 5.2). */
+/** Variables that the platform adds to the declared ones. */
 const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate): Readonly<Record<string, string>> =>
   withAliases(
     {

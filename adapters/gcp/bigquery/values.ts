@@ -1,5 +1,5 @@
 /**
- * Converts responses of BigQuery's REST API to the contract's values (section 7):
+ * Converts responses of BigQuery's REST API to the values of a SQL answer:
  * https://cloud.google.com/bigquery/docs/reference/rest/v2/jobs/getQueryResults and .../v2/tables#TableFieldSchema
  */
 import { type Instant, timestampOf } from "../../../core/domain/instant.ts";

@@ -14,7 +14,7 @@ type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
 export type Build = Parameters<CloudBuild["Build"]["create"]>[0] & object;
 type BuildStep = NonNullable<Build["steps"]>[number];
 
-/** Clouds build for 30 minutes at most (contract 4.1); this ends what nobody watches any more. */
+/** Clouds build for 30 minutes at most; this ends what nobody watches any more. */
 const BUILD_SECONDS = 30 * 60;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Public invocation: anyone with the URL may call, and the service itself authorizes requests (contract 4.1).
+ * Public invocation: anyone with the URL may call, and the service itself authorizes requests.
  * https://docs.cloud.google.com/run/docs/authenticating/public
  */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";

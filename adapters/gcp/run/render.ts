@@ -64,7 +64,7 @@ const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMo
 
 const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
 
-/** The mounts variable of a service (contract 5.2): a JSON object of path to bucket, empty without mounts. */
+/** The mounts variable of a service: a JSON object of path to bucket, empty without mounts. */
 const bucketsOf = ({ mounts }: ServiceTemplate): string =>
   JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
 

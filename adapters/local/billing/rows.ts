@@ -1,4 +1,4 @@
-/** What was metered, as rows of the table `billing` (contract section 7): one per deployment, SKU and UTC day. */
+/** What was metered, as rows of the table `billing`: one per deployment, SKU and UTC day. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { decimalText } from "../../../core/domain/decimal.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";

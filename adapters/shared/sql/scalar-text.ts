@@ -1,4 +1,4 @@
-/** Scalars that an engine gives as text, in the contract's values (section 7), by the contract's names of types. */
+/** Scalars that an engine gives as text, in the values of a SQL answer, by its names of types. */
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
 
 const integerOf = (text: string): SqlValue => {

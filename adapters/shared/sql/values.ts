@@ -1,4 +1,4 @@
-/** The engine's values and types as the contract has them (section 7). */
+/** The engine's values and types as a SQL answer has them. */
 import {
   type DuckDBArrayType,
   DuckDBArrayValue,

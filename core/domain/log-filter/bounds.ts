@@ -13,7 +13,7 @@ const lowerOf = (filter: LogFilter): LogPosition | undefined => {
 
 /**
  * The place behind which every match lies, by a condition `timestamp >` or `>=` that must hold; the latest of several.
- * Undefined where there is none (contract 4.6).
+ * Undefined where there is none.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
   conjuncts(filter)
