@@ -7,7 +7,7 @@ import { archiveLimits } from "../../core/domain/limits.ts";
 import { formatMemory } from "../../core/domain/resources.ts";
 import { formatFileError } from "../composition/file-error.ts";
 import { CommandError } from "./io.ts";
-import { sourceFiles } from "./source-files.ts";
+import { sourceError, sourceFiles } from "./source-files.ts";
 
 export interface Packed {
   readonly bytes: number;
@@ -50,6 +50,6 @@ const pack = async (folder: string): Promise<Packed> => {
     return { bytes: size, files: files.length, open: () => createReadStream(path), remove };
   } catch (error) {
     await remove();
-    throw error;
+    throw sourceError(folder, error);
   }
 };

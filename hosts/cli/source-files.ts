@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { PROJECT_FILE } from "../../core/domain/project-file.ts";
+import { formatFileError } from "../composition/file-error.ts";
 import { CommandError } from "./io.ts";
 
 export interface SourceFile {
@@ -55,8 +56,23 @@ export const leadsOut = (root: string, real: string): boolean => {
   return way === ".." || way.startsWith(`..${sep}`);
 };
 
+export interface SourceFolder {
+  /** Its real path. */
+  readonly path: string;
+  /** Whether an entry of this name would be packed. */
+  concerns(name: string): boolean;
+}
+
+/** Undefined for a file or folder that went since its folder was read, as temporary files do. */
+const ifThere = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+
 class Walk {
   readonly files: SourceFile[] = [];
+  readonly folders: SourceFolder[] = [];
   readonly #root: string;
   /** Folders on the way down, to notice a link that leads back into one. */
   readonly #path: string[] = [];
@@ -66,16 +82,23 @@ class Walk {
   }
 
   async folder(path: string, outer: readonly Scope[]): Promise<void> {
-    const real = await realpath(join(this.#root, path));
+    const real = await ifThere(realpath(join(this.#root, path)));
+    const entries = real === undefined ? undefined : await ifThere(readdir(real, { withFileTypes: true }));
+    if (real === undefined || entries === undefined) return;
     if (this.#path.includes(real))
       throw new CommandError(`'${path}' is a link to a folder that it is in; leave it out with .portsideignore.`);
     this.#path.push(real);
     const rules = await readRules(real);
     const scopes = rules === undefined ? outer : [...outer, { rules, base: path }];
     const depth = path === "" ? 0 : path.split("/").length;
-    for (const entry of (await readdir(real, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const pathOf = (name: string) => (path === "" ? name : `${path}/${name}`);
+    this.folders.push({
+      path: real,
+      concerns: (name) => !neverPacked(name, depth) && !isIgnored(scopes, pathOf(name)),
+    });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       if (neverPacked(entry.name, depth)) continue;
-      const inner = path === "" ? entry.name : `${path}/${entry.name}`;
+      const inner = pathOf(entry.name);
       if (entry.isSymbolicLink()) await this.#link(inner, scopes);
       else await this.#entry(inner, scopes, entry.isDirectory(), entry.isFile());
     }
@@ -91,8 +114,8 @@ class Walk {
       throw new CommandError(
         `'${path}' is a link out of the source's folder; copy what it names, or leave it out with .portsideignore.`,
       );
-    const target = await stat(real);
-    await this.#entry(path, scopes, target.isDirectory(), target.isFile());
+    const target = await ifThere(stat(real));
+    if (target !== undefined) await this.#entry(path, scopes, target.isDirectory(), target.isFile());
   }
 
   async #entry(path: string, scopes: readonly Scope[], isFolder: boolean, isFile: boolean): Promise<void> {
@@ -100,14 +123,29 @@ class Walk {
     if (isIgnored(scopes, isFolder ? `${path}/` : path)) return;
     if (isFolder) return this.folder(path, scopes);
     if (!isFile) return;
-    const { size, mode } = await stat(join(this.#root, path));
-    this.files.push({ path, bytes: size, executable: (mode & 0o111) !== 0 });
+    const found = await ifThere(stat(join(this.#root, path)));
+    if (found !== undefined) this.files.push({ path, bytes: found.size, executable: (found.mode & 0o111) !== 0 });
   }
 }
 
-/** The files of a source, in the order of their paths. */
-export const sourceFiles = async (folder: string): Promise<SourceFile[]> => {
-  const walk = new Walk(await realpath(folder));
-  await walk.folder("", []);
-  return walk.files;
+/** An error of the file system in words: a file without permission, a file that goes meanwhile, a full disk. */
+export const sourceError = (folder: string, error: unknown): unknown => {
+  const { syscall, path = folder } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
 };
+
+const walkThrough = async (folder: string): Promise<Walk> => {
+  try {
+    const walk = new Walk(await realpath(folder));
+    await walk.folder("", []);
+    return walk;
+  } catch (error) {
+    throw sourceError(folder, error);
+  }
+};
+
+/** The files of a source, in the order of their paths. */
+export const sourceFiles = async (folder: string): Promise<SourceFile[]> => (await walkThrough(folder)).files;
+
+/** The folders of a source. */
+export const sourceFolders = async (folder: string): Promise<SourceFolder[]> => (await walkThrough(folder)).folders;

@@ -1,10 +1,11 @@
 /** `portside run`: the local engine in this process, around one folder. */
-import { mkdirSync, watch, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/loopback.ts";
 import type { ControlPlane } from "../../../core/control-plane.ts";
 import { type AccountId, type Principal, parseAccount } from "../../../core/domain/account.ts";
+import { PROJECT_FILE } from "../../../core/domain/project-file.ts";
 import { paint } from "../colour.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, cannotStart, type Io, print, say, UsageError } from "../io.ts";
@@ -14,8 +15,9 @@ import { packFolder } from "../pack.ts";
 import { printRecord } from "../progress.ts";
 import { type Deployable, readDeployable } from "../project.ts";
 import { safeText } from "../safe-text.ts";
+import { sourceFolders } from "../source-files.ts";
+import { SourceWatch, type WatchedFolder } from "../source-watch.ts";
 
-const SETTLE_MS = 300;
 const STATE = ".portside";
 
 const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
@@ -46,18 +48,10 @@ const deployOnce = async (
   }
 };
 
-/** Calls `changed` once the folder has been quiet for a moment after a change. */
-const watchFolder = (folder: string, signal: AbortSignal, changed: () => void): void => {
-  let timer: NodeJS.Timeout | undefined;
-  const watcher = watch(folder, { recursive: true, signal }, (_event, file) => {
-    const top = String(file ?? "").split(/[/\\]/);
-    if (top.some((part) => [STATE, "node_modules", ".git"].includes(part))) return;
-    clearTimeout(timer);
-    timer = setTimeout(changed, SETTLE_MS);
-  });
-  // A folder that goes while it is watched; the next save tells the rest.
-  watcher.on("error", () => undefined);
-};
+const fileIn = (path: string): WatchedFolder => ({
+  path: dirname(path),
+  concerns: (name) => name === basename(path),
+});
 
 const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
   const read = async (since: string | undefined) => {
@@ -82,6 +76,9 @@ const checkFree = async (port: number): Promise<void> => {
   await new Promise((closed) => server.close(closed));
 };
 
+const sayError = (io: Io, message: string): void =>
+  say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
+
 const readPort = async (text: string | undefined): Promise<number | undefined> => {
   if (text === undefined) return undefined;
   const port = Number(text);
@@ -93,13 +90,9 @@ const readPort = async (text: string | undefined): Promise<number | undefined> =
 
 const run = async (input: Input, io: Io): Promise<number> => {
   const folder = resolve(io.cwd, input.positionals[0] ?? ".");
-  const envFile = input.text("env-file");
-  const read = () =>
-    readDeployable(folder, {
-      name: undefined,
-      env: input.texts("env"),
-      envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
-    });
+  const given = input.text("env-file");
+  const envFile = given === undefined ? undefined : resolve(io.cwd, given);
+  const read = () => readDeployable(folder, { name: undefined, env: input.texts("env"), envFile });
   const first = read();
   const port = await readPort(input.text("port"));
   const state = join(folder, STATE);
@@ -130,18 +123,26 @@ const run = async (input: Input, io: Io): Promise<number> => {
     while (again && !io.signal.aborted) {
       again = false;
       try {
-        latest = { ...read(), name: first.name };
         const url = await deployOnce(io, controlPlane, latest);
         if (url !== undefined) print(io, `\n${paint(io, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
       } catch (error) {
-        say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, (error as Error).message, io.stderr)}`);
+        sayError(io, (error as Error).message);
       }
     }
     busy = false;
   };
   try {
-    watchFolder(folder, io.signal, () => void deployNow());
-    await deployNow();
+    const source = new SourceWatch({
+      list: async () => {
+        latest = { ...read(), name: first.name };
+        const files = [join(folder, PROJECT_FILE), ...(envFile === undefined ? [] : [envFile])];
+        return [...(await sourceFolders(latest.folder)), ...files.map(fileIn)];
+      },
+      changed: () => void deployNow(),
+      failed: (message) => sayError(io, message),
+      signal: io.signal,
+    });
+    if (await source.update()) await deployNow();
     await follow(io, controlPlane, first.name);
   } finally {
     say(io, "Removing it again…");
