@@ -1,7 +1,7 @@
 // Installs the packed package into an empty folder and uses it as a stranger would: every subpath is imported by every
 // Node that is promised, the types are checked in a strict consumer by the two newest TypeScript majors, the binary
 // runs, importing the core loads zod and neverthrow alone, and the examples pass their tests.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -80,6 +80,9 @@ if (core !== "neverthrow zod") throw new Error(`importing portside loads: ${core
 
 const binary = run(join(folder, "node_modules", ".bin", "portside"), ["version"]).trim();
 if (binary !== version) throw new Error(`the binary says ${binary}`);
+const missing = spawnSync(join(folder, "node_modules", ".bin", "portside"), ["deploy", "--env-file", "none.env"]);
+if (!String(missing.stderr).includes("none.env' does not exist."))
+  throw new Error(`a missing --env-file is reported as: ${missing.stderr}`);
 
 for (const script of ["missing-peers", "two-versions"])
   console.log(run(process.execPath, [join(".ci", `${script}.mjs`), folder], ".").trim());

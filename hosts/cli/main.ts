@@ -1,5 +1,13 @@
-#!/usr/bin/env node
-/** The process's edge: arguments, streams, signals, exit code. Nothing here is worth a test. */
+#!/bin/sh
+true /*; exec node -- "$0" "$@"; */;
+
+/**
+ * The process's edge: arguments, streams, signals, exit code.
+ *
+ * The file is a script of sh and a module: sh runs the second line, Node reads its end as a comment. `--` keeps Node
+ * from taking `--env-file` for an option of its own, which it looks for behind the script as well.
+ * `#!/usr/bin/env -S node --` would do, but Alpine's env has no `-S`.
+ */
 import module from "node:module";
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);

@@ -1,0 +1,39 @@
+/** `--env-file` is an option of Node too: however the command is started, its file is Portside's alone. */
+import { execFile } from "node:child_process";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { serveMemory } from "../../support/api.ts";
+import { folderWith } from "../../support/folders.ts";
+
+const repository = resolve(import.meta.dirname, "../../..");
+
+const starts: readonly (readonly [string, string, ...string[]])[] = [
+  ["npm run portside", "npm", "--prefix", repository, "run", "--silent", "portside", "--"],
+  // As the kernel starts a file whose first line is `#!/bin/sh`.
+  ["the installed command", "/bin/sh", join(repository, "hosts/cli/main.ts")],
+];
+
+test.each(starts)("%s", async (_name, command, ...before) => {
+  await using api = await serveMemory();
+  using folder = folderWith({
+    "app/portside.json": JSON.stringify({ name: "my-app", volumes: {} }),
+    "app/package.json": "{}",
+    "vars.env": "GREETING=hello\nNODE_OPTIONS=--require=/nonexistent\n",
+  });
+  const env = {
+    PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"]}`,
+    HOME: folder.path,
+    PORTSIDE_URL: api.url,
+    PORTSIDE_API_KEY: await api.key(),
+    npm_config_update_notifier: "false",
+  };
+  const deploy = (file: string) =>
+    new Promise<string>((done) => {
+      const args = [...before, "deploy", "app", "--env-file", file];
+      execFile(command, args, { cwd: folder.path, env }, (_error, stdout, stderr) => done(stdout + stderr));
+    });
+  expect(await deploy("nosuch.env")).toContain(`error: --env-file: '${folder.path}/nosuch.env' does not exist.`);
+  expect(await deploy("app")).toContain(`error: --env-file: '${folder.path}/app' is a folder, not a file.`);
+  expect(await deploy("vars.env")).toContain("DONE");
+  expect((await api.call("GET", "/v1/deployment/list")).json).toMatchObject([{ env: ["GREETING", "NODE_OPTIONS"] }]);
+});
