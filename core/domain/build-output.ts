@@ -15,9 +15,25 @@ const leftOut = (lines: number, bytes: number): string => {
   return `... ${counted(lines)} ${lines === 1 ? "line" : "lines"} (${size}) of build output left out ...`;
 };
 
-/** Cuts a line of output to its limit. */
-export const cutLine = (line: string, limits: Pick<DeployLimits, "lineBytes">): string =>
-  line.length > limits.lineBytes ? `${line.slice(0, limits.lineBytes)}…` : line;
+/**
+ * Control sequences of terminals: CSI, OSC with its terminator, and the short ones (ECMA-48). No alternative can pass an
+ * escape character, so each character is read a bounded number of times.
+ */
+const SEQUENCES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]*(?:\u0007|\u009c|\u001b\\)|\u001b[ -/]?[0-~]/g;
+
+/** C0 but tab and newline, DEL, and C1. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Text of a build without what acts on a terminal: colours, cursor movements, titles, and other control characters. */
+export const withoutControls = (text: string): string =>
+  text.replace(SEQUENCES, "").replace(CONTROLS, (control) => (control === "\r" ? " " : ""));
+
+/** Cuts a line of output to its limit, and takes control sequences out. */
+export const cleanLine = (line: string, limits: Pick<DeployLimits, "lineBytes">): string =>
+  line.length > limits.lineBytes ? `${withoutControls(line.slice(0, limits.lineBytes))}…` : withoutControls(line);
 
 const sizeOf = (line: string): number => line.length + 1;
 
@@ -42,7 +58,7 @@ export class BuildOutput {
 
   /** Takes a line and returns what to show now. */
   take(whole: string): string | undefined {
-    const line = cutLine(whole, this.#limits);
+    const line = cleanLine(whole, this.#limits);
     this.#tail.push(line);
     if (this.#tail.length > this.#limits.logTailLines) this.#tail.shift();
     if (this.#last !== undefined) {

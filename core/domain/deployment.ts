@@ -1,9 +1,10 @@
 /** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
 import { z } from "zod";
 import { deployReasonSchema } from "./deploy-reason.ts";
+import type { Timestamp } from "./instant.ts";
 import { renderMounts } from "./mounts.ts";
 import { formatMemory } from "./resources.ts";
-import { type Service, shownTemplate, statusOf } from "./service-template.ts";
+import { type Service, type ServiceSpec, shownTemplate, statusOf } from "./service-template.ts";
 
 const time = z.string().meta({ format: "date-time" });
 
@@ -11,9 +12,11 @@ export const deploymentSchema = z
   .object({
     name: z.string(),
     function_name: z.string(),
-    url: z.string(),
+    url: z.string().meta({ description: "Empty while the first build runs." }),
     region: z.string(),
-    status: z.enum(["READY", "DEPLOYING", "FAILED"]),
+    status: z.enum(["READY", "BUILDING", "DEPLOYING", "FAILED"]).meta({
+      description: "BUILDING: the first build runs, or waits, on this replica; nothing is there to serve yet.",
+    }),
     revision: z.string().nullable().meta({ description: "The revision that serves, if any." }),
     created_at: time,
     updated_at: time,
@@ -57,6 +60,20 @@ export const deploymentSchema = z
 
 export type Deployment = z.output<typeof deploymentSchema>;
 
+const declaredFields = (spec: ServiceSpec) => ({
+  port: spec.port,
+  memory: formatMemory(spec.memory),
+  cpu: spec.cpu,
+  timeout: spec.timeout,
+  concurrency: spec.concurrency,
+  max_instances: spec.maxInstances,
+  session_affinity: spec.sessionAffinity,
+  use_http2: spec.useHttp2,
+  volumes: renderMounts(spec.mounts),
+  schedule: spec.schedule,
+  env: Object.keys(spec.env).sort(),
+});
+
 /** What a client is shown of a service: its serving revision's fields, else those of the last attempt. */
 export const deploymentOf = (service: Service): Deployment => {
   const template = shownTemplate(service);
@@ -70,18 +87,8 @@ export const deploymentOf = (service: Service): Deployment => {
     revision: service.serving[0]?.id ?? null,
     created_at: service.createdAt,
     updated_at: service.updatedAt,
-    port: template.port,
-    memory: formatMemory(template.memory),
-    cpu: template.cpu,
-    timeout: template.timeout,
-    concurrency: template.concurrency,
-    max_instances: template.maxInstances,
-    session_affinity: template.sessionAffinity,
-    use_http2: template.useHttp2,
-    volumes: renderMounts(template.mounts),
-    schedule: template.schedule,
+    ...declaredFields(template),
     ...(template.schedule === null || service.lastFire === undefined ? {} : { cron: { last: service.lastFire } }),
-    env: Object.keys(template.env).sort(),
     last_deploy:
       last === null
         ? null
@@ -95,3 +102,25 @@ export const deploymentOf = (service: Service): Deployment => {
           },
   };
 };
+
+/** A deploy that makes a deployment, before its platform knows of it. */
+export interface FirstDeploy {
+  readonly spec: ServiceSpec;
+  readonly deployId: string;
+  readonly region: string;
+  readonly beganAt: Timestamp;
+}
+
+/** What a client is shown of a deployment whose first build runs. */
+export const firstDeploymentOf = ({ spec, deployId, region, beganAt }: FirstDeploy): Deployment => ({
+  name: spec.name,
+  function_name: spec.name,
+  url: "",
+  region,
+  status: "BUILDING",
+  revision: null,
+  created_at: beganAt,
+  updated_at: beganAt,
+  ...declaredFields(spec),
+  last_deploy: { deploy_id: deployId, status: "BUILDING", reason: null, finished_at: null },
+});

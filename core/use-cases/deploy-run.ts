@@ -13,6 +13,7 @@ import {
 import type { DeployReason } from "../domain/deploy-reason.ts";
 import { type Instant, timestampOf } from "../domain/instant.ts";
 import type { DeploymentName } from "../domain/names.ts";
+import type { ServiceSpec } from "../domain/service-template.ts";
 import type { Clock } from "../ports/system.ts";
 
 /** What a client gets of a deploy. */
@@ -25,10 +26,21 @@ export interface DeployRun {
 /** Why a run was told to end before its own end. */
 export type EndReason = Extract<DeployReason, "interrupted" | "deleted">;
 
+export interface DeployIdentity {
+  readonly deployId: string;
+  readonly owner: AccountId;
+  readonly name: DeploymentName;
+  /** Given if there is no deployment of the name. */
+  readonly first?: ServiceSpec | undefined;
+}
+
 export class Run implements DeployRun {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;
+  /** What it makes; undefined if the deployment was there when it began. */
+  readonly first: ServiceSpec | undefined;
+  readonly beganAt: Instant;
   /** Roughly what its records take. */
   bytes = 0;
   endedAt: Instant | undefined;
@@ -40,9 +52,11 @@ export class Run implements DeployRun {
   #phase: DeployPhase = "begun";
   #lastAt: Instant;
 
-  constructor(clock: Clock, identity: { deployId: string; owner: AccountId; name: DeploymentName }) {
+  constructor(clock: Clock, identity: DeployIdentity) {
     this.#clock = clock;
-    this.#lastAt = clock.now();
+    this.beganAt = clock.now();
+    this.#lastAt = this.beganAt;
+    this.first = identity.first;
     this.deployId = identity.deployId;
     this.owner = identity.owner;
     this.name = identity.name;

@@ -4,7 +4,7 @@ import { plusMillis } from "../domain/instant.ts";
 import type { DeployLimits } from "../domain/limits.ts";
 import type { DeploymentName } from "../domain/names.ts";
 import type { Clock } from "../ports/system.ts";
-import { type EndReason, Run } from "./deploy-run.ts";
+import { type DeployIdentity, type EndReason, Run } from "./deploy-run.ts";
 import { Lanes } from "./lanes.ts";
 
 /** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
@@ -16,6 +16,8 @@ export class DeployRuns {
   /** So many builds of an account at once. */
   readonly builds: Lanes;
   readonly #runs = new Map<string, Run>();
+  /** Those of them that have not ended. The list is read often, and the others may be many. */
+  readonly #live = new Set<Run>();
   readonly #clock: Clock;
   readonly #limits: DeployLimits;
   /** Set once all deploys were told to end: one that was still being checked then ends with its first record. */
@@ -27,10 +29,12 @@ export class DeployRuns {
     this.builds = new Lanes(buildsAtOnce);
   }
 
-  begin(identity: { deployId: string; owner: AccountId; name: DeploymentName }): Run {
+  begin(identity: DeployIdentity): Run {
     this.#forgetOld();
     const run = new Run(this.#clock, identity);
     this.#runs.set(run.deployId, run);
+    this.#live.add(run);
+    void run.settled.then(() => this.#live.delete(run));
     if (this.#endReason !== undefined) run.end(this.#endReason);
     void this.#keepAlive(run);
     return run;
@@ -46,6 +50,11 @@ export class DeployRuns {
     return this.#active().filter((run) => run.owner === owner && run.name === name);
   }
 
+  /** The account's deploys that make a deployment and have not ended, in the order of arrival. */
+  makingNew(owner: AccountId): Run[] {
+    return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
+  }
+
   /** Ends every deploy that runs or waits or is still to come, and waits until nothing is left of those that began. */
   async endAll(reason: EndReason): Promise<void> {
     this.#endReason = reason;
@@ -55,7 +64,7 @@ export class DeployRuns {
   }
 
   #active(): Run[] {
-    return [...this.#runs.values()].filter((run) => run.endedAt === undefined);
+    return [...this.#live].filter((run) => run.endedAt === undefined);
   }
 
   async #keepAlive(run: Run): Promise<void> {

@@ -1,5 +1,5 @@
 /** The two long steps of a deploy, build and rollout, narrated into its run. */
-import { BuildOutput, cutLine } from "../domain/build-output.ts";
+import { BuildOutput, cleanLine, withoutControls } from "../domain/build-output.ts";
 import { building, deploying } from "../domain/deploy-events.ts";
 import type { DeployPlan } from "../domain/deploy-plan.ts";
 import type { DeployFailure } from "../domain/deploy-reason.ts";
@@ -73,8 +73,11 @@ export const buildStep = async (
     return run.signal.aborted ? fail(endedEarly(run)) : { ok: true, value: watched.end.image };
   const message = `The build took longer than ${minutes(limits.buildDeadline)} and was ended.`;
   const failure = failureOf({ ...watched, end: watched.end }, run, { reason: "build_timeout", message }, output.tail);
-  const { logTail } = failure;
-  return fail(logTail === undefined ? failure : { ...failure, logTail: logTail.map((line) => cutLine(line, limits)) });
+  return fail({
+    ...failure,
+    message: withoutControls(failure.message),
+    ...(failure.logTail === undefined ? {} : { logTail: failure.logTail.map((line) => cleanLine(line, limits)) }),
+  });
 };
 
 /** Says what was adjusted, then rolls out; the value is the service's URL. */

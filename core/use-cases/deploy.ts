@@ -177,7 +177,12 @@ export const deploy = (
     if (full !== undefined) return err(full);
     const source = await giveSource(context, principal, declaration.value, received, options);
     if (source.isErr()) return err(source.error);
-    const run = context.runs.begin({ deployId: context.ports.ids.id(), owner: principal.account, name });
+    const run = context.runs.begin({
+      deployId: context.ports.ids.id(),
+      owner: principal.account,
+      name,
+      first: plan.value.action === "create" ? plan.value.spec : undefined,
+    });
     void execute(context, run, principal, declaration.value, source.value).then(() => run.settle());
     return ok(run);
   }).orElse((error) =>

@@ -1,7 +1,8 @@
 /** Names and deployments: is a name free, what runs, remove it. */
 import { mayUse, type Principal } from "../domain/account.ts";
-import { type Deployment, deploymentOf } from "../domain/deployment.ts";
+import { type Deployment, deploymentOf, firstDeploymentOf } from "../domain/deployment.ts";
 import { parseFields } from "../domain/fields.ts";
+import { timestampOf } from "../domain/instant.ts";
 import { type DeploymentName, deploymentNameProblem } from "../domain/names.ts";
 import { checkNameFields, deleteFields } from "../domain/requests.ts";
 import type { Service } from "../domain/service-template.ts";
@@ -47,8 +48,25 @@ export const listDeployments = (
   // Not `ResultAsync.map`: what it makes lives until the next full collection of garbage, and this is asked most.
   attempt<readonly Deployment[], ControlPlaneError>(async () => {
     const services = await context.ports.provider.services.list(principal.account, options);
-    return services.map((own) => own.map(deploymentOf));
+    return services.map((own) => withFirstDeploys(context, principal, own.map(deploymentOf)));
   });
+
+/** Adds the deployments whose first build runs here: their platform does not know them yet. */
+const withFirstDeploys = (
+  { runs, ports }: Context,
+  { account }: Principal,
+  known: readonly Deployment[],
+): readonly Deployment[] => {
+  const making = runs.makingNew(account);
+  if (making.length === 0) return known;
+  const byName = new Map<string, Deployment>();
+  const { region } = ports.provider.capabilities;
+  for (const { first, deployId, beganAt, name } of making)
+    if (first !== undefined && !byName.has(name))
+      byName.set(name, firstDeploymentOf({ spec: first, deployId, region, beganAt: timestampOf(beganAt) }));
+  for (const one of known) byName.set(one.name, one);
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+};
 
 /**
  * Stops and removes a deployment; ends its running and waiting deploys first. Volumes and logs stay.

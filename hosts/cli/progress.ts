@@ -52,12 +52,28 @@ export class Spinner {
 
 const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
 
-/** A record of a deploy as a line, its failure with what is known of it. */
-export const printRecord = (io: Io, record: DeployEvent): void => {
-  const message = indentLines(safeText(io, record.message), " ".repeat(10));
-  print(io, `${paint(io, styles[record.status], record.status.padEnd(9))} ${message}`);
-  if (record.status !== "ERROR") return;
-  for (const line of record.log_tail ?? []) say(io, `  | ${indentLines(safeText(io, line, io.stderr), "  | ")}`);
-  const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
-  say(io, `${paint(io, "red", "error:", io.stderr)} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
-};
+/** More than the last lines that a failure repeats. */
+const REMEMBERED = 100;
+
+/** Prints the records of one deploy as lines, a failure with what is known of it and was not printed yet. */
+export class RecordPrinter {
+  readonly #io: Io;
+  readonly #printed: string[] = [];
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  print(record: DeployEvent): void {
+    const io = this.#io;
+    const message = indentLines(safeText(io, record.message), " ".repeat(10));
+    print(io, `${paint(io, styles[record.status], record.status.padEnd(9))} ${message}`);
+    this.#printed.push(record.message);
+    if (this.#printed.length > REMEMBERED) this.#printed.shift();
+    if (record.status !== "ERROR") return;
+    const tail = (record.log_tail ?? []).filter((line) => !this.#printed.includes(line));
+    for (const line of tail) say(io, `  | ${indentLines(safeText(io, line, io.stderr), "  | ")}`);
+    const code = record.exit_code === undefined ? "" : `, exit code ${record.exit_code}`;
+    say(io, `${paint(io, "red", "error:", io.stderr)} the deploy ended with '${record.reason ?? "internal"}'${code}.`);
+  }
+}

@@ -12,7 +12,7 @@ import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../io.ts";
 import { mebibytes, packFolder } from "../pack.ts";
 import { planLines, resetLines } from "../plan.ts";
-import { printRecord, Spinner } from "../progress.ts";
+import { RecordPrinter, Spinner } from "../progress.ts";
 import { type Deployable, formFields, readDeployable } from "../project.ts";
 import { formBody } from "../upload.ts";
 
@@ -57,12 +57,13 @@ async function* records(client: Client, first: Response, signal: AbortSignal): A
 
 const follow = async (io: Io, client: Client, response: Response, json: boolean): Promise<number> => {
   const spinner = new Spinner(io);
+  const printer = new RecordPrinter(io);
   let final: DeployEvent | undefined;
   try {
     for await (const record of records(client, response, io.signal)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
-      else printRecord(io, record);
+      else printer.print(record);
       final = record;
     }
   } catch (error) {

@@ -8,7 +8,7 @@ import { lastFireWords, nextFireWords } from "../fires.ts";
 import { printJson, say } from "../io.ts";
 import { ago, printTable } from "../table.ts";
 
-const colours = { READY: "green", DEPLOYING: "yellow", FAILED: "red" } as const;
+const colours = { READY: "green", BUILDING: "yellow", DEPLOYING: "yellow", FAILED: "red" } as const;
 
 export const list: Command = {
   usage: "list [--json]",
@@ -30,7 +30,7 @@ export const list: Command = {
     const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at, schedule, cron }) => [
       name,
       paint(io, colours[status], status),
-      url,
+      url === "" ? "-" : url,
       revision ?? "-",
       `${cpu} × ${memory}`,
       ago(updated_at),

@@ -12,7 +12,7 @@ import { CommandError, cannotStart, type Io, print, say, UsageError } from "../i
 import { followLog, LOG_PAGE } from "../log-follow.ts";
 import { printRow } from "../log-print.ts";
 import { packFolder } from "../pack.ts";
-import { printRecord } from "../progress.ts";
+import { RecordPrinter } from "../progress.ts";
 import { type Deployable, readDeployable } from "../project.ts";
 import { safeText } from "../safe-text.ts";
 import { sourceFolders } from "../source-files.ts";
@@ -38,8 +38,9 @@ const deployOnce = async (
     });
     if (run.isErr()) throw new CommandError(run.error.message);
     let url: string | undefined;
+    const printer = new RecordPrinter(io);
     for await (const record of run.value.follow(0, io.signal)) {
-      printRecord(io, record);
+      printer.print(record);
       url = record.url;
     }
     return url;

@@ -1,7 +1,7 @@
 /** What is shown of a build's output is bounded, and honest about what is left out. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { BuildOutput } from "../../../core/domain/build-output.ts";
+import { BuildOutput, cleanLine, withoutControls } from "../../../core/domain/build-output.ts";
 import { type DeployLimits, deployLimits } from "../../../core/domain/limits.ts";
 
 const LONG = /^The build's output is long/;
@@ -25,7 +25,7 @@ const shown = (lines: readonly string[], limits: DeployLimits = small) => {
 
 const lines = fc.array(fc.string({ unit: "binary", maxLength: 60 }), { maxLength: 60 });
 const bytesOf = (some: readonly string[]) => some.reduce((sum, line) => sum + line.length + 1, 0);
-const cut = (line: string) => (line.length > small.lineBytes ? `${line.slice(0, small.lineBytes)}…` : line);
+const clean = (line: string) => cleanLine(line, small);
 
 test("output within the bounds is shown whole and in order", () => {
   fc.assert(
@@ -39,7 +39,7 @@ test("the first part and the last part are shown in order, and what lies between
   fc.assert(
     fc.property(lines, (all) => {
       const { during, atEnd } = shown(all);
-      const whole = all.map(cut);
+      const whole = all.map(clean);
       const first = during.filter((line, index) => !(index === during.length - 1 && LONG.test(line)));
       const count = LEFT_OUT.exec(atEnd[0] ?? "");
       const last = count === null ? atEnd : atEnd.slice(1);
@@ -59,7 +59,7 @@ test("neither lines nor bytes go beyond the bounds", () => {
       expect(atEnd.length).toBeLessThanOrEqual(small.lastOutputLines + 1);
       expect(bytesOf(during.filter((line) => !LONG.test(line)))).toBeLessThanOrEqual(small.outputBytes);
       expect(bytesOf(atEnd.filter((line) => !LEFT_OUT.test(line)))).toBeLessThanOrEqual(small.lastOutputBytes);
-      expect(tail).toEqual(all.map(cut).slice(-small.logTailLines));
+      expect(tail).toEqual(all.map(clean).slice(-small.logTailLines));
     }),
   );
 });
@@ -72,4 +72,29 @@ test("a flood of short lines is bounded by their number, and the cut says lines 
   expect(during).toBe(deployLimits.outputLines + 1);
   expect(atEnd.length).toBe(deployLimits.lastOutputLines + 1);
   expect(atEnd[0]).toBe("... 979,000 lines (2 MB) of build output left out ...");
+});
+
+test.each([
+  ["\u001b[31mred\u001b[0m", "red"],
+  ["\u001b[1;38;2;1;2;3mbold\u001b[K", "bold"],
+  ["\u009b31mred\u009b0m", "red"],
+  ["a\u001b]0;title\u0007b\u001b]8;;http://x\u001b\\c", "abc"],
+  ["\u001b(Btext\u001b7\u001b=", "text"],
+  ["50 %\r100 %", "50 % 100 %"],
+  ["a\u0000b\u0008c\u007f\td", "abc\td"],
+  ["\u001b", ""],
+  ["\u001b]0;no end", "0;no end"],
+  ["#7 [2/3] RUN npm ci\n√ ✓ 日本", "#7 [2/3] RUN npm ci\n√ ✓ 日本"],
+])("%j is shown as %j", (line, shown) => {
+  expect(withoutControls(line)).toBe(shown);
+});
+
+test("no control character but tab and newline is left, whatever a build prints", () => {
+  const pieces = fc.constantFrom("\u001b", "[", "]", "\u009b", "\u009d", "\u0007", "\\", "3", ";", "m", "\r", "x");
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 60 }), (parts) => {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+      expect(withoutControls(parts.join(""))).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/);
+    }),
+  );
 });

@@ -1,6 +1,7 @@
 /** What waits and what is refused: deploys of one name, builds and uploads of one account, quotas, rates. */
 import { describe, expect, test } from "vitest";
 import { delayed } from "../../../adapters/memory/index.ts";
+import { deploymentSchema } from "../../../core/domain/deployment.ts";
 import type { SettingsInput } from "../../../core/use-cases/context.ts";
 import { bytesOf, helloServer, nodeSource } from "../../support/archives.ts";
 import { accepted, deployed, ended, listed, recordsOf, startMemory } from "../../support/memory-platform.ts";
@@ -191,4 +192,36 @@ test("requests a minute, each account for itself", async () => {
   expect(counted("other")).toBe(true);
   await clock.advance(20_000);
   expect([counted(), counted()]).toEqual([true, false]);
+});
+
+describe("a first deploy in the list", () => {
+  test("is BUILDING, without a URL and with its declared fields, until its platform knows it", async () => {
+    const platform = slowBuilds();
+    await deployed(platform, { function_name: "zed" });
+    const run = await accepted(platform, { function_name: "app", port: 3000, memory: "512Mi", env: { A: "secret" } });
+    await accepted(platform, { function_name: "app", port: 4000 });
+    await platform.clock.advance(1000);
+    const rows = await listed(platform);
+    expect(rows.map(({ name, status, url }) => [name, status, url])).toEqual([
+      ["app", "BUILDING", ""],
+      ["zed", "READY", "https://zed.memory.invalid"],
+    ]);
+    expect(deploymentSchema.parse(rows[0])).toMatchObject({
+      ...{ port: 3000, memory: "512Mi", env: ["A"], revision: null, region: "memory" },
+      last_deploy: { deploy_id: run.deployId, status: "BUILDING", reason: null, finished_at: null },
+    });
+    expect((await platform.controlPlane.listDeployments(platform.principal("other")))._unsafeUnwrap()).toEqual([]);
+    await recordsOf(platform, run);
+    expect((await listed(platform))[0]).toMatchObject({ name: "app", status: "READY", port: 3000 });
+  });
+
+  test("is gone when its build failed, or was cancelled", async () => {
+    const platform = slowBuilds();
+    const run = await accepted(platform);
+    expect(await listed(platform)).toHaveLength(1);
+    const cancelled = platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: run.deployId });
+    await recordsOf(platform, run);
+    (await cancelled)._unsafeUnwrap();
+    expect(await listed(platform)).toEqual([]);
+  });
 });
