@@ -1,4 +1,4 @@
-/** Where sources and images are: all names follow from the account and the source's digest. Pure. */
+/** Names of sources and images, derived from the account and the source's digest. Pure. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
@@ -6,10 +6,10 @@ import { accountDigest } from "../../shared/account-digest.ts";
 /** Changes when the same source would be built otherwise than before. */
 const BUILDER_VERSION = "1";
 
-/** `sha256:HEX` as part of a name. */
+/** The hex part of `sha256:HEX`, for use in names. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);
 
-/** One repository holds the images of all accounts, so the tag says whose it is; 97 characters of the 128 that it may have. */
+/** One repository holds the images of all accounts, so the tag names the account. It has 97 of at most 128 characters. */
 export const tagOf = (owner: AccountId, digest: string): string => {
   const content = createHash("sha256")
     .update(`${BUILDER_VERSION}\0${hexOf(digest)}`)

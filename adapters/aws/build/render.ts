@@ -1,5 +1,5 @@
 /**
- * A source as CodeBuild's request: with Docker where it has a Dockerfile, else with buildpacks. Pure.
+ * Renders a source as a CodeBuild request: with Docker if it has a Dockerfile, else with buildpacks. Pure.
  * https://docs.aws.amazon.com/codebuild/latest/APIReference/API_StartBuild.html and .../userguide/build-spec-ref.html
  */
 import type { StartBuildCommandInput } from "@aws-sdk/client-codebuild";
@@ -8,7 +8,7 @@ import type { RemoteBuild } from "../../shared/remote-builder.ts";
 import type { SharedParts } from "../config.ts";
 import { sourceKeyOf } from "./names.ts";
 
-/** Clouds build for 30 minutes at most; this ends what nobody watches any more. */
+/** Cloud builds may take 30 minutes. This limit ends builds that no server follows any more. */
 const BUILD_MINUTES = 30;
 
 const FOLDER = "/tmp/source";
@@ -32,7 +32,7 @@ export const buildspecOf = (hasDockerfile: boolean): string =>
     phases: {
       pre_build: {
         commands: [
-          // CodeBuild unpacks zip files alone (ProjectSource.location), so the source is fetched here.
+          // CodeBuild only unpacks zip files (ProjectSource.location), so the build fetches the source itself.
           `set -o pipefail; mkdir -p ${FOLDER} && aws s3 cp "s3://$SOURCE_BUCKET/$SOURCE_KEY" - | tar -xz -C ${FOLDER}`,
           'set -o pipefail; aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
         ],
@@ -60,7 +60,7 @@ export const renderBuild = (
       type: "PLAINTEXT",
     })),
     artifactsOverride: { type: "NO_ARTIFACTS" },
-    // Docker needs it.
+    // Required for Docker.
     privilegedModeOverride: true,
     timeoutInMinutesOverride: BUILD_MINUTES,
     queuedTimeoutInMinutesOverride: BUILD_MINUTES,
