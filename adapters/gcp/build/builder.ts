@@ -1,4 +1,4 @@
-/** Cloud Build as ImageBuilder, its log followed in the staging bucket. */
+/** Cloud Build as ImageBuilder; follows each build's log in the staging bucket. */
 import type { ImageBuilder } from "../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../core/result.ts";
 import { createRemoteBuilder, type RemoteBuilds } from "../../shared/remote-builder.ts";
@@ -22,7 +22,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
   const remote: RemoteBuilds = {
     service: "Cloud Build",
     buildpacks: "Google's",
-    // Nothing is built with rights that are not meant for it.
+    // Builds must not run with an identity that has other rights.
     problem: identityProblem(config.buildIdentity),
     image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
     knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),
@@ -34,7 +34,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
         look: async (lines, signal) => {
           const seen = await builds.get(id, signal);
           if (seen.isErr()) return err(seen.error);
-          // After the status: the log of a build that has ended is whole.
+          // Read the log after the status: once a build has ended, its log is complete.
           const read = await staging.read(logObjectOf(id), lines.bytes, signal);
           if (read.isErr()) return err(read.error);
           lines.take(read.value);

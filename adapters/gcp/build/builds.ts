@@ -1,4 +1,4 @@
-/** The calls of Cloud Build and Artifact Registry that building takes. cloudbuild.proto; artifactregistry/v1/tag.proto. */
+/** The Cloud Build and Artifact Registry calls that builds need. cloudbuild.proto; artifactregistry/v1/tag.proto. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { Clock } from "../../../core/ports/system.ts";
@@ -11,7 +11,7 @@ import { tagNameOf } from "./names.ts";
 import type { Build } from "./render.ts";
 
 const PATIENCE_MS = 60_000;
-/** An abort has five seconds for everything. */
+/** An abort has five seconds in total. */
 const CANCEL_PATIENCE_MS = 1500;
 const PAUSE_MS = 1000;
 const TRIES = 20;
@@ -20,16 +20,16 @@ const REFUSED = [grpcCodes.PERMISSION_DENIED, grpcCodes.UNAUTHENTICATED];
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Builds {
-  /** Is there an image of the source already? */
+  /** Returns whether the source's image exists already. */
   knows(owner: AccountId, digest: string, signal: AbortSignal): Called<boolean>;
-  /** Starts a build; its id. One whose answer was lost is found by its mark, and not started twice. */
+  /** Starts a build and returns its id. Finds a build whose response was lost by its mark, and does not start another. */
   start(build: Build, mark: string, signal: AbortSignal): Called<string>;
   get(id: string, signal: AbortSignal): Called<Build>;
-  /** Ends a build soon, also one that is only known by its mark. */
+  /** Cancels a build quickly, even if only its mark is known. */
   cancel(build: { readonly id?: string; readonly mark: string }): Called<void>;
 }
 
-/** Nothing was started, and asking again will not help. */
+/** Nothing was started, and a retry cannot succeed. */
 const isFinal = (error: CallState | Unavailable): boolean =>
   isCallState(error) || REFUSED.some((code) => code === codeOf(error.cause));
 
@@ -39,7 +39,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
   const nameOf = (id: string) => ({ name: `${parent}/builds/${id}`, projectId, id });
 
   const create = (build: Build, signal: AbortSignal) =>
-    // Not repeated: Cloud Build starts one build for each call.
+    // Never retried: Cloud Build starts one build per call.
     call({ what: "cloudbuild.builds.create", patience: 0, signal }, async () => {
       const client = await clients("builds");
       const [operation] = await client.createBuild({ parent, projectId, build }, callOptions(signal));
@@ -55,7 +55,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
       return found[0]?.id ?? undefined;
     });
 
-  /** The build, where the answer or its mark tells; without an id it may be tried again. */
+  /** Returns the build's id, from the response or by its mark. Without an id, the caller may retry. */
   const createOnce = async (
     build: Build,
     mark: string,

@@ -1,4 +1,4 @@
-/** Why a build failed, by the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
+/** Why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
 import { nothingDetected } from "../../shared/buildpacks.ts";
 import type { Build } from "./render.ts";
@@ -31,13 +31,13 @@ const stepFailed = ({ steps }: Build, tail: readonly string[]): DeployFailure =>
   return { reason: "build_failed", message, logTail: tail, ...(exitCode ? { exitCode } : {}) };
 };
 
-/** What the build is no more: waiting or working. */
+/** Statuses of a build that has not ended. */
 const running: ReadonlySet<string> = new Set(["STATUS_UNKNOWN", "PENDING", "QUEUED", "WORKING"]);
 
 export const hasEnded = ({ status }: Build): boolean => !running.has(String(status));
 
 /**
- * Of a build that has ended; undefined where it went well.
+ * Returns why an ended build failed; undefined if it succeeded.
  * @param tail the last lines of its log
  */
 export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFailure | undefined => {

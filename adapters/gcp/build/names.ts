@@ -1,10 +1,10 @@
-/** Where a source, its image and its log are: all names follow from the account and the source's digest. Pure. */
+/** Names of a source, its image and its log; all derive from the account and the source's digest. Pure. */
 import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import type { GcpConfig } from "../config.ts";
 
-/** Changes when the same source would be built otherwise than before. */
+/** Increment when the same source would be built differently. */
 const BUILDER_VERSION = "1";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
@@ -19,11 +19,11 @@ const tagOf = (digest: string): string =>
     .update(`${BUILDER_VERSION}\0${hexOf(digest)}`)
     .digest("hex");
 
-/** https://docs.cloud.google.com/artifact-registry/docs/docker/names; a domain's project has slashes for colons. */
+/** https://docs.cloud.google.com/artifact-registry/docs/docker/names; colons of a domain-scoped project become slashes. */
 export const imageOf = (config: Named, owner: AccountId, digest: string): string =>
   `${config.region}-docker.pkg.dev/${config.project.replaceAll(":", "/")}/${config.repository}/${packageOf(owner)}:${tagOf(digest)}`;
 
-/** The resource of that image's tag: google/devtools/artifactregistry/v1/tag.proto. */
+/** The resource name of that image's tag: google/devtools/artifactregistry/v1/tag.proto. */
 export const tagNameOf = (config: Named, owner: AccountId, digest: string): string => {
   const { project, region } = config;
   const repository = `projects/${project}/locations/${region}/repositories/${config.repository}`;

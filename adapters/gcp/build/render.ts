@@ -1,5 +1,5 @@
 /**
- * A source as Cloud Build's request: with Docker where it has a Dockerfile, else with Google's buildpacks. Pure.
+ * Renders a source as Cloud Build's request: with Docker if it has a Dockerfile, else with Google's buildpacks. Pure.
  * google/devtools/cloudbuild/v1/cloudbuild.proto; https://docs.cloud.google.com/docs/buildpacks/build-application
  */
 import type { protos } from "@google-cloud/cloudbuild";
@@ -14,12 +14,12 @@ type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
 export type Build = Parameters<CloudBuild["Build"]["create"]>[0] & object;
 type BuildStep = NonNullable<Build["steps"]>[number];
 
-/** Clouds build for 30 minutes at most; this ends what nobody watches any more. */
+/** A build may take at most 30 minutes; this also ends builds that are no longer watched. */
 const BUILD_SECONDS = 30 * 60;
 
 /**
- * Neither step gets the network `cloudbuild`, on which the build identity's credentials are to be had: what a source
- * runs while it is built is not ours.
+ * No step uses the network `cloudbuild`, which gives access to the build identity's credentials: a build runs the
+ * source's own, untrusted code.
  */
 const stepOf = (image: string, hasDockerfile: boolean): BuildStep =>
   hasDockerfile
@@ -36,7 +36,7 @@ export interface BuildSource {
   readonly hasDockerfile: boolean;
 }
 
-/** @param mark names this attempt among all builds, so that one whose answer was lost is found again */
+/** @param mark identifies this attempt among all builds, so that it is found again if its response is lost */
 export const renderBuild = (
   config: Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket" | "buildIdentity">,
   { owner, digest, hasDockerfile }: BuildSource,
@@ -50,8 +50,8 @@ export const renderBuild = (
     timeout: { seconds: BUILD_SECONDS },
     queueTtl: { seconds: BUILD_SECONDS },
     serviceAccount: `projects/${config.project}/serviceAccounts/${config.buildIdentity}`,
-    // With an identity of one's own logs go to a bucket of one's own or to Cloud Logging, which "will not allow
-    // logs streaming" (LoggingMode) and whose reads a whole project shares, 60 a minute.
+    // With a custom identity, logs go to a custom bucket or to Cloud Logging. The latter "will not allow logs streaming"
+    // (LoggingMode), and the whole project shares its 60 reads a minute.
     logsBucket: logsBucketOf(config),
     options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
     tags: ["portside", mark, `${OWNER_LABEL}-${accountDigest(owner)}`],

@@ -1,6 +1,6 @@
 /**
- * An object made of pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. Its session's address
- * is a credential in itself ("acts as an authentication token"), so what goes there needs no client.
+ * Uploads an object in pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. The session's URL
+ * is itself a credential ("acts as an authentication token"), so requests to it need no client.
  */
 import type { Storage } from "@google-cloud/storage";
 import type { Called, PieceUpload } from "../../shared/bucket-spool.ts";
@@ -8,19 +8,19 @@ import type { ProviderCall } from "../../shared/provider-call.ts";
 import { inTime } from "../google.ts";
 
 const PATIENCE_MS = 60_000;
-/** Of a piece's transfer. */
+/** Timeout for the transfer of a piece. */
 const PIECE_MS = 120_000;
-/** An abort ends soon; what it leaves is nobody's object, and forgotten after a week. */
+/** Limits an abort. An upload that it leaves behind is not an object, and expires after a week. */
 const ABORT_MS = 5000;
 
 const INCOMPLETE = 308;
-/** What a session answers that was given up. */
+/** The status of a cancelled session. */
 const CANCELLED = 499;
 const TRY_AGAIN = 408;
 
 const described = { metadata: { contentType: "application/gzip" } } as const;
 
-/** As `googleFault` reads it. */
+/** An error in the form that `googleFault` reads. */
 const failureOf = (status: number, headers: Headers): Error =>
   Object.assign(new Error(`Cloud Storage answered ${status} to a part of an upload.`), {
     code: status,
@@ -38,7 +38,7 @@ const send = async (url: string, init: RequestInit, millis: number, signal?: Abo
     await response.arrayBuffer();
     return response;
   } catch (cause) {
-    // Whatever fetch throws is of the connection, or of the signal.
+    // fetch throws only errors of the connection or of the signal.
     const isEnded = signal?.aborted === true || limit.aborted;
     const code = isEnded ? "AbortError" : "ECONNRESET";
     throw Object.assign(new Error("A part of an upload did not come through.", { cause }), { code });
@@ -61,7 +61,7 @@ export const resumableUpload = (
       return uri;
     });
 
-  /** How many bytes the session has; undefined: all, and the object is made. */
+  /** Returns how many bytes the session has; undefined if it has all and the object exists. */
   const held = async (uri: string, total: string): Promise<number | undefined> => {
     const headers = { "content-range": `bytes */${total}` };
     const response = await send(uri, { method: "PUT", headers }, PIECE_MS, signal);
@@ -71,7 +71,7 @@ export const resumableUpload = (
     return last === undefined ? 0 : Number(last) + 1;
   };
 
-  /** Puts a piece, from wherever the session stands. */
+  /** Uploads a piece from the session's current position. */
   const piece = async (uri: string, bytes: Uint8Array, isLast: boolean): Called<void> => {
     const end = put + bytes.length;
     const total = isLast ? String(end) : "*";
@@ -84,7 +84,7 @@ export const resumableUpload = (
       const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
       const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
       if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
-      // It may have taken a part of the piece: what is left goes with the next try.
+      // The session may have taken part of the piece; the next attempt sends the rest.
       throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
     });
     if (done.isOk()) put = end;

@@ -1,4 +1,4 @@
-/** The bucket that builds read from and write their logs to: https://cloud.google.com/storage/docs/json_api/v1/objects */
+/** The bucket for builds' sources and logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Unavailable } from "../../../core/errors.ts";
@@ -12,15 +12,15 @@ import type { ClientSource } from "../clients.ts";
 const PATIENCE_MS = 60_000;
 
 export interface Staging {
-  /** Puts a source there, once. */
+  /** Uploads a source unless the object exists. */
   put(name: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>>;
-  /** What an object has from a byte on; empty where it has no more, or is not there yet. */
+  /** Returns an object's bytes from an offset on; empty if there are no more, or the object does not exist yet. */
   read(name: string, from: number, signal: AbortSignal): Promise<Result<Buffer, CallState | Unavailable>>;
 }
 
 const RANGE_NOT_SATISFIABLE = 416;
 
-/** The storage client's calls know no signal; whoever waits for one does not wait longer than it may. */
+/** The storage client's calls take no signal, so this rejects when the signal aborts, without waiting for the call. */
 const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
@@ -32,7 +32,7 @@ const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
 export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
   const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
 
-  // Only where there is none: an upload of the same source at the same time has the same bytes.
+  // Only if the object does not exist: a concurrent upload of the same source has the same bytes.
   const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
 
   const send = (name: string, source: Source, signal: AbortSignal) =>
@@ -41,7 +41,7 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
       await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
     });
 
-  /** Its bytes stay at Google's: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
+  /** Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
   const copy = (from: string, name: string, signal: AbortSignal) =>
     call<void>({ what: "storage.objects.rewrite", patience: PATIENCE_MS, signal }, async () => {
       await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
