@@ -1,4 +1,4 @@
-/** Persists the last deploy's status in a write of its own, which does not change the port's etag. */
+/** Persists the last deploy's status in a separate write, which does not change the port's etag. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
 import { timestampOf } from "../../../core/domain/instant.ts";

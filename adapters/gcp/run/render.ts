@@ -1,6 +1,6 @@
 /**
- * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep their
- * values, whoever set them. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep the
+ * values that others have set. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
  */
 import type { protos } from "@google-cloud/run";
 import { withAliases } from "../../../core/domain/environment.ts";

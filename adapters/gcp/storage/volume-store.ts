@@ -1,6 +1,5 @@
 /**
- * Cloud Storage as the VolumeStore: each volume is a bucket of its own. The bucket's labels hold its owner and state
- * (`bucket.ts`).
+ * Cloud Storage as the VolumeStore: each volume has its own bucket, whose labels hold its owner and state (`bucket.ts`).
  */
 import type { AccountId } from "../../../core/domain/account.ts";
 import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";

@@ -67,7 +67,7 @@ const open = async (
   }
 };
 
-/** Returns the first engine that responds, or a message that says why there is none. */
+/** Returns the first engine that responds, or a message that says why none does. */
 export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
   const sockets = socketsIn(environment);
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";

@@ -167,7 +167,7 @@ export class Ingress {
     return `http://127.0.0.1:${this.portOf(service) ?? 0}`;
   }
 
-  /** Pools that take requests; excludes those that drain. */
+  /** Pools that take requests; excludes draining ones. */
   pools(): Pool[] {
     return [...this.#entrances.values()].flatMap(({ gate }) => gate.serving?.pool ?? []);
   }

@@ -37,7 +37,7 @@ export class Retention {
     this.#cut = db.prepare("DELETE FROM entries WHERE service = ? AND (ns, ord) <= (?, ?) AND ns <= ?");
   }
 
-  /** Removes a slice of entries older than `before` or beyond `maxBytes`; returns false if there are none. */
+  /** Removes a slice of entries older than `before` or beyond `maxBytes`; returns false if none remain. */
   step(before: Instant, maxBytes: number): boolean {
     const services = this.#services();
     const heads = services.flatMap((service) => this.#headOf(service, services.length));

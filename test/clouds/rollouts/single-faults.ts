@@ -77,7 +77,7 @@ export const rolloutFaultTests = <W extends PretendedPlatform>(
   const nowServing = async (name: string, what: string): Promise<string | undefined> => {
     const state = await run.stateOf(name);
     const shown = state.kind === "held" ? state.service.serving[0]?.id : undefined;
-    // The reported revision is the one that receives requests.
+    // The reported revision must receive the requests.
     expect(run.routed(name), what).toBe(shown);
     if (state.kind === "held") expect(state.service.rollingOut, what).toBeNull();
     return shown;

@@ -76,6 +76,6 @@ export interface RolloutCloud<W extends PretendedPlatform> {
   readonly freed: "free" | "reserved";
   /** Template fields with which a service mounts a volume. */
   readonly mounting: Partial<ServiceTemplate>;
-  /** Asserts that the cloud's resources for deployments are exactly those that serve these names. */
+  /** Asserts that the cloud's resources for deployments belong exactly to these serving names. */
   onlyServing(world: W, names: readonly string[]): void;
 }

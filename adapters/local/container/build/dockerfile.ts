@@ -28,7 +28,7 @@ const wantsBuildKit = (line: string): boolean => {
   );
 };
 
-/** The first line that the classic builder would reject or misread; undefined if there is none. */
+/** The first line that the classic builder would reject or misread; undefined if it understands all lines. */
 export const buildKitNeed = (dockerfile: string): BuildKitNeed | undefined => {
   let isHead = true;
   for (const [index, line] of dockerfile.split(/\r?\n/).entries()) {

@@ -238,7 +238,7 @@ const namedBy = ({ words }: Instruction, before: Before): Named[] => {
 const SYNTAX = /^(?:#|\/\/)\s*syntax\s*=\s*(\S*)/i;
 const OWN_SYNTAX = /^(?:docker\.io\/)?docker\/dockerfile(?:-upstream)?(?:[:@]|$)/;
 
-/** The number of the line with a `# syntax` directive for a program other than docker/dockerfile; 0 if there is none. */
+/** The number of the line with a `# syntax` directive for a program other than docker/dockerfile; 0 without one. */
 const foreignSyntaxIn = (lines: readonly string[]): number => {
   for (const [index, line] of lines.entries()) {
     const text = line.replace(/^\uFEFF/, "").trim();

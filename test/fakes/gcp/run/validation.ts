@@ -84,7 +84,7 @@ const checkTraffic = (traffic: readonly Message[], revisions: ReadonlySet<string
       invalid(`traffic: there is no revision '${revision}'`);
 };
 
-/** @param revisions names of the revisions, including the one that this write creates */
+/** @param revisions names of all revisions, including this write's new one */
 export const checkService = (id: string, service: Message, revisions: ReadonlySet<string>): void => {
   checkMap("labels", service.labels);
   checkMap("annotations", service.annotations);
