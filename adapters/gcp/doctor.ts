@@ -297,7 +297,7 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
   }
 }
 
-/** Yields findings as they are made. Stops early without credentials or the package that loads them. */
+/** Yields each finding immediately. Stops early without credentials, or without the package that loads them. */
 export async function* diagnoseGcp(
   config: Requested,
   clients: ClientSource,

@@ -22,7 +22,7 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
   const remote: RemoteBuilds = {
     service: "Cloud Build",
     buildpacks: "Google's",
-    // Builds must not run with an identity that has other rights.
+    // Refuse default identities: their rights are not meant for builds.
     problem: identityProblem(config.buildIdentity),
     image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
     knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),

@@ -52,7 +52,7 @@ const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bound
   return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
 };
 
-/** DEFAULT in Cloud Logging can be any severity here: loggers write theirs inside the line. */
+/** DEFAULT in Cloud Logging can be any severity here: loggers write it inside the line. */
 const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
   const matches = matcherOf(leaf, compile);
   const passes = (severity: LogEntry["severity"]) => matches({ ...bare(scope), severity });

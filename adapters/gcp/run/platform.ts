@@ -25,7 +25,7 @@ export interface RunNeeds {
 
 const stateOf = ({ run, own }: Standing): NameState => {
   if (run === null) return { kind: "free" };
-  // Someone else's service: the name is taken, and there is no service of ours to show.
+  // Not Portside's service: the name is taken, but there is no service to show.
   if (own === undefined) return { kind: "reserved", owner: NOBODY };
   return { kind: "held", owner: own.service.owner, service: own.service };
 };

@@ -98,7 +98,7 @@ export const writeConditionally = async (
       own === undefined
         ? await deps.services.create(name, service, patience)
         : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, patience);
-    // Never trust the response, but read again: a new service has no uid before, and this also finds lost writes.
+    // Read again instead of trusting the response: that yields a new service's uid, and finds lost writes, too.
     if (written.isOk()) continue;
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
     const { code, error } = written.error;

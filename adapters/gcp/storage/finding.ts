@@ -1,4 +1,4 @@
-/** Finds the bucket to which a volume's name refers; reveals one that was hidden and forgotten. */
+/** Finds the bucket to which a volume's name refers; reveals one whose hiding has timed out. */
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { VolumeName } from "../../../core/domain/names.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
@@ -28,7 +28,7 @@ export const reveal = async (
   return shown.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** Returns the bucket; reveals it first if it was hidden and forgotten. */
+/** Returns the bucket; reveals it first if its hiding has timed out. */
 export const upToDate = (
   parts: Parts,
   owner: AccountId,

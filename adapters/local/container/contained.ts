@@ -28,7 +28,7 @@ export class Contained implements Running {
   readonly startedAt = Date.now();
   readonly begun: Promise<void>;
   readonly exited: Promise<Exit>;
-  /** In the container's own network, if this machine shares it. Bypasses the engine's proxy, which always accepts. */
+  /** In the container's network, if reachable from here: bypasses the engine's proxy, which accepts every connection. */
   address: Address | undefined;
   readonly #engine: ContainerEngine;
   #container: Container | undefined;

@@ -37,7 +37,7 @@ export interface Containers extends Runner {
   readonly kind: "container";
   readonly engine: ContainerEngine;
   readonly mountsWithin: boolean;
-  /** For this platform's own files about the engine. */
+  /** The platform's folder for files that the engine uses, such as mount points. */
   readonly folder: string;
   /** Ports of this machine from which base images may be pulled. */
   readonly allowedPorts: readonly number[];

@@ -9,7 +9,7 @@ export interface Domain {
   readonly proxy: { readonly scheme: Scheme; readonly port: string } | undefined;
 }
 
-/** Host labels; the last one must not be numeric, or the name would be an IP address. */
+/** The last label must start with a letter, so that the name is not an IP address. */
 const HOST_NAME = /^(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*$/;
 
 /**

@@ -122,7 +122,7 @@ class Visit {
   }
 
   #timedOut(): void {
-    // If the response has begun, abort cuts it.
+    // If the response has begun, aborting the exchange truncates it.
     this.#answer(TIMED_OUT);
     this.#exchange?.abort(new Error("the request passed its timeout"));
   }

@@ -40,7 +40,7 @@ const openLog = (path: string): DatabaseSync => {
     db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema}`);
     return db;
   } catch (error) {
-    // On a full disk, the caller retries this repeatedly.
+    // Do not leak the handle: on a full disk, the caller retries repeatedly.
     db.close();
     throw error;
   }

@@ -1,6 +1,6 @@
 /**
  * Searches a log file by a filter, window by window, and checks the clock so that it ends in time whatever it finds.
- * Blocks its thread; the store runs it in a separate one.
+ * Blocks its thread; `Searches` runs it in a separate one, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
 import { comparePositions, type LogPosition } from "../../../core/domain/log-cursor.ts";

@@ -1,4 +1,4 @@
-/** Logs in Cloud Logging: the rate of calls, late and failing calls, and the entries made of services' lines. */
+/** Logs in Cloud Logging: the rate of calls, late and failing calls, and entries from services' lines. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { GcpClients } from "../../../adapters/gcp/clients.ts";
 import type { GcpConfig } from "../../../adapters/gcp/config.ts";
