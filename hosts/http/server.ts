@@ -10,6 +10,7 @@ import Fastify, {
 } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import { Listeners } from "./listeners.ts";
+import { refuseOtherMethods } from "./other-methods.ts";
 import { type PortsideOptions, portside, principalOf, requestIdOf, servedCallOf } from "./plugin.ts";
 
 export interface ServerOptions {
@@ -76,6 +77,19 @@ const logRequest = (request: FastifyRequest, reply: FastifyReply): void => {
   else request.log.info(fields, "request");
 };
 
+/** For browsers that open the server's address, and for bookmarks of earlier versions. */
+const redirectToDocs = (app: FastifyInstance, _options: object, loaded: () => void): void => {
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("x-request-id", requestIdOf(request));
+    done();
+  });
+  for (const url of ["/", "/docs/"]) {
+    app.get(url, (_request, reply) => reply.redirect("/docs"));
+    refuseOtherMethods(app, url, ["GET"]);
+  }
+  loaded();
+};
+
 export const createServer = async ({ controlPlane, logger, onServed }: ServerOptions): Promise<FastifyInstance> => {
   const listeners = new Listeners();
   const app = Fastify({
@@ -99,5 +113,6 @@ export const createServer = async ({ controlPlane, logger, onServed }: ServerOpt
   app.setNotFoundHandler(nothingHere);
   // biome-ignore lint/nursery/noMisusedPromises: a plugin may be asynchronous; the type says so through an overload
   await app.register(portside, { controlPlane, health: true });
+  await app.register(redirectToDocs);
   return app;
 };

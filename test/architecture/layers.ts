@@ -99,7 +99,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|use-cases)\//,
       /^core\/(control-plane|errors|result)\.ts$/,
       node,
-      /^(zod|fastify|@fastify\/busboy|@scalar\/fastify-api-reference)$/,
+      /^(zod|fastify|@fastify\/busboy)$/,
     ],
     why: "the HTTP host sees the control plane, and no adapter or port",
   },
