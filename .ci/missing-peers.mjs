@@ -46,7 +46,9 @@ for (const [args, packages] of tries) {
     env: { PATH: process.env.PATH, HOME: data },
   });
   const output = `${stdout}${stderr}`;
-  const asked = [...output.matchAll(/npm install ([^\n;)]+)/g)].flatMap(([, names]) => names.split(" "));
+  const asked = [...output.matchAll(/npm install ([^\n;)]+)/g)].flatMap(([, names]) =>
+    names.split(" ").map((name) => name.replace(/(?<=.)@.*$/, "")),
+  );
   for (const name of packages) {
     if (!asked.includes(name))
       throw new Error(`${args.slice(1).join(" ")} does not say 'npm install ${name}' (${status}):\n${output}`);

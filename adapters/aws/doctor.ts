@@ -1,6 +1,6 @@
 /** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { isInstalled } from "../shared/optional-package.ts";
+import { type FindPackage, packagesProblem } from "../shared/optional-package.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
 import { nameOf } from "./amazon.ts";
 import { type ClientSource, packages } from "./clients.ts";
@@ -39,10 +39,9 @@ const callerOf = (arn: string): Caller => {
 };
 
 /** AWS packages are optional and loaded on first use. Without this check, a deploy would fail halfway. */
-const packagesProblem = (has: (name: string) => boolean): Finding | undefined => {
-  const absent = packages.filter((name) => !has(name));
-  if (absent.length === 0) return undefined;
-  return lacking("Amazon's packages", `not installed: ${absent.join(", ")}`, `npm install ${absent.join(" ")}`);
+const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
+  const problem = packagesProblem(packages, find);
+  return problem === undefined ? undefined : lacking("Amazon's packages", problem.words, problem.fix);
 };
 
 /** https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: it needs no permission. */
@@ -152,15 +151,15 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
 
 /**
  * Yields findings as the checks finish. Stops early if packages or credentials are missing.
- * @param has checks whether a package is installed; tests pass their own
+ * @param find finds an installed package; tests pass their own
  */
 export async function* diagnoseAws(
   asked: Asked,
   clients: ClientSource,
   environment: NodeJS.ProcessEnv = process.env,
-  has: (name: string) => boolean = isInstalled,
+  find?: FindPackage,
 ): AsyncGenerator<Finding> {
-  const absent = packagesProblem(has);
+  const absent = packagesFinding(find);
   if (absent !== undefined) return yield absent;
   const caller = yield* credentials(clients);
   if (caller === undefined) return;

@@ -1,4 +1,6 @@
 /** The AWS provider: ECS on Fargate, CodeBuild, S3, EventBridge Scheduler, CloudWatch Logs and Athena. */
+
+export type { StartRefused } from "../shared/start-refused.ts";
 export type { AwsAmbient } from "./amazon.ts";
 export { awsCapabilities } from "./capabilities.ts";
 export { type AwsClients, type ClientSource, clientSource } from "./clients.ts";

@@ -1,11 +1,11 @@
 /** Assembles every port for one AWS account and region. */
 import { join } from "node:path";
-import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../shared/bucket-spool.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { lastLinesOf } from "../shared/last-lines.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
+import { checkStart } from "../shared/start-refused.ts";
 import { type AwsAmbient, awsCalls } from "./amazon.ts";
 import { createAwsSql } from "./athena/index.ts";
 import { createCodeBuilder } from "./build/builder.ts";
@@ -26,14 +26,13 @@ export interface AwsProvider {
   close(): Promise<void>;
 }
 
-/** Throws if the account lacks something essential. The message lists the commands that fix it. */
+/** Throws `StartRefused`, whose message has the commands that fix it, if the account lacks something essential. */
 export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
   const { environment = process.env } = deps;
   const clients = clientSource(settings.region, input.clients);
   const findings = await Array.fromAsync(diagnoseAws(settings, clients, environment));
-  const refusal = refusalToStart(findings);
-  if (refusal !== undefined) throw new Error(refusal);
+  checkStart(findings);
   for (const { what, words, verdict } of findings)
     if (verdict === "warning")
       deps.logger.warn("the account lacks something, or could not be looked at", { what, words });

@@ -1,6 +1,6 @@
 /** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { MissingPackage } from "../shared/optional-package.ts";
+import { UnusablePackage } from "../shared/optional-package.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
 import type { ClientSource, GcpClients } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
@@ -42,7 +42,7 @@ async function* packages({ logDataset }: Requested, clients: ClientSource): Asyn
     try {
       await clients(name);
     } catch (error) {
-      if (!(error instanceof MissingPackage)) throw error;
+      if (!(error instanceof UnusablePackage)) throw error;
       yield lacking(`package for ${name}`, error.message, error.fix);
     }
 }

@@ -1,4 +1,6 @@
 /** A platform on Google Cloud: Cloud Run, Cloud Build, Cloud Storage, Cloud Scheduler, Cloud Logging and BigQuery. */
+
+export type { StartRefused } from "../shared/start-refused.ts";
 export { gcpCapabilities } from "./capabilities.ts";
 export { type ClientSource, clientSource, type GcpClients } from "./clients.ts";
 export { type GcpConfig, type GcpConfigInput, gcpConfigOf, gcpConfigSchema } from "./config.ts";

@@ -1,11 +1,11 @@
 /** The complete provider: all ports for one project and one region. */
 import { join } from "node:path";
-import { refusalToStart } from "../../core/domain/finding.ts";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
 import { createBucketSpool } from "../shared/bucket-spool.ts";
 import { createDiskSpool } from "../shared/disk-spool.ts";
 import { lastLinesOf } from "../shared/last-lines.ts";
 import { spoolPlace } from "../shared/spool-place.ts";
+import { checkStart } from "../shared/start-refused.ts";
 import { createGcpSql } from "./bigquery/index.ts";
 import { createCloudBuilder } from "./build/builder.ts";
 import { gcsSpool } from "./build/spool-bucket.ts";
@@ -25,15 +25,14 @@ export interface GcpProvider {
   close(): Promise<void>;
 }
 
-/** Throws a message with the fixing commands if the project lacks something that the platform requires. */
+/** Throws `StartRefused`, whose message has the commands that fix it, if the project lacks something that the platform requires. */
 export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
   const { project, stagingBucket } = config;
   const { environment = process.env } = deps;
   const clients = clientSource(project, input.clients);
   const findings = await Array.fromAsync(diagnoseGcp(config, clients, environment));
-  const refusal = refusalToStart(findings);
-  if (refusal !== undefined) throw new Error(refusal);
+  checkStart(findings);
   for (const { what, words, verdict } of findings)
     if (verdict === "warning")
       deps.logger.warn("the project lacks something, or could not be looked at", { what, words });

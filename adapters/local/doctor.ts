@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
 import { GiB } from "../../core/domain/limits.ts";
-import { sqlQueries } from "../shared/sql/installed.ts";
+import { installCommand } from "../shared/optional-package.ts";
+import { sqlPackages, sqlQueries } from "../shared/sql/installed.ts";
 import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
 import { silent } from "./identity.ts";
@@ -143,7 +144,7 @@ function* programs({ npm, python }: Toolchain): Generator<Finding> {
 const sql = (): Finding => {
   const queries = sqlQueries();
   if (queries.supported) return fine("SQL", queries.note ?? "offered");
-  return worrying("SQL", queries.reason, "npm install @duckdb/node-api @polyglot-sql/sdk");
+  return worrying("SQL", queries.reason, installCommand(sqlPackages));
 };
 
 /** @param environment in which programs are looked up */

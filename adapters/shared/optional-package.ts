@@ -1,35 +1,148 @@
-/** Packages that are installed only where somebody wants what they are for. */
+/** Optional peers: packages that only a part of the users installs. */
+import { readFileSync } from "node:fs";
+import semver from "semver";
 
-/** One that is used, and not there. */
-export class MissingPackage extends Error {
-  /** The command that brings it. */
+/**
+ * The release lines of each optional peer that work, the oldest first. A newer one is accepted, an older one is refused,
+ * and an exact version is the only one that works. `.ci/peer-versions.mjs` installs each of them.
+ *
+ * `package.json` accepts every version: npm checks the ranges of optional peers in applications that do not use them.
+ */
+export const peerVersions: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  "@aws-sdk/client-application-auto-scaling": ["3"],
+  "@aws-sdk/client-athena": ["3"],
+  "@aws-sdk/client-cloudformation": ["3"],
+  "@aws-sdk/client-cloudwatch-logs": ["3"],
+  "@aws-sdk/client-codebuild": ["3"],
+  "@aws-sdk/client-ecr": ["3"],
+  "@aws-sdk/client-ecs": ["3"],
+  "@aws-sdk/client-elastic-load-balancing-v2": ["3"],
+  "@aws-sdk/client-iam": ["3"],
+  "@aws-sdk/client-s3": ["3"],
+  "@aws-sdk/client-s3files": ["3"],
+  "@aws-sdk/client-scheduler": ["3"],
+  "@aws-sdk/client-sts": ["3"],
+  "@aws-sdk/s3-request-presigner": ["3"],
+  "@duckdb/node-api": ["1.5.6-r.1"],
+  "@google-cloud/artifact-registry": ["5"],
+  "@google-cloud/bigquery": ["9"],
+  "@google-cloud/cloudbuild": ["6"],
+  "@google-cloud/logging": ["12"],
+  "@google-cloud/run": ["4"],
+  "@google-cloud/scheduler": ["6"],
+  "@google-cloud/storage": ["8"],
+  "@opentelemetry/api": ["1.4", "1.9"],
+  "@polyglot-sql/sdk": ["0.12.1"],
+  dockerode: ["4", "5"],
+  "fast-check": ["4"],
+  "google-auth-library": ["11"],
+  pg: ["8"],
+  stripe: ["23"],
+  vitest: ["4", "5"],
+};
+
+const isExact = (line: string): boolean => semver.valid(line) !== null;
+
+const linesOf = (name: string): readonly [string, ...string[]] => peerVersions[name] ?? ["*"];
+
+const accepts = (name: string, version: string): boolean => {
+  const [oldest] = linesOf(name);
+  return semver.satisfies(version, isExact(oldest) ? oldest : `>=${oldest}`, { includePrerelease: true });
+};
+
+/** The command that installs packages in versions that work. */
+export const installCommand = (names: readonly string[]): string =>
+  `npm install ${names.map((name) => `${name}@${linesOf(name).at(-1)}`).join(" ")}`;
+
+/** A folder of a package has one folder above it that names it, or a few more where its entry lies deeper. */
+const DEEPEST = 8;
+
+/** The version of an installed package; undefined if a bundler packed it, or it is installed under another name. */
+const versionFrom = (name: string, entry: string): string | undefined => {
+  for (let folder = new URL(".", entry), depth = 0; depth < DEEPEST; folder = new URL("..", folder), depth++) {
+    try {
+      const manifest = JSON.parse(readFileSync(new URL("package.json", folder), "utf8")) as Record<string, unknown>;
+      if (manifest["name"] === name) return String(manifest["version"]);
+    } catch {
+      // The next folder up may have it.
+    }
+  }
+  return undefined;
+};
+
+type Installed = { readonly version: string | undefined } | undefined;
+
+/** Returns undefined if the package is not installed. */
+export const findPackage = (name: string): Installed => {
+  try {
+    return { version: versionFrom(name, import.meta.resolve(name)) };
+  } catch {
+    return undefined;
+  }
+};
+
+/** What finds an installed package; tests pass their own. */
+export type FindPackage = (name: string) => Installed;
+
+const unsupportedOf = (name: string, find: FindPackage): string | undefined => {
+  const version = find(name)?.version;
+  if (version === undefined || accepts(name, version)) return undefined;
+  const [oldest] = linesOf(name);
+  return `'${name}' ${version} is installed, and ${isExact(oldest) ? `only ${oldest}` : `${oldest} or newer`} works`;
+};
+
+/** Why packages cannot be used, and the command that installs them; undefined if they can. */
+export const packagesProblem = (
+  names: readonly string[],
+  find: FindPackage = findPackage,
+): { readonly words: string; readonly fix: string } | undefined => {
+  const problems = names.flatMap((name) => {
+    const words = find(name) === undefined ? `'${name}' is not installed` : unsupportedOf(name, find);
+    return words === undefined ? [] : [{ name, words }];
+  });
+  if (problems.length === 0) return undefined;
+  return {
+    words: problems.map(({ words }) => words).join("; "),
+    fix: installCommand(problems.map(({ name }) => name)),
+  };
+};
+
+/** A package that is used, and is missing or of a version that does not work. */
+export class UnusablePackage extends Error {
+  readonly kind = "unusable_package";
+  /** The command that installs it. */
   readonly fix: string;
 
   /** @param who what needs it, as the beginning of a sentence: `The provider gcp` */
-  constructor(who: string, names: readonly string[], cause: unknown) {
-    const fix = `npm install ${names.join(" ")}`;
+  constructor(who: string, names: readonly string[], cause?: unknown, problem?: string) {
+    const fix = installCommand(names);
     const quoted = names.map((name) => `'${name}'`).join(" and ");
-    super(`${who} needs the ${names.length === 1 ? "package" : "packages"} ${quoted}: ${fix}`, { cause });
+    const need = `${who} needs the ${names.length === 1 ? "package" : "packages"} ${quoted}`;
+    super(problem === undefined ? `${need}: ${fix}` : `${need}, but ${problem}: ${fix}`, { cause });
     this.fix = fix;
   }
 }
 
-/** What `load` gives; throws `MissingPackage` where a module is not found. */
-export const needPackages = async <T>(who: string, names: readonly string[], load: () => Promise<T>): Promise<T> => {
+/**
+ * Returns what `load` returns. Throws `UnusablePackage` if a module is not found, or if a package has a version that does
+ * not work.
+ */
+export const needPackages = async <T>(
+  who: string,
+  names: readonly string[],
+  load: () => Promise<T>,
+  find: FindPackage = findPackage,
+): Promise<T> => {
+  for (const name of names) {
+    const problem = unsupportedOf(name, find);
+    if (problem !== undefined) throw new UnusablePackage(who, [name], undefined, problem);
+  }
   try {
     return await load();
   } catch (cause) {
     const { code } = cause as { code?: string };
-    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    throw new MissingPackage(who, names, cause);
-  }
-};
-
-export const isInstalled = (name: string): boolean => {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
+    // The second is that of a CommonJS bundle.
+    if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw cause;
+    throw new UnusablePackage(who, names, cause);
   }
 };

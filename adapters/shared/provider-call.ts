@@ -7,6 +7,7 @@ import { millisOf } from "../../core/domain/instant.ts";
 import { type Unavailable, unavailable } from "../../core/errors.ts";
 import type { Clock, Logger } from "../../core/ports/system.ts";
 import { err, ok, type Result } from "../../core/result.ts";
+import { UnusablePackage } from "./optional-package.ts";
 
 /** What an error of a cloud means to whoever called. */
 export type CallFault =
@@ -51,6 +52,8 @@ const LONGEST_MS = 5000;
 const REFUSED_RETRY_S = 60;
 const BUSY_RETRY_S = 5;
 
+const refused: CallFault = { kind: "refused" };
+
 export const isCallState = (error: CallState | Unavailable): error is CallState => error.kind === "state";
 
 export type ProviderCall = <T>(needs: CallNeeds, call: () => Promise<T>) => Promise<Result<T, CallState | Unavailable>>;
@@ -63,16 +66,21 @@ export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.rand
   const fail = (what: string, fault: Exclude<CallFault, { kind: "state" }>, error: unknown): Unavailable => {
     if (fault.kind === "busy")
       return unavailable(`${cloud} is busy or does not answer.`, fault.retryAfterSeconds ?? BUSY_RETRY_S, error);
+    if (error instanceof UnusablePackage) {
+      logger.error(error.message, { call: what });
+      return unavailable(error.message, REFUSED_RETRY_S, error);
+    }
     logger.error(`${cloud} refuses a call of this platform: look at its credentials and rights`, { call: what, error });
     return unavailable(`${cloud} refuses this platform's requests.`, REFUSED_RETRY_S, error);
   };
+  const meaningOf: FaultOf = (error) => (error instanceof UnusablePackage ? refused : faultOf(error));
   return async ({ what, patience = PATIENCE_MS, signal }, call) => {
     const end = millisOf(clock.now()) + patience;
     for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LONGEST_MS)) {
       try {
         return ok(await call());
       } catch (error) {
-        const fault = faultOf(error);
+        const fault = meaningOf(error);
         if (fault === undefined) throw error;
         if (fault.kind === "state") return err({ kind: "state", code: fault.code, error });
         const pause = pauseOf(fault, wait * (0.5 + random() / 2));

@@ -135,7 +135,7 @@ export const buildPlatform = async (settings: ServeSettings, own: OwnParts = {})
   const log = createPino(settings.logLevel);
   const container = new Container();
   container.load(surroundings(settings, own, log));
-  container.bind(WATCHING).toConstantValue(await watch(settings));
+  container.bind(WATCHING).toConstantValue(await watch(settings, container.get(LOGGER)));
   const watching = container.get(WATCHING);
   const ambient = {
     clock: container.get(CLOCK),

@@ -1,7 +1,8 @@
 /** What watches a platform: figures where the settings ask for them, spans where OpenTelemetry's API is installed. */
-import { MissingPackage } from "../../adapters/shared/optional-package.ts";
+import { findPackage, UnusablePackage } from "../../adapters/shared/optional-package.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Ports } from "../../core/ports/provider.ts";
+import type { Logger } from "../../core/ports/system.ts";
 import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { Metrics } from "../metrics/index.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -18,18 +19,19 @@ export interface Watching {
 type Tracing = Pick<Watching, "ports" | "controlPlane">;
 
 /** Without an SDK the spans cost next to nothing, so that its presence is the only switch. */
-const loadTracing = async (): Promise<Tracing> => {
+const loadTracing = async (logger: Logger): Promise<Tracing> => {
   try {
     const { tracePorts, traceControlPlane } = await import("../tracing/index.ts");
     return { ports: tracePorts, controlPlane: traceControlPlane };
   } catch (error) {
-    if (!(error instanceof MissingPackage)) throw error;
+    if (!(error instanceof UnusablePackage)) throw error;
+    if (findPackage("@opentelemetry/api") !== undefined) logger.warn("tracing is off", { reason: error.message });
     return { ports: (ports) => ports, controlPlane: (controlPlane) => controlPlane };
   }
 };
 
-export const watch = async ({ metricsPort }: ServeSettings): Promise<Watching> => {
-  const tracing = await loadTracing();
+export const watch = async ({ metricsPort }: ServeSettings, logger: Logger): Promise<Watching> => {
+  const tracing = await loadTracing(logger);
   if (metricsPort === undefined) return { ...tracing, telemetry: noTelemetry };
   const { createMetrics } = await import("../metrics/index.ts");
   const metrics = createMetrics();

@@ -67,7 +67,7 @@ const rules: readonly Rule[] = [
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|jose|re2js|mime|fresh|range-parser|stripe|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
+      /^(zod|tar|jose|re2js|mime|fresh|range-parser|semver|stripe|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
     ],
     why: "shared adapters know no provider",
   },

@@ -1,5 +1,6 @@
 /** SQL on AWS. Available if the configuration names a work group and the log's table. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
+import type { FindPackage } from "../../shared/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/installed.ts";
 import type { AwsAmbient } from "../amazon.ts";
 import type { ClientSource } from "../clients.ts";
@@ -18,13 +19,10 @@ const howToSet =
  */
 export const sqlLagSeconds = 120;
 
-/** @param has checks whether a package is installed; tests pass their own */
-export const awsSqlQueries = (
-  { athenaWorkgroup, logTable, billingTable }: AwsConfig,
-  has?: (name: string) => boolean,
-): Feature => {
+/** @param find finds an installed package; tests pass their own */
+export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsConfig, find?: FindPackage): Feature => {
   if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToSet);
-  const problem = sqlProblem(packages, has);
+  const problem = sqlProblem(packages, find);
   if (problem !== undefined) return missing(problem);
   const limits = "times have the millisecond, STRUCT takes literals, and formats of times are to be written out";
   return offered(

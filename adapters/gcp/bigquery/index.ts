@@ -1,6 +1,7 @@
 /** SQL on Google Cloud: available if the configuration names the log bucket's linked dataset. */
 import { type Feature, missing, offered } from "../../../core/domain/capabilities.ts";
 import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { FindPackage } from "../../shared/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/installed.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
@@ -17,10 +18,10 @@ const bare = (name: string): string => name.replaceAll("`", "");
 /** Seconds until an entry in Cloud Logging shows in the linked dataset. An estimate: Google documents no bound. */
 export const sqlLagSeconds = 60;
 
-/** @param has returns whether a package is installed; tests pass their own */
-export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, has?: (name: string) => boolean): Feature => {
+/** @param find finds an installed package; tests pass their own */
+export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: FindPackage): Feature => {
   if (logDataset === undefined) return missing(howToLink);
-  const problem = sqlProblem(packages, has);
+  const problem = sqlProblem(packages, find);
   if (problem !== undefined) return missing(problem);
   return offered(
     billingTable === undefined

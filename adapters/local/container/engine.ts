@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { hostname, release } from "node:os";
 import { join } from "node:path";
 import type Dockerode from "dockerode";
+import { needPackages } from "../../shared/optional-package.ts";
 
 export interface ContainerEngine {
   readonly docker: Dockerode;
@@ -24,7 +25,6 @@ export interface ContainerEngine {
 }
 
 const ANSWER_MS = 5000;
-const PACKAGE = "dockerode is not installed (npm install dockerode)";
 
 /** Socket paths of engines. If `DOCKER_HOST` is set, only that counts. */
 const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
@@ -73,8 +73,10 @@ export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<Contai
   if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
   const there = sockets.filter(existsSync);
   if (there.length === 0) return `neither Docker nor Podman listens at ${sockets.join(", ")}`;
-  const loaded = await import("dockerode").catch(() => undefined);
-  if (loaded === undefined) return PACKAGE;
+  const loaded = await needPackages("Docker or Podman", ["dockerode"], () => import("dockerode")).catch(
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  if (typeof loaded === "string") return loaded;
   const problems: string[] = [];
   for (const socket of there) {
     const engine = await open((socketPath) => new loaded.default({ socketPath }), socket, environment["PATH"] ?? "");

@@ -313,10 +313,10 @@ describe("the capability", () => {
   test("says how to set it up, and what lacks", () => {
     expect(awsSqlQueries(awsConfig)).toMatchObject({ supported: false, reason: expect.stringContaining("logTable") });
     const named = { ...awsConfig, athenaWorkgroup: "w", logTable: "a.b.c" };
-    expect(awsSqlQueries(named, () => true)).toMatchObject({
+    expect(awsSqlQueries(named, () => ({ version: undefined }))).toMatchObject({
       supported: true,
       note: expect.stringContaining("billingTable"),
     });
-    expect(awsSqlQueries(named, () => false)).toMatchObject({ supported: false });
+    expect(awsSqlQueries(named, () => undefined)).toMatchObject({ supported: false });
   });
 });

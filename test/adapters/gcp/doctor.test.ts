@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
-import { MissingPackage } from "../../../adapters/shared/optional-package.ts";
+import { UnusablePackage } from "../../../adapters/shared/optional-package.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
 import { type FakeProject, fakeProject } from "../../fakes/gcp/project.ts";
 
@@ -165,13 +165,13 @@ test("a package that is not installed is missing before anything is deployed, wi
   const without = (lost: string) =>
     ((name: Parameters<ClientSource>[0]) =>
       name === lost
-        ? Promise.reject(new MissingPackage("The provider gcp", ["@google-cloud/x"], undefined))
+        ? Promise.reject(new UnusablePackage("The provider gcp", ["@google-cloud/run"]))
         : there(name)) as ClientSource;
   const config = gcpConfigOf(basis);
   for (const lost of ["scheduler", "auth"]) {
     const findings = await Array.fromAsync(diagnoseGcp(config, without(lost)));
     expect(missing(findings)).toEqual([
-      expect.objectContaining({ verdict: "missing", fix: "npm install @google-cloud/x" }),
+      expect.objectContaining({ verdict: "missing", fix: "npm install @google-cloud/run@4" }),
     ]);
   }
   const findings = await Array.fromAsync(diagnoseGcp(config, without("bigquery")));

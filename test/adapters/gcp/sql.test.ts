@@ -285,10 +285,10 @@ describe("the capability", () => {
   test("says how to set it up, and what lacks", () => {
     expect(gcpSqlQueries(gcpConfig)).toMatchObject({ supported: false, reason: expect.stringContaining("logDataset") });
     const linked = { ...gcpConfig, logDataset: "p.d" };
-    expect(gcpSqlQueries(linked, () => true)).toMatchObject({
+    expect(gcpSqlQueries(linked, () => ({ version: undefined }))).toMatchObject({
       supported: true,
       note: expect.stringContaining("billingTable"),
     });
-    expect(gcpSqlQueries(linked, () => false)).toMatchObject({ supported: false });
+    expect(gcpSqlQueries(linked, () => undefined)).toMatchObject({ supported: false });
   });
 });

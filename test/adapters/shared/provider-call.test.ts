@@ -1,5 +1,6 @@
 /** A call of a cloud: repeated while its error passes by itself and its time lasts, and told in the port's words. */
 import { expect, test } from "vitest";
+import { UnusablePackage } from "../../../adapters/shared/optional-package.ts";
 import { type CallFault, providerCall } from "../../../adapters/shared/provider-call.ts";
 import { millisOf } from "../../../core/domain/instant.ts";
 import { createLeapingClock } from "../../support/leaping-clock.ts";
@@ -100,4 +101,12 @@ test("nobody waits any more: it is not asked again", async () => {
   const { result, moments } = await called([busy, busy], undefined, AbortSignal.abort());
   expect(result.isErr()).toBe(true);
   expect(moments).toEqual([0]);
+});
+
+test("a package that is not installed is a value with the command, and is not tried again", async () => {
+  const { result, moments, said } = await called([new UnusablePackage("The provider gcp", ["@google-cloud/run"])]);
+  const message = "The provider gcp needs the package '@google-cloud/run': npm install @google-cloud/run@4";
+  expect(result._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", message });
+  expect(moments).toEqual([0]);
+  expect(JSON.stringify(said)).toContain(message);
 });
