@@ -40,6 +40,7 @@ const slow = [
   "test/examples/examples.test.ts",
   "test/examples/shell-snippets.test.ts",
   "test/examples/snippets.test.ts",
+  "test/hosts/cli/env-file.test.ts",
   "test/hosts/cli/source-watch.test.ts",
   "test/hosts/cli/volume-cuts.test.ts",
   "test/hosts/cli/volume-large.test.ts",

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/usr/bin/env sh
 true /*; exec node -- "$0" "$@"; */;
 
 /**

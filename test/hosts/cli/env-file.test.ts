@@ -9,7 +9,7 @@ const repository = resolve(import.meta.dirname, "../../..");
 
 const starts: readonly (readonly [string, string, ...string[]])[] = [
   ["npm run portside", "npm", "--prefix", repository, "run", "--silent", "portside", "--"],
-  // As the kernel starts a file whose first line is `#!/bin/sh`.
+  // As the kernel starts a script of sh.
   ["the installed command", "/bin/sh", join(repository, "hosts/cli/main.ts")],
 ];
 
