@@ -6,6 +6,8 @@ import { serveVolume, type VolumeCli } from "./volume-cli.ts";
 
 export interface Pretended extends AsyncDisposable {
   readonly cli: VolumeCli;
+  /** Of the storage. */
+  readonly url: string;
   /** Makes the command line use it. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -21,6 +23,7 @@ export const servePretended = async (answer: RequestListener): Promise<Pretended
   });
   return {
     cli,
+    url: `http://127.0.0.1:${port}`,
     env: { PORTSIDE_URL: front.url },
     [Symbol.asyncDispose]: async () => {
       storage.closeAllConnections();

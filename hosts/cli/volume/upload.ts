@@ -1,6 +1,6 @@
 /** One object on its way into a volume: streamed with its length, so that no size takes memory. */
 import type { UploadGrant } from "../../../core/domain/volume.ts";
-import type { Client } from "../client.ts";
+import { type Client, Refused } from "../client.ts";
 import { CommandError } from "../io.ts";
 import { persist } from "./persist.ts";
 import { complete, expectStatus, withGrant } from "./storage.ts";
@@ -87,25 +87,47 @@ const partOf = (source: Source, range: Range): Source => ({
   open: () => source.open(range),
 });
 
-/** Each part is tried again by itself; the storage makes an object of them only in the end. */
-const sendParts = async ({ parts, complete_url }: Parts, source: Source, signal: AbortSignal, onSent: OnSent) => {
-  const tags: string[] = [];
-  let sent = 0;
-  try {
-    for (const { url, ...range } of parts) {
-      const done = await persist(signal, () => send(url, partOf(source, range), signal, onSent));
-      sent += done.sent;
-      tags.push(done.tag);
-    }
-    await persist(signal, () => complete(complete_url, tags, signal));
-    return { sent };
-  } catch (error) {
-    onSent(-sent);
-    throw error;
-  }
-};
+/** An upload in parts. What the storage has of them stays there, so that another try sends the missing ones alone. */
+class PartsUpload {
+  readonly grant: Parts;
+  readonly #source: Source;
+  readonly #onSent: OnSent;
+  readonly #tags: string[] = [];
+  #sent = 0;
 
-/** Puts the source there, whole or not at all; resolves to its bytes. A broken connection is tried again from the start. */
+  constructor(grant: Parts, source: Source, onSent: OnSent) {
+    this.grant = grant;
+    this.#source = source;
+    this.#onSent = onSent;
+  }
+
+  /** How many parts the storage has. */
+  get done(): number {
+    return this.#tags.length;
+  }
+
+  /** Each part is tried again by itself; the storage makes an object of them only in the end. */
+  async send(signal: AbortSignal): Promise<{ readonly sent: number }> {
+    const { parts, complete_url } = this.grant;
+    for (const { url, ...range } of parts.slice(this.done)) {
+      const { sent, tag } = await persist(signal, () => send(url, partOf(this.#source, range), signal, this.#onSent));
+      this.#sent += sent;
+      this.#tags.push(tag);
+    }
+    await persist(signal, () => complete(complete_url, this.#tags, signal));
+    return { sent: this.#sent };
+  }
+
+  /** Nothing of it counts any longer. */
+  discard(): void {
+    this.#onSent(-this.#sent);
+  }
+}
+
+/**
+ * Puts the source there, whole or not at all; resolves to its bytes. A broken connection is tried again: from the start
+ * of the source, or of the first part that the storage does not have.
+ */
 export const uploadObject = async (
   client: Client,
   place: Place,
@@ -113,12 +135,35 @@ export const uploadObject = async (
   signal: AbortSignal,
   onSent: OnSent,
 ): Promise<number> => {
-  const use = (grant: UploadGrant) =>
-    "parts" in grant ? sendParts(grant, source, signal, onSent) : send(grant.url, source, signal, onSent);
-  const granted = () => ask(client, place, source, signal);
-  // What can be read once has been read by the time that anything fails.
-  const { sent } = await (source.size === undefined
-    ? granted().then(use)
-    : persist(signal, () => withGrant(granted, use)));
-  return sent;
+  let begun: PartsUpload | undefined;
+  const discard = () => {
+    begun?.discard();
+    begun = undefined;
+  };
+  const use = async (grant: UploadGrant) => {
+    if (!("parts" in grant)) return send(grant.url, source, signal, onSent);
+    begun ??= new PartsUpload(grant, source, onSent);
+    try {
+      return await begun.send(signal);
+    } catch (error) {
+      // Its URLs have expired: the next grant is of another upload.
+      if (error instanceof Refused && error.status === 403) discard();
+      throw error;
+    }
+  };
+  const granted = async () => begun?.grant ?? ask(client, place, source, signal);
+  try {
+    // What can be read once has been read by the time that anything fails.
+    const { sent } = await (source.size === undefined
+      ? granted().then(use)
+      : persist(
+          signal,
+          () => withGrant(granted, use),
+          () => begun?.done ?? 0,
+        ));
+    return sent;
+  } catch (error) {
+    discard();
+    throw error;
+  }
 };

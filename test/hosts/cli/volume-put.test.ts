@@ -12,6 +12,7 @@ import { describe, expect, test } from "vitest";
 import { startFakeS3 } from "../../fakes/aws/s3/index.ts";
 import { folderWith } from "../../support/folders.ts";
 import { serveMeddling } from "../../support/meddling-api.ts";
+import { servePretended } from "../../support/pretended-storage.ts";
 import { serveVolume } from "../../support/volume-cli.ts";
 
 describe("one file", () => {
@@ -217,5 +218,87 @@ describe("what the platform answers", () => {
     expect(storage.world.bucket("parts").objects.get("a")?.bytes.toString()).toBe("123456789");
     expect(storage.faults.count("s3.UploadPart")).toBe(4);
     await storage.close();
+  });
+
+  /** A storage that answers the PUT of each part as the test says; the platform grants a new upload at each call. */
+  const serveParts = async (answer: (upload: number, part: number) => number) => {
+    const calls: string[] = [];
+    const storage = await servePretended((req, res) => {
+      const [upload, part] = (req.url ?? "").slice(1).split("/").map(Number);
+      calls.push(req.method === "POST" ? `complete ${upload}` : `part ${upload}.${part}`);
+      const status = req.method === "POST" ? 200 : answer(upload ?? 0, part ?? 0);
+      req.resume().on("end", () => res.writeHead(status, { etag: `"${part}"`, "retry-after": "0" }).end());
+    });
+    let uploads = 0;
+    const front = await serveMeddling(storage.cli.api.url, (path, granted) => {
+      if (path !== "/v1/volume/upload") return granted;
+      const upload = ++uploads;
+      const urlOf = (name: string) => `${storage.url}/${upload}/${name}`;
+      const parts = [0, 3, 6].map((offset) => ({ url: urlOf(String(offset / 3 + 1)), offset, length: 3 }));
+      return { status: 200, json: { parts, complete_url: urlOf("complete"), expires_at: "" } };
+    });
+    return {
+      calls,
+      put: (cwd: string) => storage.cli.volume(["put", "data", "a"], { cwd, env: { PORTSIDE_URL: front.url } }),
+      [Symbol.asyncDispose]: async () => {
+        await front[Symbol.asyncDispose]();
+        await storage[Symbol.asyncDispose]();
+      },
+    };
+  };
+
+  test("parts that the storage has are not sent again, however often another one fails", async () => {
+    let failures = 6;
+    await using storage = await serveParts((_upload, part) => (part === 2 && failures-- > 0 ? 503 : 200));
+    using folder = folderWith({ a: "123456789" });
+    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(storage.calls).toEqual(["part 1.1", ...Array(7).fill("part 1.2"), "part 1.3", "complete 1"]);
+  });
+
+  test("all parts are sent again where the URLs have expired", async () => {
+    await using storage = await serveParts((upload, part) => (upload === 1 && part === 3 ? 403 : 200));
+    using folder = folderWith({ a: "123456789" });
+    expect(await storage.put(folder.path)).toMatchObject({ code: 0, stdout: "Sent 'a', 9 B, to 'data'.\n" });
+    expect(storage.calls.slice(3)).toEqual(["part 2.1", "part 2.2", "part 2.3", "complete 2"]);
+  });
+});
+
+describe("an upload that is interrupted says what it leaves behind", () => {
+  /** The storage keeps the PUT of `last` waiting; the interrupt comes once everything else is reported as sent. */
+  const interrupted = async (files: Readonly<Record<string, string>>, last: string, ...args: string[]) => {
+    const stop = new AbortController();
+    let reported = 0;
+    let waits = false;
+    const interrupt = () => waits && reported === Object.keys(files).length - 1 && stop.abort();
+    await using storage = await servePretended((req, res) => {
+      if (!req.url?.includes(last)) return void req.resume().on("end", () => res.writeHead(204).end());
+      waits = true;
+      interrupt();
+    });
+    using folder = folderWith(files);
+    return await storage.cli.volume(["put", "data", "--json", ...args], {
+      cwd: folder.path,
+      env: storage.env,
+      signal: stop.signal,
+      onOutput: (text) => {
+        reported += text.split("\n").length - 1;
+        interrupt();
+      },
+    });
+  };
+
+  test("a file", async () => {
+    expect(await interrupted({ "a.bin": "1" }, "a.bin", "a.bin")).toEqual({
+      code: 130,
+      stdout: "",
+      stderr:
+        "Interrupted: 'a.bin' was not complete, so 'data' keeps what it had. The next put sends it from the start.\n",
+    });
+  });
+
+  test("a folder", async () => {
+    const { code, stderr } = await interrupted({ "www/a": "1", "www/b": "2", "www/last": "3" }, "last", "-r", "www");
+    expect(code).toBe(130);
+    expect(stderr).toBe("Interrupted: 2 of 3 files are in 'www/' of 'data'. The next put sends all of them again.\n");
   });
 });

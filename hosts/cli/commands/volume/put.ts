@@ -2,7 +2,7 @@
 import { findAccount } from "../../account.ts";
 import { Client } from "../../client.ts";
 import { type Command, clientOptions, type Input } from "../../command.ts";
-import { type Io, print, printJson } from "../../io.ts";
+import { type Io, print, printJson, say } from "../../io.ts";
 import { atOnce } from "../../volume/at-once.ts";
 import { Bar } from "../../volume/bar.ts";
 import { keepSource, wantsLengths } from "../../volume/known-length.ts";
@@ -34,7 +34,14 @@ const uploadAs = async (client: Client, place: Place, source: Source, signal: Ab
   return await uploadObject(client, place, kept.source, signal, onSent);
 };
 
-const sendAll = async (client: Client, input: Input, io: Io, volume: string, { sendings, prefix }: Sendings) => {
+/** An interrupted upload leaves nothing of its object behind, and no later one goes on with it. */
+const interruptedWords = (volume: string, { sendings, prefix }: Sendings, done: number): string =>
+  prefix === undefined
+    ? `Interrupted: '${sendings[0]?.path}' was not complete, so '${volume}' keeps what it had. The next put sends it from the start.`
+    : `Interrupted: ${done} of ${counted(sendings.length, "file")} are in ${folderWords(volume, prefix)}. The next put sends all of them again.`;
+
+const sendAll = async (client: Client, input: Input, io: Io, volume: string, all: Sendings) => {
+  const { sendings, prefix } = all;
   const count = sendings.length;
   const nameAt = (done: number) =>
     prefix === undefined ? (sendings[0]?.source.name ?? "") : `${done} of ${counted(count, "file")}`;
@@ -50,6 +57,10 @@ const sendAll = async (client: Client, input: Input, io: Io, volume: string, { s
       bar.end();
       printJson(io, { volume, path, size });
     });
+  } catch (error) {
+    bar.end();
+    if (io.signal.aborted && done < count) say(io, interruptedWords(volume, all, done));
+    throw error;
   } finally {
     bar.end();
   }
