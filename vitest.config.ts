@@ -11,6 +11,8 @@ const slow = [
   "test/adapters/local/builder/extract.test.ts",
   "test/adapters/local/builder/hostile.test.ts",
   "test/adapters/local/builder/noisy.test.ts",
+  "test/adapters/local/builder/package-managers.test.ts",
+  "test/adapters/local/builder/python-starters.test.ts",
   "test/adapters/local/data-folder/*.test.ts",
   "test/adapters/local/data-folders.test.ts",
   "test/adapters/local/logs/damage.test.ts",

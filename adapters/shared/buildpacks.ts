@@ -1,11 +1,49 @@
-/** What buildpacks say of a source that none of them knows. Pure. */
+/** What buildpacks are told of a source, and what they say of one that none of them knows. Pure. */
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import type { SourceFiles } from "../../core/domain/source/files.ts";
+import { planSource, type SourcePlan } from "../../core/domain/source/plan.ts";
+import { STATIC_COMMAND } from "./static-site.ts";
 
 /** The lifecycle's own words: https://buildpacks.io, `detector`; it has no code of its own in a build of a cloud's. */
 const NOTHING_DETECTED = /No buildpack groups passed detection/;
 
 /** Google's, on both clouds: what builds on one builds on the other. */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:latest";
+
+/** Languages that the buildpacks know and this project's rules do not; they decide alone. */
+const FOREIGN = ["go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml"];
+
+/** What buildpacks are told; without a command they find their own. */
+export interface BuildpackPlan {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+const AS_THEY_FIND: BuildpackPlan = { environment: {}, warnings: [] };
+
+/** https://docs.cloud.google.com/docs/buildpacks/service-specific-configs: the variables of a build. */
+const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
+  switch (plan.kind) {
+    case "static":
+      // Node, for a source without a package.json.
+      return { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: STATIC_COMMAND };
+    case "node":
+      // `npm start` and a Procfile are theirs as well; `main` is not.
+      return plan.startedBy === "file" ? { GOOGLE_ENTRYPOINT: plan.command } : {};
+    case "python":
+      return plan.startedBy === "procfile" ? {} : { GOOGLE_ENTRYPOINT: plan.command };
+    case "procfile":
+      return {};
+  }
+};
+
+/** The same command as on every provider, or why there is none. */
+export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
+  if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;
+  const planned = planSource(files);
+  if ("failure" in planned) return planned.isUnknown ? AS_THEY_FIND : planned.failure;
+  return { environment: environmentOf(planned.plan), warnings: planned.plan.warnings };
+};
 
 /** Undefined: they did not say so. */
 export const nothingDetected = (tail: readonly string[]): DeployFailure | undefined =>

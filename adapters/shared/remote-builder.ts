@@ -9,11 +9,12 @@ import type { BuildEvent, BuildRequest, ImageBuilder } from "../../core/ports/im
 import type { Clock, Logger } from "../../core/ports/system.ts";
 import type { Result } from "../../core/result.ts";
 import { SourceUnavailable } from "./bucket-spool.ts";
+import { type BuildpackPlan, planBuildpacks } from "./buildpacks.ts";
 import { narrate } from "./channel.ts";
 import { LogLines } from "./log-lines.ts";
 import { pausesBetween } from "./pauses.ts";
 import { type CallState, isCallState } from "./provider-call.ts";
-import { hasDockerfile } from "./source-kind.ts";
+import { surveySource } from "./survey-source.ts";
 import { Turns } from "./turns.ts";
 
 const FIRST_LOOK_MS = 500;
@@ -25,7 +26,10 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 export interface RemoteBuild {
   readonly request: BuildRequest;
   readonly image: string;
-  readonly hasDockerfile: boolean;
+  /** With Docker, or with buildpacks that get these variables. */
+  readonly by:
+    | { readonly kind: "dockerfile" }
+    | { readonly kind: "buildpacks"; readonly environment: BuildpackPlan["environment"] };
   /** Names this attempt among all, so that one whose answer was lost is found again. */
   readonly mark: string;
 }
@@ -113,6 +117,19 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
       logger.warn("a build was not cancelled", { id, mark: build.mark });
   };
 
+  const chooseBuilder = async (
+    { source }: BuildRequest,
+    say: (line: string) => void,
+    signal: AbortSignal,
+  ): Promise<RemoteBuild["by"]> => {
+    const survey = await surveySource(source, signal);
+    if (survey.kind === "dockerfile") return survey;
+    const plan = planBuildpacks(survey.files);
+    if ("reason" in plan) throw new BuildFailed(plan);
+    for (const warning of plan.warnings) say(warning);
+    return { kind: "buildpacks", environment: plan.environment };
+  };
+
   const build = async (
     request: BuildRequest,
     image: string,
@@ -127,17 +144,21 @@ export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
       logger.error("builds have no identity of their own", { problem: builds.problem });
       throw new BuildFailed({ reason: "permission", message: "The platform's builds have no identity of their own." });
     }
+    const by = await chooseBuilder(request, say, signal);
     say(`Sending the source to ${builds.service}`);
-    const dockerfile = await hasDockerfile(request.source, signal);
     need(await builds.stage(request, signal), "stage the source");
     signal.throwIfAborted();
-    const wanted: RemoteBuild = { request, image, hasDockerfile: dockerfile, mark: newMark() };
+    const wanted: RemoteBuild = { request, image, by, mark: newMark() };
     let id: string | undefined;
     const failure = await (async () => {
       try {
         const running = need(await builds.start(wanted, signal), "start the build");
         id = running.id;
-        say(dockerfile ? "Building with the source's Dockerfile" : `Building with ${builds.buildpacks} buildpacks`);
+        say(
+          by.kind === "dockerfile"
+            ? "Building with the source's Dockerfile"
+            : `Building with ${builds.buildpacks} buildpacks`,
+        );
         return await follow(running, say, signal);
       } catch (error) {
         // Nobody would see its end.

@@ -1,6 +1,7 @@
 /** A cloud's builder on its fakes: its output, failures and results, and that it builds nothing twice. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { STATIC_COMMAND } from "../../adapters/shared/static-site.ts";
 import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import { plusMillis } from "../../core/domain/instant.ts";
 import type { BuildEvent, ImageBuilder } from "../../core/ports/image-builder.ts";
@@ -10,7 +11,7 @@ import { collect } from "../contracts/support.ts";
 import type { EngineBuild } from "../fakes/engine/builds.ts";
 import { createPretendedEngine } from "../fakes/engine/engine.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
-import { nodeSource } from "../support/archives.ts";
+import { nodeSource, sourceOf } from "../support/archives.ts";
 import { accountOf, nameOf } from "../support/brands.ts";
 import { eventually } from "../support/eventually.ts";
 import { createLeapingClock } from "../support/leaping-clock.ts";
@@ -32,6 +33,8 @@ export interface BuildCloud<W, B> {
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
   /** Every build ever started, oldest first. */
   builds(world: W): readonly B[];
+  /** The variables that buildpacks get in a build; empty for a build with Docker. */
+  buildpacksGet(build: B): Readonly<Record<string, string>>;
   /** How a build ended; undefined while it runs. */
   endOf(build: B): string | undefined;
   /** The value of `endOf` for a stopped build. */
@@ -122,6 +125,40 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
     };
     const lines = linesOf(await build({ clock: createSystemClock() })).filter((line) => line.startsWith("line "));
     expect(lines).toEqual(Array.from({ length: 60 }, (_, index) => `line ${index + 1} grüß`));
+  });
+
+  const flask = { "app.py": "app = Flask(__name__)\n", "requirements.txt": "flask\n" };
+
+  test("buildpacks start the command of every provider, and no other builder gets one", async () => {
+    const of = async (texts: Readonly<Record<string, string>>) => {
+      const before = cloud.builds(world).length;
+      await build({ source: sourceFrom(sourceOf(texts)) });
+      return cloud.builds(world).slice(before).map(cloud.buildpacksGet);
+    };
+    expect(await of(flask)).toEqual([
+      { GOOGLE_ENTRYPOINT: "exec flask --app app:app run --host 0.0.0.0 --port $PORT" },
+    ]);
+    expect(await of({ "index.html": "x" })).toEqual([{ GOOGLE_ENTRYPOINT: STATIC_COMMAND, GOOGLE_RUNTIME: "nodejs" }]);
+    expect(await of({ "package.json": '{"main": "it\'s.js"}' })).toEqual([
+      { GOOGLE_ENTRYPOINT: "exec node 'it'\\''s.js'" },
+    ]);
+    for (const theirs of [
+      { "package.json": '{"scripts": {"start": "node ."}}' },
+      { ...flask, Procfile: "web: ./x" },
+      { "go.mod": "module x", "package.json": "{}" },
+      { "main.rb": "" },
+      { ...flask, Dockerfile: "FROM scratch" },
+    ])
+      expect(await of(theirs), JSON.stringify(theirs)).toEqual([{}]);
+  });
+
+  test("a source that nothing starts is not sent, and warnings are said", async () => {
+    const words = { kind: "failed", failure: { reason: "no_builder", message: expect.stringContaining("'gunicorn'") } };
+    expect((await build({ source: sourceFrom(sourceOf({ "app.py": flask["app.py"] })) })).at(-1)).toMatchObject(words);
+    expect(begun()).toEqual([]);
+    expect(linesOf(await build({ source: sourceFrom(sourceOf({ ...flask, a: "1" })) })).join("\n")).toContain(
+      "warning: no production server",
+    );
   });
 
   test("what was built before is not staged and not built again", async () => {

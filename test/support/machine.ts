@@ -66,6 +66,16 @@ const checks = {
     here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
     why: "the package registry does not answer, or npm is not installed",
   },
+  "python index": {
+    here: () =>
+      works(
+        "python3",
+        ["-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps", "itsdangerous"],
+        asBuildsDo(),
+        60_000,
+      ),
+    why: "the Python package index does not answer, or pip is not installed",
+  },
   postgres: {
     here: () => postgresPrograms() !== undefined,
     why: "PostgreSQL's server is not installed (Debian: postgresql)",

@@ -4,7 +4,7 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 
 /** Changes when the same source would be built otherwise than before. */
-const BUILDER_VERSION = "1";
+const BUILDER_VERSION = "2";
 
 /** The hex part of `sha256:HEX`, for use in names. */
 const hexOf = (digest: string): string => digest.slice(digest.indexOf(":") + 1);

@@ -19,13 +19,14 @@ const SOCKET = "/var/run/docker.sock";
  * What a source runs while it is built runs in a container of Docker's, which gets none of the variables that lead to the
  * build's own credentials.
  */
-const buildCommand = (hasDockerfile: boolean): string =>
-  hasDockerfile
-    ? `docker build --tag "$IMAGE" ${FOLDER}`
-    : `docker run --rm -v ${SOCKET}:${SOCKET} -v ${FOLDER}:/workspace ${PACK} build "$IMAGE" --builder ${BUILDPACKS_BUILDER} --path /workspace`;
+const buildCommand = (by: RemoteBuild["by"]): string => {
+  if (by.kind === "dockerfile") return `docker build --tag "$IMAGE" ${FOLDER}`;
+  const variables = Object.keys(by.environment).map((name) => ` --env "${name}=$${name}"`);
+  return `docker run --rm -v ${SOCKET}:${SOCKET} -v ${FOLDER}:/workspace ${PACK} build "$IMAGE" --builder ${BUILDPACKS_BUILDER} --path /workspace${variables.join("")}`;
+};
 
-/** As JSON, which YAML takes. The names of accounts and deployments are in none of the commands. */
-export const buildspecOf = (hasDockerfile: boolean): string =>
+/** As JSON, which YAML takes. No command has a name of an account or a deployment, or text of a source, in it. */
+export const buildspecOf = (by: RemoteBuild["by"]): string =>
   JSON.stringify({
     version: 0.2,
     env: { shell: "bash" },
@@ -38,22 +39,30 @@ export const buildspecOf = (hasDockerfile: boolean): string =>
         ],
       },
       // Else the next phase would run after a failure of this one as well.
-      build: { "on-failure": "ABORT", commands: [buildCommand(hasDockerfile)] },
+      build: { "on-failure": "ABORT", commands: [buildCommand(by)] },
       post_build: { commands: ['docker push "$IMAGE"'] },
     },
   });
 
+const environmentOf = (by: RemoteBuild["by"]) => (by.kind === "buildpacks" ? by.environment : {});
+
 export const renderBuild = (
   { buildProject, stateBucket }: Pick<SharedParts, "buildProject" | "stateBucket">,
-  { request: { owner, source }, image, hasDockerfile, mark }: RemoteBuild,
+  { request: { owner, source }, image, by, mark }: RemoteBuild,
 ): StartBuildCommandInput => {
   const [registry = ""] = image.split("/");
   const key = sourceKeyOf(owner, source.digest);
-  const variables = { SOURCE_BUCKET: stateBucket, SOURCE_KEY: key, IMAGE: image, REGISTRY: registry };
+  const variables = {
+    SOURCE_BUCKET: stateBucket,
+    SOURCE_KEY: key,
+    IMAGE: image,
+    REGISTRY: registry,
+    ...environmentOf(by),
+  };
   return {
     projectName: buildProject,
     sourceTypeOverride: "NO_SOURCE",
-    buildspecOverride: buildspecOf(hasDockerfile),
+    buildspecOverride: buildspecOf(by),
     environmentVariablesOverride: Object.entries(variables).map(([name, value]) => ({
       name,
       value,

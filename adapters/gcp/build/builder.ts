@@ -27,8 +27,8 @@ export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, amb
     image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
     knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),
     stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
-    start: async ({ request: { owner, source }, hasDockerfile, mark }, signal) => {
-      const request = renderBuild(config, { owner, digest: source.digest, hasDockerfile }, mark);
+    start: async ({ request: { owner, source }, by, mark }, signal) => {
+      const request = renderBuild(config, { owner, digest: source.digest, by }, mark);
       return (await builds.start(request, mark, signal)).map((id) => ({
         id,
         look: async (lines, signal) => {

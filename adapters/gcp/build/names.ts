@@ -5,7 +5,7 @@ import { accountDigest } from "../../shared/account-digest.ts";
 import type { GcpConfig } from "../config.ts";
 
 /** Increment when the same source would be built differently. */
-const BUILDER_VERSION = "1";
+const BUILDER_VERSION = "2";
 
 type Named = Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket">;
 

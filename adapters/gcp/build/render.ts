@@ -7,6 +7,7 @@ import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 import { BUILDPACKS_BUILDER } from "../../shared/buildpacks.ts";
 import { OWNER_LABEL } from "../../shared/labels.ts";
+import type { RemoteBuild } from "../../shared/remote-builder.ts";
 import type { GcpConfig } from "../config.ts";
 import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
 
@@ -17,35 +18,39 @@ type BuildStep = NonNullable<Build["steps"]>[number];
 /** A build may take at most 30 minutes; this also ends builds that are no longer watched. */
 const BUILD_SECONDS = 30 * 60;
 
+/** Cloud Build replaces `$NAME` in arguments by its own variables: build/docs/build-config-file-schema#substitutions. */
+const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
+  Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value.replaceAll("$", "$$$$")}`]);
+
 /**
  * No step uses the network `cloudbuild`, which gives access to the build identity's credentials: a build runs the
  * source's own, untrusted code.
  */
-const stepOf = (image: string, hasDockerfile: boolean): BuildStep =>
-  hasDockerfile
+const stepOf = (image: string, by: RemoteBuild["by"]): BuildStep =>
+  by.kind === "dockerfile"
     ? { name: "gcr.io/cloud-builders/docker", args: ["build", "--tag", image, "."] }
     : {
         name: "gcr.io/k8s-skaffold/pack",
         entrypoint: "pack",
-        args: ["build", image, "--builder", BUILDPACKS_BUILDER],
+        args: ["build", image, "--builder", BUILDPACKS_BUILDER, ...variablesOf(by.environment)],
       };
 
 export interface BuildSource {
   readonly owner: AccountId;
   readonly digest: string;
-  readonly hasDockerfile: boolean;
+  readonly by: RemoteBuild["by"];
 }
 
 /** @param mark identifies this attempt among all builds, so that it is found again if its response is lost */
 export const renderBuild = (
   config: Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket" | "buildIdentity">,
-  { owner, digest, hasDockerfile }: BuildSource,
+  { owner, digest, by }: BuildSource,
   mark: string,
 ): Build => {
   const image = imageOf(config, owner, digest);
   return {
     source: { storageSource: { bucket: config.stagingBucket, object: sourceObjectOf(owner, digest) } },
-    steps: [stepOf(image, hasDockerfile)],
+    steps: [stepOf(image, by)],
     images: [image],
     timeout: { seconds: BUILD_SECONDS },
     queueTtl: { seconds: BUILD_SECONDS },

@@ -15,7 +15,7 @@ import { readText } from "../tenant-files/read-text.ts";
 export const MANIFEST = "image.json";
 
 const unpackedSchema = z.object({
-  kind: z.enum(["node", "python", "procfile"]),
+  kind: z.enum(["node", "python", "procfile", "static"]),
   /** A line for `sh -c`, run in the source's folder. */
   command: z.string(),
   /** Folders in front of the command's search path. */

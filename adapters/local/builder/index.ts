@@ -1,23 +1,23 @@
 /** The local ImageBuilder: unpack, detect, install, build, each in the sandbox. */
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { SourceFiles } from "../../../core/domain/source/files.ts";
+import { planSource, type SourcePlan } from "../../../core/domain/source/plan.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { Ids, Logger } from "../../../core/ports/system.ts";
 import { narrate, type Say } from "../../shared/channel.ts";
 import { describeDiskFault, diskFaultOf } from "../../shared/disk-fault.ts";
-import { hasDockerfile } from "../../shared/source-kind.ts";
+import { STATIC_COMMAND } from "../../shared/static-site.ts";
+import { surveySource } from "../../shared/survey-source.ts";
 import { Turns } from "../../shared/turns.ts";
 import { buildContainer, unreachable } from "../container/build/build.ts";
 import type { Containers } from "../container/containers.ts";
 import { Allowance } from "../runner/paced.ts";
 import type { Limits, Runner } from "../runner/runner.ts";
-import { readText } from "../tenant-files/read-text.ts";
 import { NoUserLeft, type UserOf } from "../users/account-users.ts";
-import { detectSource, webCommand } from "./detect.ts";
 import { Extractor } from "./extract.ts";
 import { type ImageManifest, type ImageStore, ownerFolder } from "./images.ts";
 import { buildNode } from "./node.ts";
@@ -26,7 +26,7 @@ import { BuildFailed, type Workshop } from "./steps.ts";
 import type { Toolchain } from "./toolchain.ts";
 
 /** Changes when the same source would be built otherwise than before. */
-const BUILDER_VERSION = "1";
+const BUILDER_VERSION = "2";
 
 export interface BuilderConfig {
   readonly images: ImageStore;
@@ -52,30 +52,25 @@ const referenceFor = (config: BuilderConfig, request: BuildRequest): string => {
   return config.images.reference(request.owner, key);
 };
 
-const procfileCommand = (app: string): string => {
-  const web = webCommand(readText(join(app, "Procfile")));
-  if ("failure" in web) throw new BuildFailed(web.failure);
-  return web.command;
+const KINDS = {
+  node: "a Node source",
+  python: "a Python source",
+  procfile: "a Procfile source",
+  static: "a static site",
 };
 
-const buildSource = async (shop: Workshop, venvs: string): Promise<ImageManifest> => {
-  const entries = readdirSync(shop.app, { withFileTypes: true });
-  const named = (folders: boolean) =>
-    entries.filter((entry) => entry.isDirectory() === folders).map((entry) => entry.name);
-  const files = named(false);
-  const detected = detectSource(files, named(true));
-  if ("failure" in detected) throw new BuildFailed(detected.failure);
-  const command = files.includes("Procfile") ? procfileCommand(shop.app) : undefined;
-  shop.say(
-    `Building a ${detected.kind === "procfile" ? "Procfile" : detected.kind === "node" ? "Node" : "Python"} source`,
-  );
-  switch (detected.kind) {
+const buildSource = async (shop: Workshop, plan: SourcePlan, venvs: string): Promise<ImageManifest> => {
+  shop.say(`Building ${KINDS[plan.kind]}`);
+  for (const warning of plan.warnings) shop.say(warning);
+  switch (plan.kind) {
     case "node":
-      return buildNode(shop, command);
+      return buildNode(shop, plan);
     case "python":
-      return buildPython(shop, venvs, command);
+      return buildPython(shop, venvs, plan);
     case "procfile":
-      return { kind: "procfile", command: command as string, path: [], needs: [], requires: [] };
+      return { kind: "procfile", command: plan.command, path: [], needs: [], requires: [] };
+    case "static":
+      return { kind: "static", command: STATIC_COMMAND, path: [], needs: [], requires: [] };
   }
 };
 
@@ -160,9 +155,11 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     return { kind: "container", id };
   };
 
-  const unpackAndBuild = async ({ source, owner }: BuildRequest, shop: Workshop, venvs: string) => {
+  const unpackAndBuild = async ({ source, owner }: BuildRequest, files: SourceFiles, shop: Workshop, venvs: string) => {
+    const planned = planSource(files);
+    if ("failure" in planned) throw new BuildFailed(planned.failure);
     await extractor.extract({ source, folder: shop.app, owner }, shop.signal);
-    return buildSource(shop, venvs);
+    return buildSource(shop, planned.plan, venvs);
   };
 
   const build = async (
@@ -183,9 +180,11 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
       await mkdir(cache, { recursive: true, mode: 0o700 });
       const user = config.userOf(request.owner);
       const app = await images.begin(reference);
-      const manifest = (await hasDockerfile(request.source, shop.signal))
-        ? await buildImage(request, reference, shop)
-        : await unpackAndBuild(request, { ...shop, app, cache, user }, join(account, "venvs"));
+      const survey = await surveySource(request.source, shop.signal);
+      const manifest =
+        survey.kind === "dockerfile"
+          ? await buildImage(request, reference, shop)
+          : await unpackAndBuild(request, survey.files, { ...shop, app, cache, user }, join(account, "venvs"));
       shop.signal.throwIfAborted();
       await images.complete(reference, manifest);
       return { kind: "built", image: reference };

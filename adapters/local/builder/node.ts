@@ -4,58 +4,18 @@ import { existsSync } from "node:fs";
 import { lstat, lutimes, mkdir, readdir, rename } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import semver from "semver";
-import { z } from "zod";
+import type { NodePackage, NodePlan } from "../../../core/domain/source/node-plan.ts";
 import { measureTree } from "../tenant-files/measure-tree.ts";
 import { readText } from "../tenant-files/read-text.ts";
 import { removeTree } from "../tenant-files/remove-tree.ts";
 import type { ImageManifest } from "./images.ts";
 import { BuildFailed, type Command, insidePaths, programBinds, runCommand, type Workshop } from "./steps.ts";
 
-const textMap = z.record(z.string(), z.string()).catch({});
-
-const packageSchema = z.object({
-  main: z.string().optional().catch(undefined),
-  scripts: textMap.optional(),
-  engines: textMap.optional(),
-  dependencies: textMap.optional(),
-  devDependencies: textMap.optional(),
-  optionalDependencies: textMap.optional(),
-  workspaces: z.unknown().optional(),
-});
-
-type Package = z.output<typeof packageSchema>;
-
 const fail = (message: string): never => {
   throw new BuildFailed({ reason: "build_failed", message });
 };
 
-const readPackage = (app: string): Package => {
-  let raw: unknown;
-  try {
-    raw = JSON.parse(readText(join(app, "package.json")));
-  } catch (error) {
-    return fail(`package.json is not valid JSON: ${(error as Error).message}`);
-  }
-  const parsed = packageSchema.safeParse(raw);
-  return parsed.success ? parsed.data : fail("package.json is not an object with the usual fields.");
-};
-
-const LOCKS = ["npm-shrinkwrap.json", "package-lock.json"];
-const FOREIGN_LOCKS = ["yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"];
-
-const startCommand = (app: string, manifest: Package): string => {
-  if (manifest.scripts?.["start"] !== undefined) return manifest.scripts["start"];
-  const main = manifest.main ?? (existsSync(join(app, "server.js")) ? "server.js" : undefined);
-  if (main === undefined)
-    return fail(
-      'package.json says neither how to start (scripts.start) nor what (main); add "start": "node server.js".',
-    );
-  if (!existsSync(join(app, main)) && !existsSync(join(app, `${main}.js`)))
-    return fail(`package.json names '${main}' as main, and the source has no such file.`);
-  return `exec node '${main.replaceAll("'", "'\\''")}'`;
-};
-
-const engineWarning = (manifest: Package): string | undefined => {
+const engineWarning = (manifest: NodePackage): string | undefined => {
   const range = manifest.engines?.["node"];
   if (range === undefined || semver.validRange(range) === null || semver.satisfies(process.version, range))
     return undefined;
@@ -88,7 +48,7 @@ const installScripts = ["preinstall", "install", "postinstall", "prepublish", "p
 /** What installed dependencies depend on, or undefined where they may depend on more than can be told. */
 const dependencyKey = (
   shop: Workshop,
-  manifest: Package,
+  manifest: NodePackage,
   lock: string,
   args: readonly string[],
 ): string | undefined => {
@@ -170,17 +130,32 @@ const keepDependencies = async (shop: Workshop, folder: string): Promise<void> =
   }
 };
 
-const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Promise<void> => {
-  const lock = LOCKS.find((name) => existsSync(join(shop.app, name)));
+/** A command line of the package manager that reads the lock file, which npm fetches. */
+const foreign = (shop: Workshop, manager: string, args: readonly string[]): Command => {
+  const program = manager.startsWith("pnpm") ? "pnpm" : "yarn";
+  const command = npm(shop, `${program} ${args[0]}`, ["exec", "--yes", `--package=${manager}`, "--", program, ...args]);
+  // Node finds packages in a folder; Yarn's own way needs a loader in front of every program.
+  const yarn = { YARN_NODE_LINKER: "node-modules", YARN_ENABLE_TELEMETRY: "0" };
+  const registry = shop.network["npm_config_registry"] ?? shop.network["NPM_CONFIG_REGISTRY"];
+  const from = registry === undefined ? {} : { YARN_NPM_REGISTRY_SERVER: registry };
+  return { ...command, env: { ...command.env, ...yarn, ...from } };
+};
+
+/** What the package manager calls an installation as the lock file says. */
+const foreignInstall = (manager: string, forBuild: boolean): string[] => {
+  if (manager.startsWith("@yarnpkg/")) return ["install", "--immutable"];
+  const isPnpm = manager.startsWith("pnpm");
+  // A link to the account's cache would let a later build change this one.
+  const copies = isPnpm ? ["--package-import-method=copy"] : [];
+  return ["install", "--frozen-lockfile", ...copies, ...(forBuild ? [] : [isPnpm ? "--prod" : "--production"])];
+};
+
+const install = async (shop: Workshop, { manifest, lock, manager }: NodePlan, forBuild: boolean): Promise<void> => {
   const omit = forBuild ? [] : ["--omit=dev"];
-  if (lock === undefined) {
-    const foreign = FOREIGN_LOCKS.find((name) => existsSync(join(shop.app, name)));
-    shop.say(
-      foreign === undefined
-        ? "warning: no package-lock.json; versions are whatever is newest today"
-        : `warning: ${foreign} is not read, npm installs here; versions may differ`,
-    );
-    return runCommand(shop, npm(shop, "npm install", ["install", "--no-package-lock", ...omit]));
+  if (lock === undefined) return runCommand(shop, npm(shop, "npm install", ["install", "--no-package-lock", ...omit]));
+  if (manager !== undefined) {
+    shop.say(`Installing dependencies as in ${lock}, with ${manager}`);
+    return runCommand(shop, foreign(shop, manager, foreignInstall(manager, forBuild)));
   }
   const key = dependencyKey(shop, manifest, lock, omit);
   const installNow = () => {
@@ -203,10 +178,8 @@ const install = async (shop: Workshop, manifest: Package, forBuild: boolean): Pr
   });
 };
 
-/** @param procfile the Procfile's command, which goes before what package.json says */
-export const buildNode = async (shop: Workshop, procfile: string | undefined): Promise<ImageManifest> => {
-  const manifest = readPackage(shop.app);
-  const command = procfile ?? startCommand(shop.app, manifest);
+export const buildNode = async (shop: Workshop, plan: NodePlan): Promise<ImageManifest> => {
+  const { manifest, main, manager } = plan;
   const warning = engineWarning(manifest);
   if (warning !== undefined) shop.say(warning);
   const scripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
@@ -214,12 +187,16 @@ export const buildNode = async (shop: Workshop, procfile: string | undefined): P
   const needed = { ...dependencies, ...optionalDependencies, ...(scripts.length > 0 ? devDependencies : {}) };
   const installs = Object.keys(needed).length > 0 || manifest.workspaces !== undefined;
   await removeTree(join(shop.app, "node_modules"));
-  if (installs) await install(shop, manifest, scripts.length > 0);
+  if (installs) await install(shop, plan, scripts.length > 0);
   for (const script of scripts) {
     shop.say(`Running the ${script} script`);
-    await runCommand(shop, npm(shop, `The ${script} script`, ["run", script]));
+    // Scripts may call the package manager themselves.
+    const through = manager === undefined ? [] : ["exec", "--yes", `--package=${manager}`, "--", "npm"];
+    await runCommand(shop, npm(shop, `The ${script} script`, [...through, "run", script]));
   }
-  if (installs && scripts.length > 0 && Object.keys(devDependencies).length > 0)
+  if (installs && manager === undefined && scripts.length > 0 && Object.keys(devDependencies).length > 0)
     await runCommand(shop, npm(shop, "npm prune", ["prune", "--omit=dev", "--no-package-lock"]));
-  return { kind: "node", command, path: [], needs: [], requires: [] };
+  if (main !== undefined && !existsSync(join(shop.app, main)) && !existsSync(join(shop.app, `${main}.js`)))
+    fail(`package.json names '${main}' as main, and the source has no such file.`);
+  return { kind: "node", command: plan.command, path: [], needs: [], requires: [] };
 };

@@ -18,6 +18,9 @@ const failedIn = (phaseType: string, message = "") => ({
 type World = Awaited<ReturnType<typeof openBuildWorld>>;
 type Build = ReturnType<World["builds"]["builds"]>[number];
 
+const commandsOf = (one: { source: { buildspec: string } } | undefined) =>
+  JSON.parse(one?.source.buildspec ?? "{}").phases?.build.commands;
+
 const codeBuild: BuildCloud<World, Build> = {
   open: (engine) => openBuildWorld({ engine }),
   builder: (world, ambient) => createCodeBuilder(world.config, world.clients, ambient),
@@ -28,6 +31,16 @@ const codeBuild: BuildCloud<World, Build> = {
     logs: logs.faults,
   }),
   builds: ({ builds }) => builds.builds(),
+  buildpacksGet: (build) => {
+    const given = new Map<string, string>(
+      build.environment.environmentVariables.map(({ name, value }: { name: string; value: string }) => [name, value]),
+    );
+    // "The combined size of all environment variables": codebuild/latest/userguide/limits.
+    expect([...given].join().length).toBeLessThan(5500);
+    const command: string = commandsOf(build)[0];
+    const passed = [...command.matchAll(/ --env "(\w+)=\$(\w+)"/g)];
+    return Object.fromEntries(passed.map(([, name, variable]) => [name, given.get(variable as string)]));
+  },
   endOf: ({ buildComplete, buildStatus }) => (buildComplete === true ? buildStatus : undefined),
   stopped: "STOPPED",
   setOutcome: ({ builds }, outcome) => {
@@ -48,9 +61,6 @@ const codeBuild: BuildCloud<World, Build> = {
 };
 
 const { build, begun, world } = buildTests(codeBuild);
-
-const commandsOf = (one: { source: { buildspec: string } } | undefined) =>
-  JSON.parse(one?.source.buildspec ?? "{}").phases?.build.commands;
 
 test("a source without a Dockerfile is built with buildpacks, in a container without the build's credentials", async () => {
   const end = (await build()).at(-1);

@@ -29,6 +29,20 @@ const cloudBuild: BuildCloud<World, Build> = {
     builds: build.faults,
   }),
   builds: ({ build }) => build.builds,
+  buildpacksGet: ({ steps: [{ args }] }) =>
+    Object.fromEntries(
+      (args as string[]).flatMap((arg, at) => {
+        if (args[at - 1] !== "--env") return [];
+        // As Cloud Build does: `$$` is a dollar, and a variable that it does not know is an error.
+        expect(arg.replaceAll("$$", "")).not.toContain("$");
+        return [
+          arg
+            .replaceAll("$$", () => "$")
+            .split(/=(.*)/s)
+            .slice(0, 2),
+        ];
+      }),
+    ),
   endOf: ({ status }) => (["QUEUED", "WORKING"].includes(status) ? undefined : status),
   stopped: "CANCELLED",
   setOutcome: ({ build }, outcome) => {
@@ -78,7 +92,7 @@ test.each(["Dockerfile", "./Dockerfile"])("a source with %s is built with Docker
 });
 
 test("a Dockerfile further down is not the source's own", async () => {
-  await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "package.json": "{}" })) });
+  await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "main.rb": "" })) });
   expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
 });
 

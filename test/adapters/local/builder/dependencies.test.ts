@@ -114,8 +114,8 @@ describe.each(runners)("%s", (runner) => {
     needs(context, "npm");
     await using platform = await start(runner);
     expect(await words(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
-    const yarn = source({ locked: false, files: { "yarn.lock": "# yarn lockfile v1\n" } });
-    expect(await words(platform.deploy(yarn))).toContain("warning: yarn.lock is not read");
+    const bun = source({ locked: false, files: { "bun.lock": "{}" } });
+    expect(await words(platform.deploy(bun))).toContain("warning: bun.lock is not read");
   });
 });
 

@@ -1,0 +1,83 @@
+/** Looks into a source archive for what decides how it is built. The archive was walked and found safe before. */
+import {
+  isNamed,
+  type SourceFiles,
+  sourceNames,
+  sourceTextBytes,
+  textBytesOf,
+} from "../../core/domain/source/files.ts";
+import type { Source } from "../../core/ports/source-spool.ts";
+import { type TarEntry, TarReader } from "./tar/reader.ts";
+import { unpackedBytes } from "./tar/unpacked.ts";
+
+export type Survey = { readonly kind: "dockerfile" } | { readonly kind: "files"; readonly files: SourceFiles };
+
+interface OpenText {
+  readonly path: string;
+  readonly limit: number;
+  readonly pieces: Buffer[];
+  bytes: number;
+}
+
+/** Collects names and texts up to their limits, whatever the archive holds. */
+class SurveyedFiles {
+  readonly paths = new Set<string>();
+  readonly folders = new Set<string>();
+  readonly #texts = new Map<string, string>();
+  #open: OpenText | undefined;
+  #textBytes = 0;
+
+  entry({ path, type }: Pick<TarEntry, "path" | "type">): void {
+    this.#close();
+    const [name, isFile] = [path.replace(/^(\.\/)+/, "").replace(/\/$/, ""), type === "file"];
+    this.#addFolders(name, isFile);
+    if (!isFile || !isNamed(name) || this.paths.size >= sourceNames) return;
+    this.paths.add(name);
+    const limit = Math.min(textBytesOf(name), sourceTextBytes - this.#textBytes);
+    if (limit > 0) this.#open = { path: name, limit, pieces: [], bytes: 0 };
+  }
+
+  content(bytes: Buffer): void {
+    const open = this.#open;
+    // One byte more than the limit tells that a text is over it.
+    if (open === undefined || open.bytes > open.limit) return;
+    // A copy: the reader uses its memory again.
+    const piece = Buffer.from(bytes.subarray(0, open.limit + 1 - open.bytes));
+    open.pieces.push(piece);
+    open.bytes += piece.length;
+  }
+
+  end(): SourceFiles {
+    this.#close();
+    return { paths: this.paths, folders: this.folders, texts: this.#texts };
+  }
+
+  #close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open === undefined) return;
+    const text = Buffer.concat(open.pieces);
+    this.#textBytes += Math.min(text.length, open.limit);
+    // Of Python the beginning counts; anything else counts as a whole.
+    if (text.length <= open.limit || open.path.endsWith(".py"))
+      this.#texts.set(open.path, text.toString("utf8", 0, open.limit));
+  }
+
+  #addFolders(name: string, isFile: boolean): void {
+    const parts = name.split("/");
+    const [first = "", second] = isFile ? parts.slice(0, -1) : parts;
+    if (first === "" || first === "." || this.folders.size >= sourceNames) return;
+    this.folders.add(first);
+    if (first === "src" && second !== undefined) this.folders.add(`src/${second}`);
+  }
+}
+
+export const surveySource = async (source: Source, signal: AbortSignal): Promise<Survey> => {
+  const found = new SurveyedFiles();
+  const tar = new TarReader(found);
+  for await (const chunk of unpackedBytes(source, signal)) {
+    tar.write(chunk);
+    if (found.paths.has("Dockerfile")) return { kind: "dockerfile" };
+  }
+  return { kind: "files", files: found.end() };
+};

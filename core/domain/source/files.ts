@@ -1,0 +1,45 @@
+/** What the rules of building see of a source: the names of its files, and the texts of a few. */
+import type { DeployFailure, DeployReason } from "../deploy-reason.ts";
+import { KiB, MiB } from "../limits.ts";
+
+export interface SourceFiles {
+  /** Files at the top, and Python files in the first folders. */
+  readonly paths: ReadonlySet<string>;
+  /** Folders at the top and below `src`. */
+  readonly folders: ReadonlySet<string>;
+  /** The texts that count, by path; without those over their limit. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/** Why no command starts the source; thrown inside these rules only. */
+export class NothingStarts extends Error {
+  readonly failure: DeployFailure;
+
+  constructor(message: string, reason: DeployReason = "no_builder") {
+    super(message);
+    this.failure = { reason, message };
+  }
+}
+
+const LOCKS = ["uv.lock", "poetry.lock"];
+const TEXTS = ["Procfile", "package.json", "pyproject.toml", "pnpm-lock.yaml", "yarn.lock", "manage.py"];
+
+/** Bytes of all texts of one source. */
+export const sourceTextBytes = 8 * MiB;
+
+/** How many names of one source count, of files and of folders each. */
+export const sourceNames = 5000;
+
+/** Bytes of a file's text that count: all or nothing, except of Python, where the beginning counts. 0: none. */
+export const textBytesOf = (path: string): number => {
+  if (path.endsWith(".py")) return 128 * KiB;
+  if (LOCKS.includes(path)) return 4 * MiB;
+  return TEXTS.includes(path) || (path.endsWith(".txt") && path.includes("requirements")) ? 1 * MiB : 0;
+};
+
+/** Whether a file's name counts. */
+export const isNamed = (path: string): boolean => {
+  const depth = path.split("/").length;
+  const isDeep = path.startsWith("src/") || path.endsWith("/wsgi.py") || path.endsWith("/asgi.py");
+  return depth === 1 || (depth <= (isDeep ? 3 : 2) && textBytesOf(path) > 0);
+};

@@ -1,0 +1,174 @@
+/** Which command starts a Python source. Pure. */
+import { NothingStarts, type SourceFiles } from "./files.ts";
+import { findPythonApp, type PythonApp } from "./python-app.ts";
+import { type PythonInstall, type PythonProject, type Requirements, readPythonProject } from "./requirements.ts";
+
+export interface PythonPlan {
+  readonly kind: "python";
+  readonly command: string;
+  /** What decided the command. */
+  readonly startedBy: "procfile" | "source";
+  readonly install: PythonInstall | undefined;
+  readonly warnings: readonly string[];
+}
+
+type Start = Pick<PythonPlan, "command" | "warnings">;
+
+/** The application as servers take it: `MODULE:NAME`. */
+interface Target {
+  readonly module: string;
+  readonly name: string;
+  readonly isFactory: boolean;
+}
+
+type Server = (target: Target, files: SourceFiles) => string;
+
+const object = ({ module, name }: Target): string => `${module}:${name}`;
+/** As servers take it that evaluate a call. */
+const called = (target: Target): string => (target.isFactory ? `'${object(target)}()'` : object(target));
+
+/** One process with one thread would serve one request at a time. */
+const gunicorn: Server = (target, { paths }) =>
+  `gunicorn --bind 0.0.0.0:$PORT${paths.has("gunicorn.conf.py") ? "" : " --threads 8"} ${called(target)}`;
+
+/** By the packages that bring them, the first one that is required counts. */
+const servers: Readonly<Record<"wsgi" | "asgi", readonly (readonly [string, Server])[]>> = {
+  wsgi: [
+    ["gunicorn", gunicorn],
+    ["waitress", (it) => `waitress-serve --listen=0.0.0.0:$PORT ${it.isFactory ? "--call " : ""}${object(it)}`],
+  ],
+  asgi: [
+    ["uvicorn", (it) => `uvicorn --host 0.0.0.0 --port $PORT ${it.isFactory ? "--factory " : ""}${object(it)}`],
+    ["hypercorn", (it) => `hypercorn --bind 0.0.0.0:$PORT ${called(it)}`],
+  ],
+};
+
+/** FastAPI's extras that bring uvicorn. */
+const UVICORN_EXTRAS = ["standard", "all"];
+
+const serverFor = (kind: "wsgi" | "asgi", requirements: Requirements): Server | undefined =>
+  servers[kind].find(
+    ([name]) =>
+      requirements.has(name) ||
+      (name === "uvicorn" && UVICORN_EXTRAS.some((extra) => requirements.get("fastapi")?.has(extra))),
+  )?.[1];
+
+const developmentServer = (framework: string): string =>
+  `warning: no production server is required, so ${framework}'s development server starts; add 'gunicorn' to the requirements`;
+
+const missing = (what: string, lines: readonly string[]): NothingStarts =>
+  new NothingStarts(
+    `${what} Add requirements.txt with ${lines.length === 1 ? "the line" : "the lines"} ${lines.map((line) => `'${line}'`).join(" and ")}.`,
+  );
+
+const startApp = (app: PythonApp, { install, requirements }: PythonProject, files: SourceFiles): Start => {
+  const kind = app.framework === "Flask" ? "wsgi" : "asgi";
+  const [recommended = ""] = servers[kind][0] ?? [];
+  if (install === undefined)
+    throw missing(`${app.path} uses ${app.framework}, and no file lists requirements.`, [
+      app.framework.toLowerCase(),
+      recommended,
+    ]);
+  const server = serverFor(kind, requirements);
+  const inRoot = app.root === "" ? "" : `env PYTHONPATH=${app.root} `;
+  if (server !== undefined) return { command: `exec ${inRoot}${server(app, files)}`, warnings: [] };
+  if (startsItself(files, app.path)) return { command: `exec python3 -u ${app.path}`, warnings: [] };
+  if (kind === "asgi")
+    throw new NothingStarts(
+      `${app.path} uses ${app.framework}, and no server for it is required. Add 'uvicorn' to ${install.file === "requirements.txt" ? install.file : "the dependencies in pyproject.toml"}, or write the command in a Procfile: 'web: COMMAND'.`,
+    );
+  const flask = `flask --app ${app.module}:${app.name} run --host 0.0.0.0 --port $PORT`;
+  return { command: `exec ${inRoot}${flask}`, warnings: [developmentServer("Flask")] };
+};
+
+/** The file runs a server when it is the program, on the port that it is given. */
+const startsItself = ({ texts }: SourceFiles, path: string): boolean => {
+  const text = texts.get(path) ?? "";
+  return text.includes("__main__") && text.includes("PORT") && text.includes(".run(");
+};
+
+const DJANGO = "DJANGO_SETTINGS_MODULE";
+const MODULE = /^[A-Za-z_][A-Za-z0-9_.]*$/;
+
+/** The settings module that manage.py names. */
+const settingsIn = (manage: string): string | undefined => {
+  const at = manage.indexOf(DJANGO);
+  if (at === -1) return undefined;
+  // The rest of that statement: the name of the variable ends with a quote, the module stands between two.
+  const [, , double] = manage.slice(at, at + 300).split('"');
+  const [, , single] = manage.slice(at, at + 300).split("'");
+  return [double, single].find((module) => module !== undefined && MODULE.test(module));
+};
+
+/** `runserver` opens the database to look for migrations, and services cannot write to the source's folder. */
+const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
+
+const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
+
+/** The folder with manage.py, and the module that it names; undefined where there is none. */
+const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
+  for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
+    if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;
+    const [folder = "", settings] = [path.slice(0, -"manage.py".length), settingsIn(text)];
+    if (settings !== undefined && (folder === "" || FOLDER.test(folder.slice(0, -1)))) return { folder, settings };
+  }
+  return undefined;
+};
+
+const startDjango = (
+  { folder, settings }: { readonly folder: string; readonly settings: string },
+  { install, requirements }: PythonProject,
+  files: SourceFiles,
+): Start => {
+  if (install === undefined)
+    throw missing(`${folder}manage.py uses Django, and no file lists requirements.`, ["django", "gunicorn"]);
+  const enter = folder === "" ? "" : `cd ${folder.slice(0, -1)} && `;
+  const [top = ""] = settings.split(".");
+  // Deeper settings, such as config.settings.production, have it beside them or in the outermost package.
+  const target = (name: "wsgi" | "asgi") => ({ module: `${top}.${name}`, name: "application", isFactory: false });
+  const kinds = (["wsgi", "asgi"] as const).filter((kind) => files.paths.has(`${folder}${top}/${kind}.py`));
+  for (const kind of kinds) {
+    const server = serverFor(kind, requirements);
+    if (server !== undefined) return { command: `${enter}exec ${server(target(kind), files)}`, warnings: [] };
+  }
+  return { command: `${enter}exec ${RUNSERVER}`, warnings: [developmentServer("Django")] };
+};
+
+const SCRIPTS = ["web", "start", "serve", "server"];
+const PROGRAM = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+const nothingStarts = ({ requirements }: PythonProject): NothingStarts => {
+  const framework = ["Django", "FastAPI", "Flask", "Starlette"].find((name) => requirements.has(name.toLowerCase()));
+  const example =
+    framework === undefined || framework === "Django" || framework === "Flask"
+      ? "web: gunicorn --bind 0.0.0.0:$PORT MODULE:app"
+      : "web: uvicorn --host 0.0.0.0 --port $PORT MODULE:app";
+  const found = framework === undefined ? "nothing says how to start it" : `no file makes a ${framework} application`;
+  return new NothingStarts(
+    `The source is Python, and ${found}: add a Procfile with 'web: COMMAND', or main.py. A Procfile is, for example, '${example}'.`,
+  );
+};
+
+const startOf = (project: PythonProject, files: SourceFiles): Start => {
+  const plain = (command: string): Start => ({ command: `exec ${command}`, warnings: [] });
+  const scripts = project.scripts.filter((name) => PROGRAM.test(name));
+  const named = SCRIPTS.find((name) => scripts.includes(name));
+  if (named !== undefined) return plain(named);
+  const django = djangoOf(files);
+  if (django !== undefined) return startDjango(django, project, files);
+  const app = findPythonApp(files);
+  if (app !== undefined) return startApp(app, project, files);
+  const file = ["main.py", "app.py"].find((name) => files.paths.has(name));
+  if (file !== undefined) return plain(`python3 -u ${file}`);
+  const [only] = scripts;
+  if (only !== undefined && scripts.length === 1) return plain(only);
+  throw nothingStarts(project);
+};
+
+/** @param procfile the Procfile's command, which goes before every other */
+export const planPython = (files: SourceFiles, procfile: string | undefined): PythonPlan => {
+  const project = readPythonProject(files);
+  const start = procfile === undefined ? startOf(project, files) : { command: procfile, warnings: [] };
+  const startedBy = procfile === undefined ? "source" : "procfile";
+  return { kind: "python", ...start, startedBy, install: project.install };
+};

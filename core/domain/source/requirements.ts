@@ -1,0 +1,185 @@
+/** What a Python project requires and how it is installed, from requirements.txt, pyproject.toml and lock files. Pure. */
+
+import { NothingStarts, type SourceFiles } from "./files.ts";
+import { readToml, type TomlTable, type TomlValue, tomlList, tomlTable, tomlText } from "./toml.ts";
+
+/** Required packages by their normalized names, with their extras. */
+export type Requirements = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface PythonInstall {
+  /** The file that decides. */
+  readonly file: "requirements.txt" | "pyproject.toml" | "uv.lock" | "poetry.lock";
+  /** pip installs the project itself, with what it depends on. */
+  readonly project: boolean;
+  /** Requirements for pip, one a line; with `requirements.txt` pip reads the file itself. */
+  readonly requirements: readonly string[];
+  /** The versions of a lock file, as pip's constraints. */
+  readonly constraints: readonly string[];
+}
+
+/** https://packaging.python.org/en/latest/specifications/name-normalization/ */
+const normalize = (name: string): string => name.toLowerCase().replace(/[-_.]+/g, "-");
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
+
+/** One line of https://peps.python.org/pep-0508/; undefined where it does not begin with a name. */
+const nameOf = (line: string): readonly [string, ReadonlySet<string>] | undefined => {
+  const name = NAME.exec(line)?.[0];
+  if (name === undefined) return undefined;
+  const rest = line.slice(name.length).trimStart();
+  const end = rest.startsWith("[") ? rest.indexOf("]") : -1;
+  const extras = rest.slice(1, Math.max(end, 1)).split(",");
+  return [normalize(name), new Set(extras.map((one) => normalize(one.trim())).filter((one) => one !== ""))];
+};
+
+const namesOf = (lines: readonly string[]): Requirements => {
+  const names = new Map<string, Set<string>>();
+  for (const line of lines) {
+    const found = nameOf(line);
+    if (found === undefined) continue;
+    const extras = names.get(found[0]) ?? new Set();
+    names.set(found[0], extras);
+    for (const extra of found[1]) extras.add(extra);
+  }
+  return names;
+};
+
+const INCLUDES = ["-r ", "--requirement ", "--requirement="];
+
+/** The lines of a requirements file and of those that it includes, without comments. */
+const linesOf = (files: SourceFiles, path: string, seen = new Set<string>()): string[] => {
+  if (seen.has(path)) return [];
+  seen.add(path);
+  const lines = (files.texts.get(path) ?? "").split("\n").map((line) => line.trim());
+  return lines.flatMap((line) => {
+    const include = INCLUDES.find((option) => line.startsWith(option));
+    return include === undefined ? [line] : linesOf(files, line.slice(include.length).trim(), seen);
+  });
+};
+
+const parse = (files: SourceFiles, path: string): TomlTable => {
+  const text = files.texts.get(path);
+  if (text === undefined) throw new NothingStarts(`${path} is too large to be read.`, "build_failed");
+  const read = readToml(text);
+  if ("table" in read) return read.table;
+  throw new NothingStarts(`${path} is not valid TOML at line ${read.flawedLine}.`, "build_failed");
+};
+
+const textsIn = (values: readonly TomlValue[]): string[] => values.filter((value) => typeof value === "string");
+
+/** A dependency in Poetry's own words as a requirement without its version, which the lock file has. */
+const poetryRequirement = (name: string, value: TomlValue): string[] => {
+  if (name === "python" || !(value instanceof Map)) return name === "python" ? [] : [name];
+  if (tomlText(value, "optional") === "true") return [];
+  const extras = textsIn(tomlList(value, "extras"));
+  const markers = tomlText(value, "markers");
+  return [`${name}${extras.length > 0 ? `[${extras.join(",")}]` : ""}${markers === undefined ? "" : ` ; ${markers}`}`];
+};
+
+const directRequirements = (project: TomlTable): string[] => {
+  const poetry = [...(tomlTable(project, "tool", "poetry", "dependencies") ?? [])];
+  return [
+    ...textsIn(tomlList(project, "project", "dependencies")),
+    ...poetry.flatMap(([name, value]) => poetryRequirement(name, value)),
+  ];
+};
+
+const EXPORTS = {
+  "uv.lock": "uv export --no-dev --no-hashes --no-emit-project -o requirements.txt",
+  "poetry.lock": "poetry export --without-hashes -o requirements.txt",
+} as const;
+type Lock = keyof typeof EXPORTS;
+
+/** A locked package's version as pip's constraint, without the name; undefined for the project itself. */
+const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | undefined => {
+  const version = tomlText(locked, "version");
+  const source = tomlTable(locked, "source");
+  const at = (key: string) => (source === undefined ? undefined : tomlText(source, key));
+  if (at("virtual") === "." || at("editable") === ".") return undefined;
+  const git = at("git") ?? (at("type") === "git" ? at("url") : undefined);
+  if (git !== undefined) {
+    const [address = "", commit] = git.split("#");
+    return ` @ git+${address.split("?")[0]}@${at("resolved_reference") ?? commit ?? "HEAD"}`;
+  }
+  if (at("type") === "url" || (source?.size === 1 && at("url") !== undefined)) return ` @ ${at("url")}`;
+  const isRegistry = source === undefined || at("registry") !== undefined || at("type") === "legacy";
+  if (isRegistry && version !== undefined) return `==${version}`;
+  throw new NothingStarts(
+    `${lock} takes '${name}' from a folder or in another way that pip does not know. Write requirements.txt with '${EXPORTS[lock]}'.`,
+    "build_failed",
+  );
+};
+
+/** Packages that are locked in several versions, by platform or Python, are left to pip. */
+const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
+  const byName = new Map<string, string[]>();
+  for (const locked of tomlList(table, "package")) {
+    const name = locked instanceof Map ? tomlText(locked, "name") : undefined;
+    const constraint = name === undefined ? undefined : constraintOf(name, locked as TomlTable, lock);
+    if (name === undefined || constraint === undefined) continue;
+    const known = byName.get(name) ?? [];
+    known.push(name + constraint);
+    byName.set(name, known);
+  }
+  return [...byName.values()].flatMap((all) => (all.length === 1 ? all : []));
+};
+
+/** Whether pip can install the project itself. Poetry also writes a build system for projects that are no package. */
+const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
+  const backend = tomlText(project, "build-system", "build-backend");
+  const poetry = tomlTable(project, "tool", "poetry");
+  if (tomlTable(project, "build-system") === undefined) return false;
+  if (poetry !== undefined && tomlText(poetry, "package-mode") === "false") return false;
+  if (
+    backend === undefined ||
+    !backend.startsWith("poetry") ||
+    tomlList(project, "tool", "poetry", "packages").length > 0
+  )
+    return true;
+  const name = tomlText(project, "project", "name") ?? tomlText(project, "tool", "poetry", "name") ?? "";
+  const module = normalize(name).replaceAll("-", "_");
+  return [module, `src/${module}`].some((path) => files.folders.has(path) || files.paths.has(`${path}.py`));
+};
+
+export interface PythonProject {
+  /** Undefined: no file says what to install. */
+  readonly install: PythonInstall | undefined;
+  readonly requirements: Requirements;
+  /** The programs that the project installs. */
+  readonly scripts: readonly string[];
+}
+
+const scriptsOf = (project: TomlTable): string[] => [
+  ...(tomlTable(project, "project", "scripts") ?? tomlTable(project, "tool", "poetry", "scripts") ?? new Map()).keys(),
+];
+
+/** requirements.txt goes before pyproject.toml, as with Google's buildpacks. */
+export const readPythonProject = (files: SourceFiles): PythonProject => {
+  if (files.paths.has("requirements.txt"))
+    return {
+      install: { file: "requirements.txt", project: false, requirements: [], constraints: [] },
+      requirements: namesOf(linesOf(files, "requirements.txt")),
+      scripts: [],
+    };
+  if (!files.paths.has("pyproject.toml")) return { install: undefined, requirements: new Map(), scripts: [] };
+  const project = parse(files, "pyproject.toml");
+  const requirements = directRequirements(project);
+  const lock = (["uv.lock", "poetry.lock"] as const).find((name) => files.paths.has(name));
+  const isPoetryWithoutLock = lock === undefined && tomlTable(project, "tool", "poetry", "dependencies") !== undefined;
+  const installsItself = isPackage(project, files);
+  if (isPoetryWithoutLock && !installsItself)
+    throw new NothingStarts(
+      "pyproject.toml lists dependencies for Poetry, and there is no poetry.lock. Run 'poetry lock' and deploy again.",
+      "build_failed",
+    );
+  return {
+    install: {
+      file: lock ?? "pyproject.toml",
+      project: installsItself,
+      requirements: installsItself ? [] : requirements,
+      constraints: lock === undefined ? [] : constraintsIn(parse(files, lock), lock),
+    },
+    requirements: namesOf(requirements),
+    scripts: installsItself ? scriptsOf(project) : [],
+  };
+};

@@ -1,0 +1,208 @@
+/**
+ * Reads the part of TOML that project files and lock files use: https://toml.io/en/v1.0.0. Pure, and linear: the reader
+ * moves forward over each character once and stops at the first flaw.
+ */
+export type TomlTable = ReadonlyMap<string, TomlValue>;
+/** Numbers, booleans and dates stay text. */
+export type TomlValue = string | readonly TomlValue[] | TomlTable;
+
+type Table = Map<string, TomlValue>;
+
+/** Values nest this deep in no real file; the bound keeps the stack small. */
+const MAX_DEPTH = 20;
+
+class Malformed extends Error {}
+
+const ESCAPES: Readonly<Record<string, string>> = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r" };
+const SPACE = new Set(" \t\r");
+const BLANK = new Set(" \t\r\n");
+const ENDS_SCALAR = new Set(" \t\r\n,]}#");
+
+class Reader {
+  readonly #text: string;
+  at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get next(): string {
+    return this.#text[this.at] ?? "";
+  }
+
+  isAt(mark: string): boolean {
+    return this.#text.startsWith(mark, this.at);
+  }
+
+  take(mark: string): boolean {
+    if (!this.isAt(mark)) return false;
+    this.at += mark.length;
+    return true;
+  }
+
+  need(mark: string): void {
+    if (!this.take(mark)) throw new Malformed();
+  }
+
+  /** Skips spaces and comments. */
+  skip(blank = BLANK): void {
+    for (;;) {
+      while (this.next !== "" && blank.has(this.next)) this.at++;
+      if (!this.isAt("#")) return;
+      const end = this.#text.indexOf("\n", this.at);
+      this.at = end === -1 ? this.#text.length : end;
+    }
+  }
+
+  #while(goesOn: (character: string) => boolean): string {
+    const from = this.at;
+    while (this.next !== "" && goesOn(this.next)) this.at++;
+    return this.#text.slice(from, this.at);
+  }
+
+  #string(): string {
+    const quote = this.next;
+    const mark = this.take(quote.repeat(3)) ? quote.repeat(3) : quote;
+    if (mark === quote) this.at++;
+    const pieces: string[] = [];
+    while (!this.take(mark)) {
+      const character = this.next;
+      if (character === "" || (character === "\n" && mark === quote)) throw new Malformed();
+      this.at++;
+      if (character !== "\\" || quote === "'") pieces.push(character);
+      else pieces.push(this.#escape());
+    }
+    return pieces.join("");
+  }
+
+  #escape(): string {
+    const letter = this.next;
+    this.at++;
+    const digits = { u: 4, U: 8 }[letter];
+    if (digits === undefined) return ESCAPES[letter] ?? letter;
+    const code = Number.parseInt(this.#text.slice(this.at, this.at + digits), 16);
+    this.at += digits;
+    if (!(code <= 0x10ffff)) throw new Malformed();
+    return String.fromCodePoint(code);
+  }
+
+  keys(): string[] {
+    const keys: string[] = [];
+    do {
+      this.skip(SPACE);
+      const isQuoted = this.next === '"' || this.next === "'";
+      const key = isQuoted ? this.#string() : this.#while((one) => /[A-Za-z0-9_-]/.test(one));
+      if (key === "" && !isQuoted) throw new Malformed();
+      keys.push(key);
+      this.skip(SPACE);
+    } while (this.take("."));
+    return keys;
+  }
+
+  assign(table: Table, depth: number): void {
+    const keys = this.keys();
+    this.need("=");
+    this.skip(SPACE);
+    tableAt(table, keys.slice(0, -1)).set(keys.at(-1) as string, this.#value(depth));
+  }
+
+  #value(depth: number): TomlValue {
+    if (depth > MAX_DEPTH) throw new Malformed();
+    if (this.next === '"' || this.next === "'") return this.#string();
+    if (this.take("[")) {
+      const values: TomlValue[] = [];
+      this.#list("]", () => values.push(this.#value(depth + 1)));
+      return values;
+    }
+    if (this.take("{")) {
+      const table: Table = new Map();
+      this.#list("}", () => this.assign(table, depth + 1));
+      return table;
+    }
+    const scalar = this.#while((one) => !ENDS_SCALAR.has(one));
+    if (scalar === "") throw new Malformed();
+    return scalar;
+  }
+
+  #list(end: string, element: () => void): void {
+    for (this.skip(); !this.take(end); this.skip()) {
+      element();
+      this.skip();
+      if (!this.isAt(end)) this.need(",");
+    }
+  }
+}
+
+/** The table under the keys, made where it is missing; of an array of tables the last one. */
+const tableAt = (root: Table, keys: readonly string[]): Table => {
+  let table = root;
+  for (const key of keys) {
+    const found = table.get(key) ?? new Map<string, TomlValue>();
+    if (!table.has(key)) table.set(key, found);
+    const inner = Array.isArray(found) ? found.at(-1) : found;
+    if (!(inner instanceof Map)) throw new Malformed();
+    table = inner;
+  }
+  return table;
+};
+
+const addTable = (root: Table, keys: readonly string[]): Table => {
+  const parent = tableAt(root, keys.slice(0, -1));
+  const name = keys.at(-1) as string;
+  const list = parent.get(name) ?? [];
+  if (!Array.isArray(list)) throw new Malformed();
+  const table: Table = new Map();
+  list.push(table);
+  parent.set(name, list);
+  return table;
+};
+
+const readStatements = (reader: Reader, root: Table): void => {
+  let table = root;
+  for (reader.skip(); reader.next !== ""; reader.skip()) {
+    if (reader.take("[[")) {
+      table = addTable(root, reader.keys());
+      reader.need("]]");
+    } else if (reader.take("[")) {
+      table = tableAt(root, reader.keys());
+      reader.need("]");
+    } else reader.assign(table, 0);
+    reader.skip(SPACE);
+    if (reader.next !== "" && reader.next !== "\n") throw new Malformed();
+  }
+};
+
+/** Returns the line of the first flaw where the text is not TOML. */
+export const readToml = (text: string): { readonly table: TomlTable } | { readonly flawedLine: number } => {
+  const table: Table = new Map();
+  const reader = new Reader(text);
+  try {
+    readStatements(reader, table);
+    return { table };
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error;
+    return { flawedLine: text.slice(0, reader.at).split("\n").length };
+  }
+};
+
+/** The value under the keys; undefined where there is none. */
+const valueAt = (table: TomlTable, keys: readonly string[]): TomlValue | undefined => {
+  let value: TomlValue | undefined = table;
+  for (const key of keys) value = value instanceof Map ? value.get(key) : undefined;
+  return value;
+};
+
+export const tomlText = (table: TomlTable, ...keys: readonly string[]): string | undefined => {
+  const value = valueAt(table, keys);
+  return typeof value === "string" ? value : undefined;
+};
+
+export const tomlList = (table: TomlTable, ...keys: readonly string[]): readonly TomlValue[] => {
+  const value = valueAt(table, keys);
+  return Array.isArray(value) ? value : [];
+};
+
+export const tomlTable = (table: TomlTable, ...keys: readonly string[]): TomlTable | undefined => {
+  const value = valueAt(table, keys);
+  return value instanceof Map ? value : undefined;
+};
