@@ -86,10 +86,10 @@ const usageWords = (message: string, options: Readonly<Record<string, Option>>):
   const wanting = /^Option '(?:-\w, )?-?-([\w-]+)(?: <value>)?' argument/.exec(message)?.[1];
   const option = Object.entries(options).find(([name, { short = name }]) => name === wanting || short === wanting);
   if (option !== undefined) return `${optionLine(option)[0].trim()} needs its value.`;
-  const unknown = /Unknown option '--?([^']+)'/.exec(message)?.[1];
+  const unknown = /Unknown option '(--?[^']+)'/.exec(message)?.[1];
   if (unknown === undefined) return message.split(". ")[0] ?? message;
-  const near = closest(unknown, Object.keys(options));
-  return `There is no option '--${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
+  const near = unknown.startsWith("--") ? closest(unknown.slice(2), Object.keys(options)) : undefined;
+  return `There is no option '${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
 };
 
 /** An option as it is typed, and what it does. */

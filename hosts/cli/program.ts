@@ -103,6 +103,7 @@ const unknownCommand = (word: string): UsageError => {
 
 const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   const [word = "--help", ...rest] = args;
+  if (word === "help" && rest[0] !== undefined && !rest[0].startsWith("-")) return dispatch([...rest, "--help"], io);
   if (["--help", "-h", "help"].includes(word)) {
     print(io, overview(io));
     return args.length === 0 ? 2 : 0;

@@ -1,11 +1,12 @@
 /** pino behind the core's Logger port. Nothing that could be a secret is handed to it. */
 import { type Logger as Pino, pino } from "pino";
 import type { Logger } from "../../core/ports/system.ts";
+import { formatLogLine } from "./log-line.ts";
 
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Logs go to standard error: standard output belongs to the command. */
+/** Logs go to standard error: standard output belongs to the command. Lines for people on a terminal, else JSON. */
 export const createPino = (level: LogLevel): Pino =>
   pino(
     {
@@ -17,7 +18,9 @@ export const createPino = (level: LogLevel): Pino =>
       },
       serializers: { cause: pino.stdSerializers.err },
     },
-    pino.destination({ fd: 2, sync: true }),
+    process.stderr.isTTY
+      ? { write: (line) => void process.stderr.write(formatLogLine(line, process.stderr.hasColors())) }
+      : pino.destination({ fd: 2, sync: true }),
   );
 
 export const loggerOf = (log: Pino): Logger => ({

@@ -62,7 +62,9 @@ const aws = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedP
 
 const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
   const { createMemoryProvider } = await import("../../adapters/memory/index.ts");
-  return createMemoryProvider(ambient);
+  const { provider, close } = createMemoryProvider(ambient);
+  // Keys are in the data folder, where 'portside keys create --account' writes them.
+  return { provider, close };
 };
 
 const fromModule = async (name: string, settings: ServeSettings): Promise<ProvidedParts> => {

@@ -241,5 +241,9 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "open",
     "rm",
   ),
+  "adapters/shared/make-folders.ts": outOfReach(
+    "The operator chose the path; a service has no part in it.",
+    "mkdirSync",
+  ),
   "adapters/shared/sql/database.ts": outOfReach("The database of a SQL query lies in the platform's folder.", "rmSync"),
 };

@@ -18,6 +18,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
+import { makeFolders } from "../../shared/make-folders.ts";
 import { DataFolderError, explainFileError } from "./error.ts";
 import { setAside } from "./set-aside.ts";
 
@@ -223,7 +224,7 @@ const refuseHalfRestored = (dataDir: string): void => {
 export const openDataFolder = (dataDir: string, logger?: Logger): void => {
   try {
     refuseHalfRestored(dataDir);
-    if (mkdirSync(dataDir, { recursive: true, mode: FOLDER }) !== undefined) chmodSync(dataDir, FOLDER);
+    if (makeFolders(dataDir, FOLDER)) chmodSync(dataDir, FOLDER);
     // The path may be a link that the operator made.
     const folder = realpathSync(dataDir);
     refuseForeign(dataDir, lstatSync(folder));

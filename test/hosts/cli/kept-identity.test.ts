@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AccountId } from "../../../core/domain/account.ts";
+import { startServing } from "../../../hosts/cli/serving.ts";
 import { buildPlatform } from "../../../hosts/composition/container.ts";
 import { resolveSettings } from "../../../hosts/composition/settings.ts";
 import { folderWith } from "../../support/folders.ts";
 import { keepingLogger } from "../../support/silent-logger.ts";
+import { portside } from "../../support/terminal.ts";
 import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../support/token-issuer.ts";
 
 const repository = join(import.meta.dirname, "../../..");
@@ -38,6 +40,22 @@ test("takes keys that outlive a restart, and tokens of the configured issuer", a
   expect(await accountOf("api_key", made.key)).toBe("acme");
   expect(await accountOf("bearer", token)).toBe("id.example/tenant:user-1");
   await second.close();
+});
+
+test("in memory the first start makes a key, and keys that are made in the data folder work", async () => {
+  using folder = folderWith();
+  const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", provider: "memory", port: "0" }, {});
+  const serving = await startServing(settings);
+  try {
+    const env = { PORTSIDE_DATA_DIR: folder.path };
+    const made = await portside(["keys", "create", "--account", "acme", "--json"], { env });
+    for (const key of [serving.apiKey, JSON.parse(made.stdout).key]) {
+      const headers = { "x-api-key": key };
+      expect((await fetch(`${serving.url}/v1/deployment/list`, { headers })).status).toBe(200);
+    }
+  } finally {
+    await serving.stop();
+  }
 });
 
 const MEMORY = "/dev/shm";

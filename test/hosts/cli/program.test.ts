@@ -52,6 +52,20 @@ describe("help", () => {
     expect(stdout).toContain(`portside ${word}`);
   });
 
+  test.each([["deploy"], ["ls"], ["volume"], ["volume", "put"]])(
+    "help %s %s is that of the command",
+    async (...words) => {
+      const { code, stdout } = await portside(["help", ...words]);
+      expect(code).toBe(0);
+      expect(stdout).toBe((await portside([...words, "--help"])).stdout);
+      expect(stdout).not.toContain("Usage: portside COMMAND");
+    },
+  );
+
+  test("help of an unknown command is bad usage", async () => {
+    expect(await portside(["help", "deplo"])).toMatchObject({ code: 2, stdout: "" });
+  });
+
   test("has no colours in a pipe, and some on a terminal", async () => {
     expect((await portside(["--help"])).stdout).not.toContain("\u001b");
     expect((await portside(["--help"], { columns: 80 })).stdout).toContain("\u001b");
@@ -74,6 +88,8 @@ describe("bad usage is exit code 2, in words, with the nearest right word", () =
     [["serv"], "did you mean 'serve'?"],
     [["frobnicate"], "There is no command 'frobnicate'"],
     [["deploy", "--plann"], "did you mean '--plan'?"],
+    [["deploy", "--xyzzy"], "There is no option '--xyzzy'; see --help"],
+    [["deploy", "-x"], "There is no option '-x'; see --help"],
     [["deploy", "a", "b"], "'b' is too much"],
     [["remove"], "Something is missing"],
     [["logs", "x", "-n", "many"], "-n takes a number"],
