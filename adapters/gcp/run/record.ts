@@ -27,7 +27,7 @@ const stateSchema = z.object({
   revision: z.string(),
   /** `rolling`: gets no traffic yet. `moved`: all traffic goes to it. `ended`: never got traffic. */
   step: z.enum(["rolling", "moved", "ended"]),
-  /** RFC 3339. An unfinished rollout has failed after this: the process that ran it is gone. */
+  /** RFC 3339. After this, an unfinished rollout counts as failed: the process that ran it is gone. */
   until: z.string(),
 });
 

@@ -1,4 +1,4 @@
-/** Removes a service: a conditional write like every other, done when Run no longer has the service. */
+/** Removes a service, conditionally like every write, and waits until Run no longer has it. */
 import type { DeploymentName } from "../../../core/domain/names.ts";
 import {
   type Conflict,

@@ -24,7 +24,7 @@ const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: Volume
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
 };
 
-/** Whether the concurrent call has finished this discard, or restored the bucket. */
+/** What a concurrent call did to the bucket: it finished this discard, or restored the volume. */
 const overtaken = async (
   { api, buckets }: Parts,
   owner: AccountId,
@@ -34,7 +34,7 @@ const overtaken = async (
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value === undefined) return ok("gone");
-  // Restores what this call may have deleted after the restore listed the objects.
+  // Bring back what this call may have deleted after the restore listed the objects.
   return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
 };
 

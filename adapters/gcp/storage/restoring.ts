@@ -58,7 +58,7 @@ export const bringBack = async (
   return ended.map((end) => ("bucket" in end ? end.bucket : end.stop));
 };
 
-/** Returns the bucket if it is in the trash: deleted already, or while it is being deleted or restored. */
+/** Returns the bucket if it is in the trash; `isThere` until Cloud Storage has deleted it. */
 const trashed = async (
   { buckets }: Parts,
   owner: AccountId,

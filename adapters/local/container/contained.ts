@@ -129,7 +129,7 @@ export class Contained implements Running {
     }
   }
 
-  /** No limit for a container's own files works on every engine, so measure them, and end a container over its limit. */
+  /** No limit on a container's files works with every engine's storage: measures them, and ends it if they exceed `most`. */
   #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {

@@ -24,7 +24,10 @@ export interface IngressConfig extends FrontDeps {
   readonly platform: (req: IncomingMessage, res: ServerResponse) => void;
   /** The previous shared port, used when `port` is 0. */
   readonly rememberedSharedPort: { get(): string | undefined; set(value: string): void };
-  /** Port of signed URLs if not the shared port: a service in a separate network may itself use that port number. */
+  /**
+   * Previous port of signed URLs; undefined if they use the shared port. In a separate network, a service may itself
+   * listen on the shared port's number.
+   */
   readonly rememberedStoragePort: { get(): string | undefined; set(value: string): void } | undefined;
   /** Number of ports to reserve for future services. */
   readonly sparePorts: number;
