@@ -129,7 +129,7 @@ export class Contained implements Running {
     }
   }
 
-  /** No limit on a container's files works with every engine's storage: measures them, and ends it if they exceed `most`. */
+  /** No limit on a container's files works with every engine's storage. So this polls their size and ends the container. */
   #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
