@@ -31,6 +31,7 @@ import { commandsPage } from "./pages/commands.ts";
 import { decisions } from "./pages/decisions.ts";
 import { examplesPage } from "./pages/examples.ts";
 import { MADE, table } from "./pages/markdown.ts";
+import { projectFilePage } from "./pages/project-file.ts";
 import { referencePages } from "./pages/reference.ts";
 
 const presetOf = (key: string): string => {
@@ -284,6 +285,7 @@ export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/configuration.md": configuration(),
   "docs/examples.md": examplesPage(),
   "docs/limits.md": limits(),
+  "docs/portside-json.md": projectFilePage(),
   "docs/capabilities.md": capabilities(),
   "docs/sandbox.md": sandbox(),
   "docs/decisions/README.md": decisions(),

@@ -42,6 +42,8 @@ export const navigation: readonly Group[] = [
   }),
   group("Using", {
     "docs/commands": "Commands",
+    "docs/portside-json": "portside.json",
+    "docs/environment": "Environment",
     "docs/api": "HTTP API",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",

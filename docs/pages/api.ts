@@ -59,7 +59,7 @@ const needed = (schema: Schema, required: boolean): string => {
   return schema.default === undefined || schema.default === "" ? "no" : `no: ${code(schema.default)}`;
 };
 
-const fieldRow = (name: string, schema: Schema, required: boolean): string[] => {
+export const fieldRow = (name: string, schema: Schema, required: boolean): string[] => {
   const { examples = [], description = "" } = { ...schema.anyOf?.[0]?.anyOf?.[0], ...schema.anyOf?.[0], ...schema };
   const such = examples.length === 0 ? "" : ` Such as ${examples.map(code).join(", ")}.`;
   return [code(name), code(shapeOf(schema, " ")), needed(schema, required), `${inText(description)}${such}`];
