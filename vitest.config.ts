@@ -46,6 +46,7 @@ const slow = [
   "test/hosts/cli/source-watch.test.ts",
   "test/hosts/cli/volume-cuts.test.ts",
   "test/hosts/cli/volume-large.test.ts",
+  "test/hosts/http/generators.test.ts",
   "test/hosts/http/large-uploads.test.ts",
 ];
 // A cloud's suites run services behind its fakes, and are a run of their own as well: `npm run test:cloud`.

@@ -170,11 +170,13 @@ const operation = (endpoint: Endpoint, tag: string): Json => {
   }
   const parameters = Object.entries(fields).map(([name, schema]) => {
     const inPath = path.includes(`:${name}`);
+    const made = schemaOf(schema);
     return {
       name,
       in: inPath ? "path" : "query",
+      description: made["description"],
       required: inPath || required.includes(name),
-      schema: schemaOf(schema),
+      schema: made,
     };
   });
   return { ...base, parameters };

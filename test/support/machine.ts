@@ -1,7 +1,8 @@
 /** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
 import { spawnSync } from "node:child_process";
-import { globSync } from "node:fs";
+import { existsSync, globSync } from "node:fs";
 import { networkInterfaces } from "node:os";
+import { join } from "node:path";
 import type { TestContext } from "vitest";
 import { networkEnvironment } from "../../adapters/local/builder/toolchain.ts";
 import { findControlGroups } from "../../adapters/local/runner/cgroup.ts";
@@ -24,6 +25,9 @@ export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-serve
 /** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
 export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
 export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
+
+/** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
+export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
 
 /** Where Debian puts the server's programs, of the newest version. */
 export const postgresPrograms = (): string | undefined =>
@@ -96,6 +100,11 @@ const checks = {
   "cfn-lint": {
     here: () => works(cfnLint, ["--version"], process.env, 60_000),
     why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
+  },
+  generators: {
+    here: () =>
+      existsSync(join(generators, "node_modules/typescript")) && existsSync(join(generators, "python/bin/ruff")),
+    why: "client generators are not installed (install_generators in .ci/run; PORTSIDE_GENERATORS names their folder)",
   },
   containers: {
     here: () => works("docker", ["version"]),

@@ -43,6 +43,7 @@ describe("the page at /docs", () => {
       Object.values(path).map(({ operationId }) => operationId),
     );
     expect(idsOf(text, "details").sort()).toEqual(operations.sort());
+    expect(text).toContain("The deploy to follow.");
     for (const field of ["function_name", "source_archive", "deployment_name", "[].last_deploy.status"])
       expect(text).toContain(`<td><code>${field}</code>`);
   });
