@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { accountDigest } from "../../shared/account-digest.ts";
 
-/** Changes when the same source would be built otherwise than before. */
+/** Must change when the same source would be built differently. */
 const BUILDER_VERSION = "2";
 
 /** The hex part of `sha256:HEX`, for use in names. */

@@ -15,17 +15,14 @@ const FOLDER = "/tmp/source";
 const PACK = "buildpacksio/pack:0.38.2";
 const SOCKET = "/var/run/docker.sock";
 
-/**
- * What a source runs while it is built runs in a container of Docker's, which gets none of the variables that lead to the
- * build's own credentials.
- */
+/** The source's build steps run in a Docker container without the variables that lead to the build's own credentials. */
 const buildCommand = (by: RemoteBuild["by"]): string => {
   if (by.kind === "dockerfile") return `docker build --tag "$IMAGE" ${FOLDER}`;
   const variables = Object.keys(by.environment).map((name) => ` --env "${name}=$${name}"`);
   return `docker run --rm -v ${SOCKET}:${SOCKET} -v ${FOLDER}:/workspace ${PACK} build "$IMAGE" --builder ${BUILDPACKS_BUILDER} --path /workspace${variables.join("")}`;
 };
 
-/** As JSON, which YAML takes. No command has a name of an account or a deployment, or text of a source, in it. */
+/** JSON, which is valid YAML. The commands contain no names of accounts or deployments, and no text of the source. */
 export const buildspecOf = (by: RemoteBuild["by"]): string =>
   JSON.stringify({
     version: 0.2,
@@ -38,7 +35,7 @@ export const buildspecOf = (by: RemoteBuild["by"]): string =>
           'set -o pipefail; aws ecr get-login-password | docker login --username AWS --password-stdin "$REGISTRY"',
         ],
       },
-      // Else the next phase would run after a failure of this one as well.
+      // Otherwise the next phase would run even after a failure of this one.
       build: { "on-failure": "ABORT", commands: [buildCommand(by)] },
       post_build: { commands: ['docker push "$IMAGE"'] },
     },
