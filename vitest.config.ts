@@ -20,6 +20,7 @@ const slow = [
   "test/adapters/local/runner/dying-network.test.ts",
   "test/adapters/local/runner/dying-server.test.ts",
   "test/adapters/local/runner/escapes.test.ts",
+  "test/adapters/local/runner/http2-probe.test.ts",
   "test/adapters/local/runner/networks.test.ts",
   "test/adapters/local/runner/refused-calls.test.ts",
   "test/adapters/local/sql/derived.test.ts",

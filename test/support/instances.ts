@@ -45,6 +45,7 @@ export interface Instances {
       command?: string;
       listenMillis?: number;
       signal?: AbortSignal;
+      verifies?: boolean;
     },
   ): ReturnType<typeof startInstance>;
 }
@@ -83,7 +84,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
     runDir,
     start: (server, more = {}) => {
       const { template: changed = {}, command = "exec node server.js" } = more;
-      const { listenMillis = 30_000, signal = new AbortController().signal } = more;
+      const { listenMillis = 30_000, signal = new AbortController().signal, verifies = false } = more;
       const app = join(bench.folder, `app${++sources}`);
       mkdirSync(app);
       writeFileSync(join(app, "server.js"), server);
@@ -93,7 +94,7 @@ export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}
         revision: "app-00001",
         image: { reference: "local://test", app, kind: "node", command, path: [], needs: [], requires: [] },
       };
-      return startInstance(deps, spec, { listenMillis, signal, say: (message) => void said.push(message) });
+      return startInstance(deps, spec, { listenMillis, signal, verifies, say: (message) => void said.push(message) });
     },
   };
 };

@@ -9,6 +9,7 @@ import type { Image } from "../builder/images.ts";
 import type { Toolchain } from "../builder/toolchain.ts";
 import type { Containers } from "../container/containers.ts";
 import type { UserOf } from "../users/account-users.ts";
+import { askHttp2, type Http2Answer } from "./http2-probe.ts";
 import type { VolumeFolders } from "./mounts.ts";
 import { type Address, accepts, loopback, type Sight, staysOpen } from "./ready.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "./runner.ts";
@@ -94,6 +95,11 @@ export class Instance {
   /** Whether connections reach it: in a separate network, the kernel does not show which families a socket accepts. */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);
+  }
+
+  /** Whether it speaks HTTP/2, which takes a connection of its own. */
+  askHttp2(): Promise<Http2Answer> {
+    return askHttp2(this.address);
   }
 
   /** @param open whether something accepts connections on its port */

@@ -43,6 +43,8 @@ export type Sight =
   | { readonly kind: "right"; readonly warning?: string }
   /** It listens, but elsewhere; said in words. */
   | { readonly kind: "elsewhere"; readonly words: string }
+  /** It listens where it should, but does not answer yet; said in words. */
+  | { readonly kind: "silent"; readonly words: string }
   /** Another program of this machine has the port. */
   | { readonly kind: "lost" }
   | { readonly kind: "nothing" };

@@ -13,7 +13,7 @@ import type { Sight } from "./ready.ts";
 import type { Exit } from "./runner.ts";
 
 export interface StartOptions {
-  /** Makes sure that connections reach the service, which takes longer than to see it listen. */
+  /** Makes sure that connections reach the service, in the version of HTTP that it declares. Takes longer than to see it listen. */
   readonly verifies?: boolean;
   readonly listenMillis: number;
   readonly signal: AbortSignal;
@@ -36,25 +36,36 @@ const failedToListen = (message: string, tail: readonly string[]): Outcome => ({
   failure: { reason: "did_not_listen", message, logTail: tail },
 });
 
+const NOT_HTTP2 =
+  "it declares use_http2 and does not speak HTTP/2 without TLS (h2c); serve h2c on PORT, or deploy without use_http2";
+const SILENT_OVER_HTTP2 =
+  "the service accepts connections, but does not answer over HTTP/2 without TLS (h2c), which it declares by use_http2";
+
 /** What is known of a starting instance's sockets. */
 class Watch {
   readonly #instance: Instance;
   readonly #patience: number;
   readonly #verifies: boolean;
+  readonly #useHttp2: boolean;
   #elsewhereSince: number | undefined;
   words = "nothing listens on PORT";
 
   /** @param patience how long it may listen elsewhere, in milliseconds */
-  constructor(instance: Instance, patience: number, verifies: boolean) {
+  constructor(instance: Instance, patience: number, verifies: boolean, useHttp2: boolean) {
     this.#instance = instance;
     this.#patience = patience;
     this.#verifies = verifies;
+    this.#useHttp2 = useHttp2;
   }
 
   async #see(open: boolean): Promise<Sight> {
     const sight = await this.#instance.look(open);
-    if (!open || sight.kind !== "right" || !this.#verifies || (await this.#instance.connects())) return sight;
-    return { kind: "elsewhere", words: "it does not accept connections over IPv4; listen on 0.0.0.0" };
+    if (!open || sight.kind !== "right" || !this.#verifies) return sight;
+    if (!(await this.#instance.connects()))
+      return { kind: "elsewhere", words: "it does not accept connections over IPv4; listen on 0.0.0.0" };
+    const answer = this.#useHttp2 ? await this.#instance.askHttp2() : "speaks";
+    if (answer === "refuses") return { kind: "elsewhere", words: NOT_HTTP2 };
+    return answer === "silent" ? { kind: "silent", words: SILENT_OVER_HTTP2 } : sight;
   }
 
   /** @param open whether something accepts connections on the instance's port */
@@ -66,6 +77,7 @@ class Watch {
       return { kind: "ready" };
     }
     if (sight.kind === "lost") return { kind: "lost_port" };
+    if (sight.kind === "silent") this.words = sight.words;
     if (sight.kind !== "elsewhere") this.#elsewhereSince = undefined;
     else {
       this.#elsewhereSince ??= Date.now();
@@ -85,7 +97,7 @@ const awaitReady = async (
   options: StartOptions,
 ): Promise<Outcome> => {
   const { port } = instance;
-  const watch = new Watch(instance, deps.elsewhereMillis, options.verifies === true);
+  const watch = new Watch(instance, deps.elsewhereMillis, options.verifies === true, spec.template.useHttp2);
   const begun = Date.now();
   let ended: Exit | undefined;
   void instance.exited.then((exit) => {
