@@ -27,6 +27,7 @@ export const {
   cronExpression,
   deploymentName,
   deployRequest,
+  durableCases,
   emptyModel,
   environment,
   expectAgreement,

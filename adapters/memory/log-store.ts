@@ -1,6 +1,7 @@
 /** Log entries in arrays, one a deployment, in the order of their positions. */
+import { plusMillis } from "../../core/domain/instant.ts";
 import { behind, comparePositions, type LogPosition, nextPosition } from "../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
+import { isWritable, type LogEntry, type NewLogEntry } from "../../core/domain/log-entry.ts";
 import { matcherOf } from "../../core/domain/log-filter/match.ts";
 import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { fitting } from "../../core/domain/log-page-room.ts";
@@ -13,6 +14,13 @@ import type { World } from "./world.ts";
 
 const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
 
+/** Entries between two looks at the clock. */
+const UNWATCHED = 1000;
+
+/** A copy of an entry, as every store gives it back. */
+const copyOf = (entry: NewLogEntry): NewLogEntry =>
+  entry.json === undefined ? structuredClone(entry) : { ...entry, json: JSON.parse(JSON.stringify(entry.json)) };
+
 /** How many of the entries lie before or at a place. */
 const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number => {
   let [from, to] = [0, entries.length];
@@ -24,7 +32,7 @@ const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number 
   return from;
 };
 
-/** @param scanned entries that one search looks at before its patience is over; every entry unless told */
+/** @param scanned entries that one search looks at at most; every entry unless told */
 export const createMemoryLogs = (
   world: World,
   clock: Clock,
@@ -40,14 +48,27 @@ export const createMemoryLogs = (
     ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
     partial,
   });
+  /** Looks at entries, in their order, until enough match or the patience is over. */
+  const search = (entries: readonly LogEntry[], { filter, limit, patience }: LogQuery) => {
+    const matches = matcherOf(filter, compile);
+    const ends = plusMillis(clock.now(), patience);
+    const found: LogEntry[] = [];
+    let looked = 0;
+    do {
+      const next = entries.slice(looked, Math.min(looked + UNWATCHED, scanned));
+      looked += next.length;
+      found.push(...next.filter(matches));
+    } while (looked < Math.min(entries.length, scanned) && found.length < limit && clock.now() < ends);
+    return { matches: found.slice(0, limit), looked };
+  };
   return {
     append: (entries) => {
       const now = clock.now();
-      for (const entry of entries) {
+      for (const entry of entries.filter(isWritable)) {
         const key = scopeKey(entry.owner, entry.service);
         const log = world.logs.get(key) ?? [];
         world.logs.set(key, log);
-        log.push({ ...structuredClone(entry), ...nextPosition(log.at(-1), now) });
+        log.push({ ...copyOf(entry), ...nextPosition(log.at(-1), now) });
       }
       return okAsync(undefined);
     },
@@ -55,25 +76,23 @@ export const createMemoryLogs = (
     newest: (scope, query, { signal } = {}) => {
       if (signal?.aborted === true) return errAsync(nobodyWaits());
       const entries = kept(scope, query);
-      const looked = entries.slice(-Math.min(scanned, entries.length));
-      const matches = looked.filter(matcherOf(query.filter, compile)).slice(-query.limit);
-      const page = fitting(matches.toReversed()).toReversed();
+      const { matches, looked } = search(entries.toReversed(), query);
+      const page = fitting(matches);
       const cut = page.length < matches.length;
-      const partial = cut || (looked.length < entries.length && matches.length < query.limit);
-      return okAsync(found(page, entries.at(-1), partial));
+      const partial = cut || (looked < entries.length && matches.length < query.limit);
+      return okAsync(found(page.toReversed(), entries.at(-1), partial));
     },
 
     after: (scope, position, query, { signal } = {}) => {
       if (signal?.aborted === true) return errAsync(nobodyWaits());
       const all = kept(scope, query);
-      const from = countUpTo(all, position);
-      const looked = all.slice(from, from + Math.min(scanned, all.length));
-      const matches = looked.filter(matcherOf(query.filter, compile)).slice(0, query.limit);
+      const later = all.slice(countUpTo(all, position));
+      const { matches, looked } = search(later, query);
       const page = fitting(matches);
       const cut = page.length < matches.length;
       const full = matches.length === query.limit;
-      const partial = cut || (from + looked.length < all.length && !full);
-      return okAsync(found(page, (cut || full ? page : looked).at(-1), partial));
+      const partial = cut || (looked < later.length && !full);
+      return okAsync(found(page, cut || full ? page.at(-1) : later[looked - 1], partial));
     },
   };
 };

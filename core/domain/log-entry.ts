@@ -57,6 +57,15 @@ export interface NewLogEntry {
   readonly http?: HttpRequestLog;
 }
 
+/** False where the entry has what JSON cannot say. A store loses such an entry, and no other with it. */
+export const isWritable = ({ json }: NewLogEntry): boolean => {
+  try {
+    return json === undefined || JSON.stringify(json) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
 export interface LogEntry extends NewLogEntry, LogPosition {}
 
 /** How a deploy appears in its deployment's own log: when it begins and when it ends, however it ends. */

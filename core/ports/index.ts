@@ -24,7 +24,14 @@ export {
   nextPosition,
   ordinalCode,
 } from "../domain/log-cursor.ts";
-export type { HttpRequestLog, LogEntry, LogName, NewLogEntry, Severity } from "../domain/log-entry.ts";
+export {
+  type HttpRequestLog,
+  isWritable,
+  type LogEntry,
+  type LogName,
+  type NewLogEntry,
+  type Severity,
+} from "../domain/log-entry.ts";
 export { lowerBound } from "../domain/log-filter/bounds.ts";
 export { matcherOf } from "../domain/log-filter/match.ts";
 export type { CompilePattern } from "../domain/log-filter/pattern.ts";

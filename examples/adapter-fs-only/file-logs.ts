@@ -8,9 +8,11 @@ import {
   comparePositions,
   fitting,
   type Instant,
+  isWritable,
   type LogEntry,
   type LogFindings,
   type LogPosition,
+  type LogQuery,
   type LogScope,
   type LogStore,
   matcherOf,
@@ -54,10 +56,25 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     partial,
   });
 
+  /** Looks at entries, a thousand at least, until enough match or the time is over. */
+  const searchUntil = (ends: number, { filter, limit }: LogQuery) => {
+    const isMatch = matcherOf(filter, compile);
+    return (entries: readonly LogEntry[]) => {
+      const matches: LogEntry[] = [];
+      for (const [index, entry] of entries.entries()) {
+        if (isMatch(entry)) matches.push(entry);
+        if (matches.length === limit) return { matches, looked: entry, isEnough: true };
+        const isWatched = (index + 1) % 1000 === 0 && index + 1 < entries.length;
+        if (isWatched && performance.now() >= ends) return { matches, looked: entry, isEnough: false };
+      }
+      return { matches, looked: entries.at(-1), isEnough: true };
+    };
+  };
+
   return {
     append: (entries) =>
       inTurn(async () => {
-        for (const entry of entries) {
+        for (const entry of entries.filter(isWritable)) {
           const path = fileOf(entry);
           const place = nextPosition(last.get(path) ?? (await entriesOf(entry)).at(-1), clock.now());
           await mkdir(dirname(path), { recursive: true });
@@ -66,23 +83,27 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
         }
       }),
 
-    newest: (scope, { filter, limit, until }, { signal } = {}) =>
-      inTurn(async () => {
+    newest: (scope, query, { signal } = {}) => {
+      const search = searchUntil(performance.now() + query.patience, query);
+      return inTurn(async () => {
         signal?.throwIfAborted();
-        const all = await entriesOf(scope, until);
-        const matches = all.filter(matcherOf(filter, compile)).slice(-limit);
-        const page = fitting(matches.toReversed()).toReversed();
-        return findings(page, all.at(-1), page.length < matches.length);
-      }),
+        const all = await entriesOf(scope, query.until);
+        const { matches, isEnough } = search(all.toReversed());
+        const page = fitting(matches);
+        return findings(page.toReversed(), all.at(-1), page.length < matches.length || !isEnough);
+      });
+    },
 
-    after: (scope, place, { filter, limit, until }, { signal } = {}) =>
-      inTurn(async () => {
+    after: (scope, place, query, { signal } = {}) => {
+      const search = searchUntil(performance.now() + query.patience, query);
+      return inTurn(async () => {
         signal?.throwIfAborted();
-        const all = (await entriesOf(scope, until)).filter((one) => comparePositions(one, place) > 0);
-        const matches = all.filter(matcherOf(filter, compile)).slice(0, limit);
+        const all = (await entriesOf(scope, query.until)).filter((one) => comparePositions(one, place) > 0);
+        const { matches, looked, isEnough } = search(all);
         const page = fitting(matches);
         const cut = page.length < matches.length;
-        return findings(page, (cut || matches.length === limit ? page : all).at(-1), cut);
-      }),
+        return findings(page, cut || matches.length === query.limit ? page.at(-1) : looked, cut || !isEnough);
+      });
+    },
   };
 };

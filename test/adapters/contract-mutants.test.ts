@@ -6,15 +6,16 @@ import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
 import type { AccountId } from "../../core/domain/account.ts";
 import { missing, offered } from "../../core/domain/capabilities.ts";
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
-import type { Timestamp } from "../../core/domain/instant.ts";
-import { behind } from "../../core/domain/log-cursor.ts";
+import type { Instant, Timestamp } from "../../core/domain/instant.ts";
+import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
 import { everything } from "../../core/domain/log-filter/tree.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
 import { freeSubscription } from "../../core/domain/subscription.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
-import type { Identity } from "../../core/ports/provider.ts";
+import type { Identity, Provider } from "../../core/ports/provider.ts";
 import type { RolloutRequest, ServicePlatform } from "../../core/ports/service-platform.ts";
 import type { ReceivedSource, Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import {
@@ -31,6 +32,8 @@ import {
   billingCases,
   type ClockSubject,
   clockCases,
+  type DurableSubject,
+  durableCases,
   freshNames,
   type IdentitySubject,
   identityCases,
@@ -181,13 +184,52 @@ const builderMutants: Mutants<ProviderSubject> = {
     })),
 };
 
+/** The instant of every entry: as of a clock that stands still. */
+const JUST_NOW = createSystemClock().now();
+
+/** A store that gives entries their places in its own way. */
+const storeWithPlaces = (placed: (entries: readonly NewLogEntry[]) => readonly LogEntry[]) =>
+  logs(() => {
+    const kept: LogEntry[] = [];
+    return {
+      append: (entries) => {
+        kept.push(...placed(entries));
+        return okAsync(undefined);
+      },
+      newest: ({ owner, service }, { limit }) => {
+        const entries = kept
+          .filter((one) => one.owner === owner && one.service === service)
+          .sort(comparePositions)
+          .slice(-limit);
+        return okAsync({ entries, partial: false });
+      },
+    };
+  });
+
 const logMutants: Mutants<ProviderSubject> = {
-  read: logs((port) => ({
-    newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.slice(0, -1) })),
-  })),
-  order: logs((port) => ({
-    newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.toReversed() })),
-  })),
+  read: {
+    "store without the last entry": logs((port) => ({
+      newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.slice(0, -1) })),
+    })),
+    "store that loses a batch for one entry": logs((port) => ({
+      append: (entries, options) => {
+        try {
+          JSON.stringify(entries.map(({ json }) => json));
+          return port.append(entries, options);
+        } catch {
+          return okAsync(undefined);
+        }
+      },
+    })),
+  },
+  order: {
+    "store with the newest first": logs((port) => ({
+      newest: (...args) => port.newest(...args).map((found) => ({ ...found, entries: found.entries.toReversed() })),
+    })),
+    "store that counts anew with each call": storeWithPlaces((entries) =>
+      entries.map((entry, index) => ({ ...entry, instant: JUST_NOW, code: ordinalCode(index) })),
+    ),
+  },
   // Forgets whose log it is.
   scope: logs((port) => {
     const everybody = "everybody" as AccountId;
@@ -242,14 +284,21 @@ const sqlMutants: Mutants<ProviderSubject> = {
       },
     };
   }),
-  // Cuts in silence.
-  limits: sqlEngine((port) => ({
-    run: (scope, statement, limits) =>
-      port.run(scope, statement, { ...limits, rows: 10_000, bytes: 1_000_000 }).map(({ columns, rows }) => ({
-        columns,
-        rows: firstRows(rows, limits.rows),
-      })),
-  })),
+  limits: {
+    "engine that cuts in silence": sqlEngine((port) => ({
+      run: (scope, statement, limits) =>
+        port.run(scope, statement, { ...limits, rows: 10_000, bytes: 1_000_000 }).map(({ columns, rows }) => ({
+          columns,
+          rows: firstRows(rows, limits.rows),
+        })),
+    })),
+    "engine that takes a deadline for a failure": sqlEngine((port) => ({
+      run: (...args) =>
+        port
+          .run(...args)
+          .mapErr((error) => (error.kind === "timeout" ? { kind: "failed", message: "It was ended." } : error)),
+    })),
+  },
   failures: sqlEngine((port) => ({
     run: (...args) =>
       port
@@ -260,9 +309,21 @@ const sqlMutants: Mutants<ProviderSubject> = {
   })),
 };
 
+/** The place just before that of a store that counts. */
+const justBefore = ({ instant, code }: LogPosition): LogPosition =>
+  Number(code) === 0 ? behind((instant - 1n) as Instant) : { instant, code: ordinalCode(Number(code) - 1) };
+
 const searchMutants: Mutants<ProviderSubject> = {
   // Goes on behind the instant of the last entry, not behind the entry.
-  cursor: logs((port) => ({ after: (scope, { instant }, ...rest) => port.after(scope, behind(instant), ...rest) })),
+  cursor: {
+    "store that leaves out the rest of an instant": logs((port) => ({
+      after: (scope, { instant }, ...rest) => port.after(scope, behind(instant), ...rest),
+    })),
+    "store that begins a page with the entry of its cursor": logs((port) => ({
+      after: (scope, { instant, code }, ...rest) =>
+        port.after(scope, code === behind(instant).code ? { instant, code } : justBefore({ instant, code }), ...rest),
+    })),
+  },
   seen: logs((port) => ({
     newest: (...args) => port.newest(...args).map(({ entries, partial }) => ({ entries, partial })),
   })),
@@ -278,14 +339,24 @@ const searchMutants: Mutants<ProviderSubject> = {
     after: (...args) => port.after(...args).map((found) => ({ ...found, partial: false })),
   })),
   // Takes what it has not looked at for looked at.
-  patience: logs((port) => ({
-    after: (scope, place, query) =>
-      port
-        .after(scope, place, query)
-        .andThen((found) =>
-          port.newest(scope, query).map(({ seen }) => ({ ...found, ...(seen === undefined ? {} : { seen }) })),
-        ),
-  })),
+  patience: {
+    "store that claims to have seen everything": logs((port) => ({
+      after: (scope, place, query) =>
+        port
+          .after(scope, place, query)
+          .andThen((found) =>
+            port.newest(scope, query).map(({ seen }) => ({ ...found, ...(seen === undefined ? {} : { seen }) })),
+          ),
+    })),
+    "store that takes its time": logs((port) => ({
+      newest: (scope, query, options) => port.newest(scope, { ...query, patience: 60_000 }, options),
+      after: (scope, place, query, options) => port.after(scope, place, { ...query, patience: 60_000 }, options),
+    })),
+    "store that never gets on": logs((port) => ({
+      after: (scope, place, query, options) =>
+        port.after(scope, place, query, options).map(({ entries }) => ({ entries, seen: place, partial: true })),
+    })),
+  },
   abort: logs((port) => ({
     newest: (scope, query) => port.newest(scope, query),
     after: (scope, place, query) => port.after(scope, place, query),
@@ -373,7 +444,20 @@ const identitySubject = (change: (identity: Identity) => Partial<Identity>) => (
 const anybody = { account: "anybody" as AccountId, credentialId: "any" };
 
 const identityMutants: Mutants<IdentitySubject> = {
-  keys: identitySubject(({ keys }) => ({ keys: { ...keys, revoke: () => okAsync(undefined) } })),
+  keys: {
+    "keys that last": identitySubject(({ keys }) => ({ keys: { ...keys, revoke: () => okAsync(undefined) } })),
+    "keys that may be revoked twice": identitySubject(({ keys }) => {
+      const revoked = new Set<string>();
+      const revoke = (account: AccountId, id: string) =>
+        revoked.has(id)
+          ? okAsync(undefined)
+          : keys.revoke(account, id).andThen(() => {
+              revoked.add(id);
+              return okAsync(undefined);
+            });
+      return { keys: { ...keys, revoke } };
+    }),
+  },
   "at once": identitySubject(({ keys }) => {
     const first = keys.create(anybody.account, "the only one");
     return { keys: { ...keys, create: () => first } };
@@ -419,6 +503,42 @@ const billingMutants: Mutants<BillingSubject> = {
   ),
 };
 
+/** A provider over memory that is opened anew with parts of it as they were at first. */
+const durable = (forgetting: (kept: Provider, fresh: Provider) => Partial<Provider>) => (): DurableSubject => {
+  let { provider } = createMemoryProvider();
+  return {
+    get provider() {
+      return provider;
+    },
+    reopen: async () => {
+      provider = { ...provider, ...forgetting(provider, createMemoryProvider().provider) };
+    },
+    ...freshNames("durable"),
+  };
+};
+
+const durableMutants: Mutants<DurableSubject> = {
+  "logs last": {
+    "store that forgets its entries": durable((_, { logs: fresh }) => ({ logs: fresh })),
+    "store that forgets the last position": durable(({ logs: kept }) => ({
+      logs: {
+        ...kept,
+        after: (scope, place, query, options) =>
+          kept.after(scope, place, query, options).map((found) => ({
+            ...found,
+            entries: found.entries.map((entry) => ({ ...entry, ...justBefore(place) })),
+          })),
+      },
+    })),
+  },
+  "volumes last": {
+    "store that forgets its volumes": durable((_, { volumes: fresh }) => ({ volumes: fresh })),
+    "store that forgets its trash": durable(({ volumes: kept }) => ({
+      volumes: { ...kept, trash: () => okAsync([]) },
+    })),
+  },
+};
+
 const clockSubject = (change: Partial<Clock>) => (): ClockSubject => {
   const clock = createSystemClock();
   return { clock: { ...clock, ...change }, pass: (millis) => clock.sleep(millis) };
@@ -445,5 +565,6 @@ biteTests("SqlEngine", sqlEngineCases, sqlMutants);
 biteTests("SourceSpool", sourceSpoolCases, spoolMutants);
 biteTests("identity", identityCases, identityMutants);
 biteTests("Billing", billingCases, billingMutants);
+biteTests("providers, reopened", durableCases, durableMutants);
 biteTests("Clock", clockCases, clockMutants);
 biteTests("Ids", idsCases, idsMutants);

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AccountId } from "../../core/domain/account.ts";
-import { plusMillis } from "../../core/domain/instant.ts";
+import { plusMillis, type Timestamp } from "../../core/domain/instant.ts";
 import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Scheduler } from "../../core/ports/scheduler.ts";
@@ -48,6 +48,10 @@ const storeMutants: Mutants<ProviderSubject> = {
   },
   "trash and restore": {
     "store that deletes nothing": volumes((port) => ({ discard: (volume) => port.show(volume) })),
+    "store that deletes at a time of its own": volumes((port) => ({
+      discard: (volume, _deletedAt, options) =>
+        port.discard(volume, "2001-01-01T00:00:00.000+00:00" as Timestamp, options),
+    })),
     "store that gives a name its old bucket": volumes((port) => ({
       create: (owner, name, options) =>
         port.trash(owner).andThen((all) => {

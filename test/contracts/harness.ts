@@ -40,6 +40,14 @@ export interface ProviderSubject {
 /** Of a provider of which nothing is to run. */
 export type StoreSubject = Omit<ProviderSubject, "sources">;
 
+/** Of a provider whose storage lasts. */
+export interface DurableSubject extends StoreSubject {
+  /** The one that was opened last. */
+  readonly provider: Provider;
+  /** Closes the provider and opens another on the same storage. */
+  reopen(): Promise<void>;
+}
+
 export interface Started<S> {
   readonly subject: S;
   close(): Promise<void>;
@@ -52,6 +60,17 @@ export interface ContractCase<S> {
   readonly when?: (capabilities: Capabilities) => boolean;
   readonly run: (subject: S) => Promise<void>;
 }
+
+/** Every loop that asks for the next page ends here: no case needs as many. */
+const MOST_PAGES = 10_000;
+
+/** Counts the pages of one loop; the call for one page too many throws. */
+export const pageLimit = (what: string): (() => void) => {
+  let left = MOST_PAGES;
+  return () => {
+    if (left-- <= 0) throw new Error(`${what} has more than ${MOST_PAGES} pages; it does not end.`);
+  };
+};
 
 let counter = 0;
 

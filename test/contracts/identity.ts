@@ -59,6 +59,7 @@ export const identityCases: readonly Case[] = [
       await expectOk(identity.keys.revoke(owner, id));
       expect((await expectError(identity.authenticator.authenticate(apiKey(key)))).kind).toBe("unauthenticated");
       expect(await expectOk(identity.keys.list(owner))).toEqual([]);
+      expect((await expectError(identity.keys.revoke(owner, id))).kind).toBe("not_found");
     },
   },
   {

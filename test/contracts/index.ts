@@ -6,10 +6,12 @@
  * ```
  */
 export { type BillingSubject, billingCases } from "./billing.ts";
+export { durableCases } from "./durable.ts";
 export {
   type ContractCase,
   type ContractSources,
   contractTests,
+  type DurableSubject,
   freshNames,
   type ProviderSubject,
   type Started,

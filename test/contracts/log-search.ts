@@ -16,7 +16,7 @@ import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
 import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
-import type { ContractCase, StoreSubject } from "./harness.ts";
+import { type ContractCase, pageLimit, type StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectError, expectOk } from "./support.ts";
 
@@ -37,6 +37,14 @@ const newest = ({ provider }: StoreSubject, scope: LogScope, query = asking()) =
 /** A place before everything. */
 const START = behind(0n as LogPosition["instant"]);
 
+/** Asks behind a place, and checks that whoever asks on from the answer comes to the end. */
+const goOn = async (...[subject, scope, place, query]: Parameters<typeof after>): Promise<LogFindings> => {
+  const findings = await after(subject, scope, place, query);
+  for (const entry of findings.entries) expect(comparePositions(entry, place)).toBeGreaterThan(0);
+  if (findings.partial) expect(findings.seen && comparePositions(findings.seen, place)).toBe(1);
+  return findings;
+};
+
 /** As a client does it: each page from the cursor of the one before, which travels as text. */
 async function* pages(
   subject: StoreSubject,
@@ -45,8 +53,10 @@ async function* pages(
   from = START,
 ): AsyncGenerator<LogFindings> {
   let place = from;
+  const next = pageLimit("A log");
   for (let page = 0; ; page++) {
-    const findings = await after(subject, scope, place, queryOf(page));
+    next();
+    const findings = await goOn(subject, scope, place, queryOf(page));
     yield findings;
     if (findings.entries.length === 0 && !findings.partial) return;
     place = parseCursor(cursorOf(findings.seen ?? place)) as LogPosition;
@@ -61,6 +71,13 @@ const compile: CompilePattern = (pattern) => {
   const expression = new RegExp(pattern, "u");
   return (text) => expression.test(text);
 };
+
+/** Filters that no entry of numbered lines matches, and that most stores cannot answer without a look at each. */
+const lookingFor: readonly LogFilter[] = [
+  { kind: "search", text: "1 1 y" },
+  { kind: "not", term: { kind: "search", text: "x" } },
+  { kind: "compare", path: ["textPayload"], op: "=~", literal: { text: "^[0-9] [0-9]+ x+y" } },
+];
 
 const severe: LogFilter = { kind: "compare", path: ["severity"], op: ">=", literal: { text: "ERROR" } };
 
@@ -147,7 +164,7 @@ export const logSearchCases: readonly Case[] = [
       let place = START;
       for (let last = false; !last; ) {
         last = !writing;
-        const { entries, seen } = await after(subject, scope, place, asking(everything, 7));
+        const { entries, seen } = await goOn(subject, scope, place, asking(everything, 7));
         met.push(...texts(entries));
         place = seen ?? place;
         last &&= entries.length === 0;
@@ -285,6 +302,25 @@ export const logSearchCases: readonly Case[] = [
         );
       const found = await follow(subject, scope, () => asking(severe, 1000, 0));
       expect(texts(found)).toEqual(wanted.filter((text) => Math.floor(Number(text) / 500) % 2 === 0));
+    },
+  },
+  {
+    group: "patience",
+    name: "a search without any patience ends with a part of a long log",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (const batch of [0, 1, 2, 3, 4])
+        await append(
+          subject,
+          numbers(1000).map((text) => line(scope, `${batch} ${text} ${"x".repeat(100)}`)),
+        );
+      // A store may answer what it has an index for: of these, it has to look at entries for some.
+      const cut: boolean[] = [];
+      for (const filter of lookingFor) {
+        const hasty = asking(filter, 1000, 0);
+        cut.push((await newest(subject, scope, hasty)).partial, (await after(subject, scope, START, hasty)).partial);
+      }
+      expect(cut).toContain(true);
     },
   },
   {

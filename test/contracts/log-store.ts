@@ -59,6 +59,27 @@ export const logStoreCases: readonly Case[] = [
   },
   {
     group: "read",
+    name: "an entry that cannot be written as JSON takes no other with it",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const cyclic: Record<string, unknown> = {};
+      cyclic["itself"] = cyclic;
+      for (const json of [cyclic, { n: 1n }] as Record<string, unknown>[])
+        await append(subject, [
+          line(scope, "before"),
+          { ...scope, severity: "INFO", logName: "stdout", json },
+          line(scope, "behind"),
+        ]);
+      expect(texts(await newest(subject, scope)).filter((text) => text !== undefined)).toEqual([
+        "before",
+        "behind",
+        "before",
+        "behind",
+      ]);
+    },
+  },
+  {
+    group: "read",
     name: "what was appended is seen at once, and the newest are the last",
     run: async (subject) => {
       const scope = scopeOf(subject);
@@ -81,6 +102,19 @@ export const logStoreCases: readonly Case[] = [
       expect(texts(entries)).toEqual(numbers(900));
       for (const [index, entry] of entries.entries())
         if (index > 0) expect(comparePositions(entries[index - 1] as LogEntry, entry)).toBeLessThan(0);
+    },
+  },
+  {
+    group: "order",
+    name: "positions rise from one call to the next, however closely they follow",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      for (let call = 0; call < 100; call++)
+        await append(subject, [line(scope, `${call} a`), line(scope, `${call} b`)]);
+      const entries = await newest(subject, scope);
+      for (const [index, entry] of entries.entries())
+        if (index > 0) expect(comparePositions(entries[index - 1] as LogEntry, entry)).toBeLessThan(0);
+      expect(texts(entries)).toEqual(numbers(100).flatMap((call) => [`${call} a`, `${call} b`]));
     },
   },
   {

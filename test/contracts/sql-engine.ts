@@ -195,6 +195,24 @@ export const sqlEngineCases: readonly Case[] = [
     },
   },
   {
+    group: "limits",
+    name: "a statement that runs past its deadline is a timeout, and the next statement works",
+    when: offers,
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      await append(
+        subject,
+        numbers(300).map((text) => line(scope, text)),
+      );
+      expect(await rowsOf(subject, scope, COUNT)).toEqual([[300]]);
+      // Far more work than the deadline allows, but not for good: an engine may finish it in the background.
+      const long = `SELECT COUNT(*) AS n FROM logs AS a CROSS JOIN logs AS b CROSS JOIN logs AS c
+        WHERE LENGTH(CONCAT(a.text_payload, b.text_payload, c.text_payload)) > 100`;
+      expect((await ask(subject, scope, long, { ...plenty, deadline: 20 })).failure).toEqual({ kind: "timeout" });
+      expect(await rowsOf(subject, scope, COUNT)).toEqual([[300]]);
+    },
+  },
+  {
     group: "failures",
     name: "what names nothing is an invalid statement, in words that are not the engine's",
     when: offers,

@@ -10,7 +10,7 @@ import type { BuildEvent } from "../../core/ports/image-builder.ts";
 import type { NameState, RolloutEvent, RolloutRequest } from "../../core/ports/service-platform.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
 import type { ResultAsync } from "../../core/result.ts";
-import type { ProviderSubject } from "./harness.ts";
+import { type ProviderSubject, pageLimit } from "./harness.ts";
 
 export const expectOk = async <T, E>(result: ResultAsync<T, E>): Promise<T> => {
   const settled = await result;
@@ -36,7 +36,11 @@ export const receive = async ({ provider }: ProviderSubject, bytes: Uint8Array):
 
 export const collect = async <T>(events: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];
-  for await (const event of events) all.push(event);
+  const next = pageLimit("A stream of events");
+  for await (const event of events) {
+    next();
+    all.push(event);
+  }
   return all;
 };
 

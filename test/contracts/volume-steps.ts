@@ -5,29 +5,29 @@ import { type Instant, instantOfMillis, plusMillis } from "../../core/domain/ins
 import type { VolumeName } from "../../core/domain/names.ts";
 import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
 import type { ObjectEntry, StoredVolume, VolumeStore } from "../../core/ports/volume-store.ts";
-import type { ProviderSubject } from "./harness.ts";
+import { pageLimit, type StoreSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";
 
-export const volumesOf = ({ provider }: ProviderSubject): VolumeStore => provider.volumes;
+export const volumesOf = ({ provider }: StoreSubject): VolumeStore => provider.volumes;
 
 export const now = (): Instant => instantOfMillis(Date.now());
 export const soon = (): Instant => plusMillis(now(), 60_000);
 
 export const newVolume = async (
-  subject: ProviderSubject,
+  subject: StoreSubject,
   owner: AccountId,
   name = "data" as VolumeName,
 ): Promise<StoredVolume> => (await expectOk(volumesOf(subject).create(owner, name))).volume;
 
-export const uploadUrl = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> =>
+export const uploadUrl = async (subject: StoreSubject, volume: StoredVolume, path: string): Promise<string> =>
   (await expectOk(volumesOf(subject).grantUpload(volume, path as ObjectPath, soon()))).url;
 
-export const downloadUrl = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> =>
+export const downloadUrl = async (subject: StoreSubject, volume: StoredVolume, path: string): Promise<string> =>
   (await expectOk(volumesOf(subject).grantDownload(volume, path as ObjectPath, soon()))).url;
 
 /** Puts an object by a signed URL; the URL may be used again. */
 export const put = async (
-  subject: ProviderSubject,
+  subject: StoreSubject,
   volume: StoredVolume,
   path: string,
   body: string | Uint8Array<ArrayBuffer>,
@@ -40,14 +40,14 @@ export const put = async (
 };
 
 export const get = async (
-  subject: ProviderSubject,
+  subject: StoreSubject,
   volume: StoredVolume,
   path: string,
   headers: Record<string, string> = {},
 ): Promise<Response> => fetch(await downloadUrl(subject, volume, path), { headers });
 
 /** An object that has to be there, as text. */
-export const textOf = async (subject: ProviderSubject, volume: StoredVolume, path: string): Promise<string> => {
+export const textOf = async (subject: StoreSubject, volume: StoredVolume, path: string): Promise<string> => {
   const response = await get(subject, volume, path);
   expect(response.status).toBe(200);
   return response.text();
@@ -55,13 +55,13 @@ export const textOf = async (subject: ProviderSubject, volume: StoredVolume, pat
 
 /** Every object, page by page. */
 export const everyObject = async (
-  subject: ProviderSubject,
+  subject: StoreSubject,
   volume: StoredVolume,
   limit: number,
   prefix = "",
 ): Promise<ObjectEntry[]> => {
   const all: ObjectEntry[] = [];
-  for (;;) {
+  for (const next = pageLimit("A listing of objects"); ; next()) {
     const after = all.at(-1)?.path;
     const query = { prefix, limit, ...(after === undefined ? {} : { after }) };
     const { objects, more } = await expectOk(volumesOf(subject).objects(volume, query));

@@ -1,7 +1,7 @@
 /** The promises of `VolumeStore` about volumes: made, found, hidden, deleted, restored. */
 import { expect } from "vitest";
 import type { AccountId } from "../../core/domain/account.ts";
-import { timestampOf } from "../../core/domain/instant.ts";
+import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
 import type { VolumeName } from "../../core/domain/names.ts";
 import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
@@ -21,9 +21,9 @@ const freshName = (subject: ProviderSubject): VolumeName => `v-${subject.name()}
 const stateOf = async (subject: ProviderSubject, owner: AccountId, name = data) =>
   (await expectOk(volumesOf(subject).find(owner, name))).kind;
 
-const discarded = async (subject: ProviderSubject, volume: StoredVolume): Promise<void> => {
+const discarded = async (subject: ProviderSubject, volume: StoredVolume, at = timestampOf(now())): Promise<void> => {
   await expectOk(volumesOf(subject).hide(volume));
-  await expectOk(volumesOf(subject).discard(volume, timestampOf(now())));
+  await expectOk(volumesOf(subject).discard(volume, at));
 };
 
 const making = inGroup("volumes", [
@@ -151,10 +151,12 @@ const deleting = inGroup("trash and restore", [
       await put(subject, volume, "kept", "bytes");
       await discarded(subject, volume);
       const second = await newVolume(subject, volume.owner, data);
-      await discarded(subject, second);
+      const deletedAt = timestampOf(plusMillis(now(), -3_600_000));
+      await discarded(subject, second, deletedAt);
       const trash = await expectOk(volumesOf(subject).trash(volume.owner));
       expect(trash.map(({ id }) => id).sort()).toEqual([volume.id, second.id].sort());
       expect(trash.every(({ name }) => name === data)).toBe(true);
+      expect(trash.find(({ id }) => id === second.id)).toMatchObject({ deletedAt });
       expect(await expectOk(volumesOf(subject).restore(volume.owner, volume.id))).toEqual(volume);
       expect(await textOf(subject, volume, "kept")).toBe("bytes");
       expect((await expectOk(volumesOf(subject).trash(volume.owner))).map(({ id }) => id)).toEqual([second.id]);

@@ -12,12 +12,23 @@ type RunnerKind = Runner["kind"];
 export const startEngine = async (runner: RunnerKind) => {
   const dataDir = await mkdtemp(join(tmpdir(), "portside-contract-"));
   const config = { dataDir, runner, ingressPort: 0, drainSeconds: 1, graceSeconds: 1 };
-  const local = await createLocalProvider(config, { keepsImages: false });
+  const open = () => createLocalProvider(config, { keepsImages: false });
+  let local = await open();
   const close = async () => {
     await local.close();
     await rm(dataDir, { recursive: true, force: true });
   };
-  return { local, close };
+  const reopen = async () => {
+    await local.close();
+    local = await open();
+  };
+  return {
+    get local() {
+      return local;
+    },
+    close,
+    reopen,
+  };
 };
 
 export const engineTests = async (runner: RunnerKind, title: string, cases: typeof runningCases) => {

@@ -7,7 +7,7 @@
  */
 import { type Instant, millisOf } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { isWritable, type NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
@@ -74,7 +74,7 @@ class AwsLogs implements LogStore {
   /** Drops and logs entries that CloudWatch Logs rejects (over 1 MB); the others are written. */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
-      for (const [prefix, some] of byScope(entries)) {
+      for (const [prefix, some] of byScope(entries.filter(isWritable))) {
         const { batches, tooLarge } = batchesOf(some.map((entry) => this.#placed(entry)));
         if (tooLarge.length > 0) this.#lost({ cause: "an event may have 1 MB", count: tooLarge.length });
         for (const batch of batches) {

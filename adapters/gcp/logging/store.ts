@@ -1,7 +1,7 @@
 /** `LogStore` on Cloud Logging. */
 import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
 import type { LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { isWritable, type NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { matcherOf } from "../../../core/domain/log-filter/match.ts";
 import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
 import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
@@ -109,7 +109,7 @@ class GcpLogs implements LogStore {
   /** An entry that Cloud Logging rejects (over 256 KB) is lost, without affecting others; the platform logs the loss. */
   append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
     const written = async (): Promise<Result<void, Unavailable>> => {
-      for (const batch of batches(entries)) {
+      for (const batch of batches(entries.filter(isWritable))) {
         const request = { entries: batch.map((entry) => this.#placed(entry)), partialSuccess: true };
         const client = await this.#client();
         const needs = { what: "logging.entries.write", signal };

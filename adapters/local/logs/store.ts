@@ -9,7 +9,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/account.ts";
 import { type Instant, millisOf, plusMillis } from "../../../core/domain/instant.ts";
 import { type LogPosition, nextPosition } from "../../../core/domain/log-cursor.ts";
-import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
+import { isWritable, type NewLogEntry } from "../../../core/domain/log-entry.ts";
 import { isEverything } from "../../../core/domain/log-filter/tree.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
@@ -234,7 +234,7 @@ export class LocalLogs implements LogStore {
     return ResultAsync.fromPromise(read(), (cause) => unavailable("The log does not answer; try again.", 5, cause));
   }
 
-  /** Assigns a position to an entry; returns false if the entry cannot be stored and is lost. */
+  /** Assigns a position to an entry; returns false if the entry could not be stored now. */
   #take(entry: NewLogEntry, now: Instant): boolean {
     let account: AccountLog;
     try {
@@ -253,7 +253,8 @@ export class LocalLogs implements LogStore {
       this.#count(1, lettersOf(row));
     } catch (cause) {
       this.#lost(1, cause);
-      return false;
+      // What cannot be written at all is lost alone: a repeat would only double the others.
+      return !isWritable(entry);
     }
     this.#timer ??= setTimeout(() => this.#flushSome(), FLUSH_MS);
     return true;

@@ -1,10 +1,37 @@
 /** The local engine keeps every promise of the ports: those about services that run with each runner that works here. */
-import { contractTests, freshNames, identityCases, runningCases, storedCases } from "../../contracts/index.ts";
+import {
+  contractTests,
+  durableCases,
+  freshNames,
+  identityCases,
+  runningCases,
+  storedCases,
+} from "../../contracts/index.ts";
 import { runners } from "../../support/local-platform.ts";
 import { engineTests, startEngine } from "../../support/local-suites.ts";
 
 for (const runner of runners) await engineTests(runner, `local provider (${runner})`, runningCases);
 await engineTests("process", "local provider", storedCases);
+
+const { close: closeProbe, local: probe } = await startEngine("process");
+await closeProbe();
+contractTests(
+  "local provider, reopened",
+  durableCases,
+  async () => {
+    const engine = await startEngine("process");
+    const { close, reopen } = engine;
+    const subject = {
+      get provider() {
+        return engine.local.provider;
+      },
+      reopen,
+      ...freshNames("reopened"),
+    };
+    return { subject, close };
+  },
+  probe.provider.capabilities,
+);
 
 contractTests("local identity", identityCases, async () => {
   const { local, close } = await startEngine("process");

@@ -6,6 +6,7 @@ import {
   billingCases,
   clockCases,
   contractTests,
+  durableCases,
   freshNames,
   identityCases,
   type ProviderSubject,
@@ -22,6 +23,16 @@ const start = async (): Promise<Started<ProviderSubject>> => {
 };
 
 contractTests("memory provider", providerCases, start, memoryCapabilities);
+
+contractTests(
+  "memory provider, reopened",
+  durableCases,
+  async () => {
+    const { provider, close } = createMemoryProvider();
+    return { subject: { provider, reopen: nothing, ...freshNames("memory") }, close };
+  },
+  memoryCapabilities,
+);
 
 contractTests("memory identity", identityCases, async () => ({
   subject: { identity: createMemoryProvider().identity, account: freshNames("memory").account },

@@ -1,0 +1,57 @@
+/** What lasts when a provider is closed and another is opened on the same storage. */
+import { expect } from "vitest";
+import { timestampOf } from "../../core/domain/instant.ts";
+import { comparePositions } from "../../core/domain/log-cursor.ts";
+import type { LogEntry } from "../../core/domain/log-entry.ts";
+import type { VolumeName } from "../../core/domain/names.ts";
+import type { ContractCase, DurableSubject } from "./harness.ts";
+import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
+import { expectOk } from "./support.ts";
+import { newVolume, now, put, textOf } from "./volume-steps.ts";
+
+type Case = ContractCase<DurableSubject>;
+
+export const durableCases: readonly Case[] = [
+  {
+    group: "logs last",
+    name: "entries are there after a reopening, and later ones lie behind them",
+    run: async (subject) => {
+      const scope = scopeOf(subject);
+      const entriesIn = async ({ provider }: DurableSubject): Promise<readonly LogEntry[]> =>
+        (await expectOk(provider.logs.newest(scope, every()))).entries;
+      await append(
+        subject,
+        numbers(20).map((text) => line(scope, text)),
+      );
+      const before = await entriesIn(subject);
+      await subject.reopen();
+      expect(await entriesIn(subject)).toEqual(before);
+      await append(subject, [line(scope, "later")]);
+      const last = before.at(-1) as LogEntry;
+      const { entries } = await expectOk(subject.provider.logs.after(scope, last, every()));
+      expect(texts(entries)).toEqual(["later"]);
+      expect(comparePositions(last, entries[0] as LogEntry)).toBeLessThan(0);
+    },
+  },
+  {
+    group: "volumes last",
+    name: "volumes, their objects and the trash are there after a reopening",
+    when: ({ volumes }) => volumes.store.supported,
+    run: async (subject) => {
+      const owner = subject.account();
+      const [kept, deleted] = [
+        await newVolume(subject, owner, "kept" as VolumeName),
+        await newVolume(subject, owner, "deleted" as VolumeName),
+      ];
+      await put(subject, kept, "a/b", "bytes");
+      await expectOk(subject.provider.volumes.hide(deleted));
+      await expectOk(subject.provider.volumes.discard(deleted, timestampOf(now())));
+      await subject.reopen();
+      const { volumes } = subject.provider;
+      expect(await expectOk(volumes.list(owner))).toMatchObject([{ id: kept.id, name: "kept" }]);
+      expect((await expectOk(volumes.trash(owner))).map(({ id }) => id)).toEqual([deleted.id]);
+      expect(await textOf(subject, kept, "a/b")).toBe("bytes");
+      expect(await expectOk(volumes.restore(owner, deleted.id))).toEqual(deleted);
+    },
+  },
+];
