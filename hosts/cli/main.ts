@@ -4,9 +4,8 @@ true /*; exec node -- "$0" "$@"; */;
 /**
  * The process's edge: arguments, streams, signals, exit code.
  *
- * The file is a script of sh and a module: sh runs the second line, Node reads its end as a comment. `--` keeps Node
- * from taking `--env-file` for an option of its own, which it looks for behind the script as well.
- * `#!/usr/bin/env -S node --` would do, but Alpine's env has no `-S`.
+ * The file is a shell script and a module: sh runs the second line, which is a comment for Node. Node looks for its own
+ * option `--env-file` after the script's name too; `--` stops it. `env -S` could pass `--`, but Alpine's env lacks it.
  */
 import module from "node:module";
 

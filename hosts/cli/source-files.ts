@@ -63,7 +63,7 @@ export interface SourceFolder {
   concerns(name: string): boolean;
 }
 
-/** Undefined for a file or folder that went since its folder was read, as temporary files do. */
+/** Returns undefined if the entry was deleted after its folder was read, as temporary files are. */
 const ifThere = <T>(found: Promise<T>): Promise<T | undefined> =>
   found.catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -128,7 +128,7 @@ class Walk {
   }
 }
 
-/** An error of the file system in words: a file without permission, a file that goes meanwhile, a full disk. */
+/** Makes a message of an error of the file system, such as a missing permission or a full disk. */
 export const sourceError = (folder: string, error: unknown): unknown => {
   const { syscall, path = folder } = error as NodeJS.ErrnoException;
   return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));

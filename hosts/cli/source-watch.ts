@@ -1,6 +1,6 @@
 /**
- * Tells when a source changes. It watches folders and not files: many programs save a file by renaming another over it,
- * and a watch of the file would stay with the old one. `fs.watch` with `recursive` watches files on Linux.
+ * Reports changes of a source. It watches folders, not files: many programs save a file by renaming another one over it,
+ * and a watch of a file stays with the old one. On Linux, `fs.watch` with `recursive` watches files.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, join, sep } from "node:path";
@@ -86,13 +86,13 @@ export class SourceWatch {
       return undefined;
     } catch (error) {
       const failure = error as NodeJS.ErrnoException;
-      // It went after the listing.
+      // Deleted after the listing.
       return failure.code === "ENOENT" ? undefined : watchError(path, failure);
     }
   }
 
   #onEvent(folder: string, event: string, name: string | null): void {
-    // A folder tells its own end under its own name. The next folder at this path needs a new watch.
+    // A deleted folder reports its own name. The next folder at this path needs a new watch.
     if (event === "rename" && (name === null || name === basename(folder))) this.#drop(folder);
     if (event === "rename" && name !== null) this.#drop(join(folder, name));
     const concerned = this.#folders.get(folder)?.some((one) => name === null || one.concerns(name)) === true;

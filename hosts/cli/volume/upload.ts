@@ -87,7 +87,7 @@ const partOf = (source: Source, range: Range): Source => ({
   open: () => source.open(range),
 });
 
-/** An upload in parts. What the storage has of them stays there, so that another try sends the missing ones alone. */
+/** An upload in parts. The storage keeps the parts that it has, so another try sends only the missing ones. */
 class PartsUpload {
   readonly grant: Parts;
   readonly #source: Source;
@@ -118,7 +118,7 @@ class PartsUpload {
     return { sent: this.#sent };
   }
 
-  /** Nothing of it counts any longer. */
+  /** Takes the sent bytes back from the progress. */
   discard(): void {
     this.#onSent(-this.#sent);
   }
@@ -146,7 +146,7 @@ export const uploadObject = async (
     try {
       return await begun.send(signal);
     } catch (error) {
-      // Its URLs have expired: the next grant is of another upload.
+      // The URLs have expired. The next grant starts another upload.
       if (error instanceof Refused && error.status === 403) discard();
       throw error;
     }

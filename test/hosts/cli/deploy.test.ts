@@ -132,8 +132,8 @@ describe("a folder without portside.json", () => {
   });
 });
 
-describe("a folder that is none", () => {
-  test.each(["deploy", "run"])("is named by %s, and not made", async (command) => {
+describe("a missing folder", () => {
+  test.each(["deploy", "run"])("is an error of %s that names it, and is not created", async (command) => {
     using folder = folderWith({ "file.txt": "", "app/portside.json": '{"name":"app","volumes":{},"source":"dist"}' });
     const ran = (...args: string[]) =>
       portside([command, ...args], { cwd: folder.path, env: { PORTSIDE_API_KEY: "x" } });
@@ -148,7 +148,7 @@ describe("a folder that is none", () => {
     expect(existsSync(`${folder.path}/app/.portside`)).toBe(false);
   });
 
-  test("is not planned either", async () => {
+  test("is an error of --plan as well", async () => {
     await using api = await serveMemory();
     using folder = folderWith();
     const { code, stderr } = await portside(["deploy", "hello", "--plan"], { cwd: folder.path, env: await envOf(api) });

@@ -1,4 +1,4 @@
-/** `--env-file` is an option of Node too: however the command is started, its file is Portside's alone. */
+/** Node has an option `--env-file` too. It must not read the file that is meant for Portside. */
 import { execFile } from "node:child_process";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +9,7 @@ const repository = resolve(import.meta.dirname, "../../..");
 
 const starts: readonly (readonly [string, string, ...string[]])[] = [
   ["npm run portside", "npm", "--prefix", repository, "run", "--silent", "portside", "--"],
-  // As the kernel starts a script of sh.
+  // The kernel starts the file with sh because of its first line.
   ["the installed command", "/bin/sh", join(repository, "hosts/cli/main.ts")],
 ];
 

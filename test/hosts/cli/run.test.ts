@@ -1,5 +1,5 @@
 /** `portside run`: no server, no key; deploys, shows its log, follows changes, leaves nothing but volumes. */
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { helloServer } from "../../support/archives.ts";
@@ -23,7 +23,9 @@ test("runs a folder, follows its changes, keeps what works, and cleans up", asyn
   await output.until(/words of the first/);
 
   let seen = output.length();
-  writeFileSync(join(folder.path, "server.js"), helloServer("second"));
+  // As editors save; the next save must be noticed as well.
+  writeFileSync(join(folder.path, "server.js.tmp"), helloServer("second"));
+  renameSync(join(folder.path, "server.js.tmp"), join(folder.path, "server.js"));
   await output.until(/^DONE/m, seen);
   expect(await (await fetch(url)).text()).toBe("second");
 

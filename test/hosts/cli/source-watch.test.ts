@@ -1,4 +1,4 @@
-/** Every way to save a file is noticed, again and again; what is no part of the source is not even watched. */
+/** `SourceWatch` reports every save, however a program saves. It does not watch folders that are not packed. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { sourceFolders } from "../../../hosts/cli/source-files.ts";
 import { SourceWatch } from "../../../hosts/cli/source-watch.ts";
 import { type Folder, folderWith } from "../../support/folders.ts";
 
-/** A watch of a folder, and the paths that it told of since the last question. */
+/** Watches a folder and collects the reported paths. */
 const watching = async (folder: Folder) => {
   const stop = new AbortController();
   const told = new Set<string>();
@@ -34,7 +34,7 @@ const watching = async (folder: Folder) => {
     failures,
     told,
     folders: () => listed.at(-1),
-    /** The system tells of changes in their order: those before this one are told once it returns. */
+    /** Waits until all earlier changes are reported, then drops them: the system reports changes in order. */
     async forget() {
       const name = `barrier-${barriers++}`;
       writeFileSync(join(folder.path, name), "");
@@ -79,7 +79,7 @@ const saves: readonly Save[] = [
     return FILE;
   },
   function inNewFolder({ path }, turn) {
-    // Beside a folder whose place a new one takes.
+    // The new folder replaces an old one at the same path.
     rmSync(join(path, "lib"), { recursive: true, force: true });
     mkdirSync(join(path, "lib", "inner"), { recursive: true });
     writeFileSync(join(path, "lib", "inner", "new.js"), String(turn));
@@ -87,7 +87,7 @@ const saves: readonly Save[] = [
   },
 ];
 
-test("notices each of 100 saves of six kinds", async () => {
+test("reports each of 100 saves of six kinds", async () => {
   using folder = folderWith({ [FILE]: "one\n" });
   git(folder, "init", "--quiet", "--initial-branch", "one");
   git(folder, "add", ".");
@@ -109,7 +109,7 @@ test("notices each of 100 saves of six kinds", async () => {
   expect(watch.failures).toEqual([]);
 });
 
-test("watches no folder that is not packed, and ignores what is ignored", async () => {
+test("does not watch folders that are not packed, and skips ignored files", async () => {
   using folder = folderWith({
     ".gitignore": "*.log\nout/\n",
     "server.js": "",
@@ -133,7 +133,7 @@ test("watches no folder that is not packed, and ignores what is ignored", async 
   await watch.until("out/page.html");
 });
 
-test("tells why the source cannot be listed, and notices once it can", async () => {
+test("reports why the source cannot be listed, and continues once it can", async () => {
   using parent = folderWith({ "app/server.js": "" });
   const folder = { ...parent, path: join(parent.path, "app") };
   using watch = await watching(folder);

@@ -34,7 +34,7 @@ const uploadAs = async (client: Client, place: Place, source: Source, signal: Ab
   return await uploadObject(client, place, kept.source, signal, onSent);
 };
 
-/** An interrupted upload leaves nothing of its object behind, and no later one goes on with it. */
+/** An interrupted upload stores nothing of its object, and a later `put` cannot resume it. */
 const interruptedWords = (volume: string, { sendings, prefix }: Sendings, done: number): string =>
   prefix === undefined
     ? `Interrupted: '${sendings[0]?.path}' was not complete, so '${volume}' keeps what it had. The next put sends it from the start.`
