@@ -4,7 +4,9 @@ import {
   type SourceFiles,
   sourceNames,
   sourceTextBytes,
+  type TextKind,
   textBytesOf,
+  textKindOf,
 } from "../../core/domain/source/files.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
 import { type TarEntry, TarReader } from "./tar/reader.ts";
@@ -25,7 +27,7 @@ class SurveyedFiles {
   readonly folders = new Set<string>();
   readonly #texts = new Map<string, string>();
   #open: OpenText | undefined;
-  #textBytes = 0;
+  readonly #left: Record<TextKind, number> = { ...sourceTextBytes };
 
   entry({ path, type }: Pick<TarEntry, "path" | "type">): void {
     this.#close();
@@ -33,7 +35,7 @@ class SurveyedFiles {
     this.#addFolders(name, isFile);
     if (!isFile || !isNamed(name) || this.paths.size >= sourceNames) return;
     this.paths.add(name);
-    const limit = Math.min(textBytesOf(name), sourceTextBytes - this.#textBytes);
+    const limit = Math.min(textBytesOf(name), this.#left[textKindOf(name)]);
     if (limit > 0) this.#open = { path: name, limit, pieces: [], bytes: 0 };
   }
 
@@ -57,9 +59,10 @@ class SurveyedFiles {
     this.#open = undefined;
     if (open === undefined) return;
     const text = Buffer.concat(open.pieces);
-    this.#textBytes += Math.min(text.length, open.limit);
+    const kind = textKindOf(open.path);
+    this.#left[kind] -= Math.min(text.length, open.limit);
     // Of Python the beginning counts; anything else counts as a whole.
-    if (text.length <= open.limit || open.path.endsWith(".py"))
+    if (text.length <= open.limit || kind === "python")
       this.#texts.set(open.path, text.toString("utf8", 0, open.limit));
   }
 

@@ -47,6 +47,7 @@ export const navigation: readonly Group[] = [
     "docs/api": "HTTP API",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
+    "docs/python": "Python",
     "docs/schedules": "Schedules",
     "docs/sql": "SQL",
     "docs/cost": "Cost",

@@ -24,16 +24,21 @@ export class NothingStarts extends Error {
 const LOCKS = ["uv.lock", "poetry.lock"];
 const TEXTS = ["Procfile", "package.json", "pyproject.toml", "pnpm-lock.yaml", "yarn.lock", "manage.py"];
 
-/** Bytes of all texts of one source. */
-export const sourceTextBytes = 8 * MiB;
+/** Bytes of all texts of one source: of its Python files, and of the others. */
+export const sourceTextBytes = { python: 2 * MiB, other: 8 * MiB } as const;
+
+export type TextKind = keyof typeof sourceTextBytes;
+
+export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "python" : "other");
 
 /** How many names of one source count, of files and of folders each. */
 export const sourceNames = 5000;
 
 /** Bytes of a file's text that count: all or nothing, except of Python, where the beginning counts. 0: none. */
 export const textBytesOf = (path: string): number => {
-  if (path.endsWith(".py")) return 128 * KiB;
+  if (textKindOf(path) === "python") return 64 * KiB;
   if (LOCKS.includes(path)) return 4 * MiB;
+  if (path === "package.json") return 256 * KiB;
   return TEXTS.includes(path) || (path.endsWith(".txt") && path.includes("requirements")) ? 1 * MiB : 0;
 };
 

@@ -104,8 +104,7 @@ const lockWarning = ({ paths }: SourceFiles): string => {
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** @param procfile the Procfile's command, which goes before what package.json says */
-export const planNode = (files: SourceFiles, procfile: string | undefined): NodePlan => {
-  const manifest = readPackage(files.texts.get("package.json"));
+export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: string | undefined): NodePlan => {
   const script = manifest.scripts?.["start"];
   const main = procfile === undefined && script === undefined ? mainOf(manifest, files) : undefined;
   const command =

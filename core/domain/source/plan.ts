@@ -52,11 +52,11 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
     PYTHON.some(has) || (procfile === undefined && [...files.paths].some((path) => path.endsWith("/manage.py")));
   if (has("package.json")) {
     // A list of tools, such as a formatter's, beside a source of another kind.
-    const manifest = procfile === undefined ? readPackage(files.texts.get("package.json")) : undefined;
-    const isTools = manifest !== undefined && !starts(manifest, files) && manifest.workspaces === undefined;
+    const manifest = readPackage(files.texts.get("package.json"));
+    const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
     if (isTools && isPython) return planPython(files, procfile);
     if (isTools && has(STATIC) && manifest.scripts?.["build"] === undefined) return { kind: "static", warnings: [] };
-    return planNode(files, procfile);
+    return planNode(files, manifest, procfile);
   }
   if (isPython) return planPython(files, procfile);
   if (procfile !== undefined) return { kind: "procfile", command: procfile, warnings: [] };

@@ -62,25 +62,27 @@ const candidates = ({ texts }: SourceFiles): Candidate[] => {
 /** Longer lines make no application. */
 const LINE = 300;
 
-/** The beginnings of the lines that stand in no string over several lines. */
-const codeLines = (text: string): string[] => {
-  const lines: string[] = [];
-  let inside: string | undefined;
-  let start = 0;
-  for (let at = 0; at <= text.length; at++) {
-    const character = text[at];
-    if (character === "\n" || character === undefined) {
-      if (start !== -1) lines.push(text.slice(start, Math.min(at, start + LINE)));
-      start = inside === undefined ? at + 1 : -1;
-    } else if (character === '"' || character === "'") {
-      const mark = inside ?? character.repeat(3);
-      if (!text.startsWith(mark, at)) continue;
-      inside = inside === undefined ? mark : undefined;
-      at += 2;
-    }
+const LONG_STRINGS = ['"""', "'''"] as const;
+
+/** The text without strings over several lines. Each search begins where the one before ended. */
+const withoutLongStrings = (text: string): string => {
+  const pieces: string[] = [];
+  const found = LONG_STRINGS.map((mark) => ({ mark, at: text.indexOf(mark) }));
+  for (let from = 0; ; ) {
+    for (const one of found) if (one.at !== -1 && one.at < from) one.at = text.indexOf(one.mark, from);
+    const [first] = found.filter(({ at }) => at !== -1).sort((a, b) => a.at - b.at);
+    pieces.push(text.slice(from, first?.at));
+    const end = first === undefined ? -1 : text.indexOf(first.mark, first.at + 3);
+    if (end === -1) return pieces.join('""');
+    from = end + 3;
   }
-  return lines;
 };
+
+/** The beginnings of the lines of code. */
+const codeLines = (text: string): string[] =>
+  withoutLongStrings(text)
+    .split("\n")
+    .map((line) => line.slice(0, LINE));
 
 /** `NAME = CALLED(`, with or without a type. */
 const ASSIGNS = /^([A-Za-z_]\w*)\s*(?::[^=]*)?=\s*([A-Za-z_][\w.]*)\s*\(/;

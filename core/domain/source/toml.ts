@@ -11,6 +11,9 @@ type Table = Map<string, TomlValue>;
 /** Values nest this deep in no real file; the bound keeps the stack small. */
 const MAX_DEPTH = 20;
 
+/** A lock file of 4 MiB has less than half of these; each takes memory and this process's time. */
+const MAX_KEYS_AND_VALUES = 200_000;
+
 class Malformed extends Error {}
 
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", t: "\t", n: "\n", f: "\f", r: "\r" };
@@ -20,6 +23,7 @@ const ENDS_SCALAR = new Set(" \t\r\n,]}#");
 
 class Reader {
   readonly #text: string;
+  #read = 0;
   at = 0;
 
   constructor(text: string) {
@@ -54,6 +58,12 @@ class Reader {
     }
   }
 
+  /** Counts a key or a value. */
+  #count(): void {
+    this.#read += 1;
+    if (this.#read > MAX_KEYS_AND_VALUES) throw new Malformed();
+  }
+
   #while(goesOn: (character: string) => boolean): string {
     const from = this.at;
     while (this.next !== "" && goesOn(this.next)) this.at++;
@@ -65,14 +75,14 @@ class Reader {
     const mark = this.take(quote.repeat(3)) ? quote.repeat(3) : quote;
     if (mark === quote) this.at++;
     const pieces: string[] = [];
-    while (!this.take(mark)) {
+    for (;;) {
+      pieces.push(this.#while((one) => one !== quote && one !== "\\" && one !== "\n"));
+      if (this.take(mark)) return pieces.join("");
       const character = this.next;
       if (character === "" || (character === "\n" && mark === quote)) throw new Malformed();
       this.at++;
-      if (character !== "\\" || quote === "'") pieces.push(character);
-      else pieces.push(this.#escape());
+      pieces.push(character === "\\" && quote === '"' ? this.#escape() : character);
     }
-    return pieces.join("");
   }
 
   #escape(): string {
@@ -89,6 +99,7 @@ class Reader {
   keys(): string[] {
     const keys: string[] = [];
     do {
+      this.#count();
       this.skip(SPACE);
       const isQuoted = this.next === '"' || this.next === "'";
       const key = isQuoted ? this.#string() : this.#while((one) => /[A-Za-z0-9_-]/.test(one));
@@ -107,6 +118,7 @@ class Reader {
   }
 
   #value(depth: number): TomlValue {
+    this.#count();
     if (depth > MAX_DEPTH) throw new Malformed();
     if (this.next === '"' || this.next === "'") return this.#string();
     if (this.take("[")) {
