@@ -14,19 +14,14 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { peerVersions } from "../dist/adapters/shared/optional-package.js";
 
 const NODES = ["22", "24", "26"];
 const TYPESCRIPTS = ["7.0.2", "6.0.3"];
 const MOST_BYTES = 60 * 1000 * 1000;
 
 const folder = process.argv[2];
-const {
-  exports,
-  version,
-  dependencies,
-  peerDependencies: peers,
-  devDependencies,
-} = JSON.parse(readFileSync("package.json", "utf8"));
+const { exports, version, dependencies, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 const subpaths = Object.keys(exports).filter((path) => !path.endsWith(".json"));
 const specifiers = subpaths.map((path) => `portside${path.slice(1)}`);
 // Its suites are vitest's, and want to be run by it.
@@ -86,6 +81,10 @@ if (!String(missing.stderr).includes("none.env' does not exist."))
 
 for (const script of ["missing-peers", "two-versions"])
   console.log(run(process.execPath, [join(".ci", `${script}.mjs`), folder], ".").trim());
+for (const script of ["peer-versions", "nestjs"]) {
+  const place = join(folder, script);
+  console.log(run(process.execPath, [join(".ci", `${script}.mjs`), join(folder, tarball), place], ".").trim());
+}
 
 for (const major of NODES) {
   const place = join(folder, `node-${major}`);
@@ -104,8 +103,20 @@ for (const major of NODES) {
 
 install(
   ...pinned("@types/node", "vitest", "fast-check", "stripe", "express", "@types/express", "fastify", "tar"),
-  ...Object.keys(peers).filter((name) => /^(@google-cloud\/|@aws-sdk\/|google-auth-library$)/.test(name)),
+  ...Object.entries(peerVersions).flatMap(([name, lines]) =>
+    /^(@google-cloud\/|@aws-sdk\/|google-auth-library$)/.test(name) ? [`${name}@${lines.at(-1)}`] : [],
+  ),
 );
+const clouds = `
+  import * as aws from "portside/aws";
+  import * as gcp from "portside/gcp";
+  const ofGoogle = "services revisions builds registry storage logging scheduler bigquery auth";
+  const ofAmazon = "ecs balancer scaling builds registry s3 files scheduler logs athena iam sts stacks";
+  for (const name of ofGoogle.split(" ")) await gcp.clientSource("p")(name);
+  for (const name of ofAmazon.split(" ")) await aws.clientSource("eu-west-1")(name);
+  process.exit(0);`;
+run(process.execPath, ["--input-type=module", "-e", clouds]);
+console.log("the clouds' packages load in the versions that are said to work");
 writeFileSync(
   join(folder, "consumer.ts"),
   specifiers

@@ -54,6 +54,7 @@ export const navigation: readonly Group[] = [
   }),
   group("Embedding", {
     "docs/embedding": "In your own service",
+    "docs/nestjs": "NestJS",
     "docs/bundling": "Bundling",
     "docs/examples": "Examples",
     "docs/testing-deploy-rules": "Testing deploy rules",
