@@ -12,6 +12,7 @@ import { type Descriptor, FIRST_DESCRIPTOR, MARKER } from "./runner/launch.ts";
 import { allProcesses, environmentOf, type ProcessInfo } from "./runner/proc.ts";
 import { joinGroup } from "./runner/shell.ts";
 import { callFilter } from "./runner/syscall-filter.ts";
+import { isDeployed } from "./state/services.ts";
 
 export interface Entrance {
   readonly kind: "container" | "bubblewrap" | "process";
@@ -131,6 +132,8 @@ export interface Entrances {
   readonly found: readonly Entrance[];
   /** The services that run on the folder's platform. */
   readonly services: readonly string[];
+  /** Whether the service is deployed there; undefined if the state cannot be read. */
+  readonly isDeployed: boolean | undefined;
 }
 
 /** Throws where no platform has run on the data folder, and where this user may not enter. */
@@ -142,7 +145,7 @@ export const findEntrances = async (
   if (notes === undefined) throw new Error(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
-  if (jobs.length === 0) return { found: [], services };
+  if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };
   const engine = await findEngine(environment);
   const flags = isTerminal ? ["--interactive", "--tty"] : ["--interactive"];
   const table = allProcesses();
@@ -152,5 +155,5 @@ export const findEntrances = async (
       return contained.length > 0 ? contained : firstOf(job, table).map((pid) => intoProcess(pid, environment["TERM"]));
     }),
   );
-  return { found: found.flat(), services };
+  return { found: found.flat(), services, isDeployed: true };
 };

@@ -31,13 +31,20 @@ const explain = async (error: unknown, host: string, port: number): Promise<unkn
   return Object.assign(new Error(message, { cause: error }), { code: "EADDRINUSE" });
 };
 
-/**
- * The error of `listenOnLoopbacks`, with the next step.
- * @param setting names the port
- */
-export const describeListenError = (error: unknown, setting: string): string => {
-  const next = codeOf(error) === "EADDRINUSE" ? "Stop that process, or choose another port" : "Choose another port";
-  return `${(error as Error).message}. ${next} with ${setting}.`;
+export interface WantedPort {
+  readonly port: number;
+  /** What listens there, in a word or two. */
+  readonly purpose: string;
+  /** Names the port. */
+  readonly setting: string;
+}
+
+/** The error of `listenOnLoopbacks`, with the next step. */
+export const describeListenError = (error: unknown, { port, purpose, setting }: WantedPort): string => {
+  const { message } = error as Error;
+  return codeOf(error) === "EADDRINUSE"
+    ? `Port ${port} (${purpose}) is in use. Stop the other process or pass ${setting} N. ${message}.`
+    : `Port ${port} (${purpose}) cannot be opened: ${message}. Pass ${setting} N.`;
 };
 
 /** Calls `listen` of a server as a promise; resolves with the port. */

@@ -70,9 +70,9 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
   const { values, positionals } = parsed;
   const wantsHelp = values["help"] === true;
   const { min, max } = command.positionals;
-  if (!wantsHelp && positionals.length < min) throw new UsageError(`Something is missing: portside ${command.usage}`);
+  if (!wantsHelp && positionals.length < min) throw new UsageError(missingWords(command.usage, positionals.length));
   if (!wantsHelp && positionals.length > max)
-    throw new UsageError(`'${positionals[max]}' is too much: portside ${command.usage}`);
+    throw new UsageError(`Unexpected argument '${positionals[max]}'. Usage: portside ${command.usage}`);
   return {
     wantsHelp,
     positionals,
@@ -80,6 +80,16 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
     texts: (name) => (values[name] as string[] | undefined) ?? [],
     flag: (name) => values[name] === true,
   };
+};
+
+/** @param given how many words stand behind the command's own */
+const missingWords = (usage: string, given: number): string => {
+  const required = usage
+    .replace(/\[[^\]]*\]/g, "")
+    .split(" ")
+    .filter((word) => word !== "");
+  const word = required[given + 1] ?? "";
+  return `Missing ${/^[A-Z]+$/.test(word) ? word : "subcommand"}. Usage: portside ${usage}`;
 };
 
 const usageWords = (message: string, options: Readonly<Record<string, Option>>): string => {

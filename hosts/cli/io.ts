@@ -33,6 +33,13 @@ export class UsageError extends Error {}
 /** The platform said no, or could not be reached: exit code 1. */
 export class CommandError extends Error {}
 
+/** The user said no: exit code 1. */
+export class Cancelled extends CommandError {
+  constructor() {
+    super("Cancelled.");
+  }
+}
+
 /** For a platform that could not be started: its own words are for people. */
 export const cannotStart = (error: unknown): never => {
   throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -56,7 +63,7 @@ export const confirm = async (io: Io, question: string, yes: boolean): Promise<v
   if (io.stdin.isTTY !== true) throw new UsageError(`${question} Say yes with -y.`);
   io.stderr.write(`${question} [y/N] `);
   const answer = await readAnswer(io);
-  if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new CommandError("Nothing was done.");
+  if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new Cancelled();
 };
 
 /** Asks for a secret; on a terminal it is not shown. Otherwise it is the first line of standard input. */
@@ -69,7 +76,7 @@ export const askSecret = async (io: Io, question: string): Promise<string> => {
     for await (const chunk of io.stdin)
       for (const key of String(chunk)) {
         if (key === "\r" || key === "\n") return typed.trim();
-        if (key === "\u0003") throw new CommandError("Nothing was done.");
+        if (key === "\u0003") throw new Cancelled();
         typed = key === "\u007f" ? typed.slice(0, -1) : typed + key;
       }
     return typed.trim();

@@ -3,7 +3,7 @@
 import { closest } from "../../core/domain/closest.ts";
 import { paint } from "./colour.ts";
 import { type Command, columns, commandHelp, readInput } from "./command.ts";
-import { CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./io.ts";
+import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./io.ts";
 import { safeText } from "./safe-text.ts";
 
 interface Entry {
@@ -126,6 +126,10 @@ export const runProgram = async (args: readonly string[], io: Io): Promise<numbe
     // Whoever presses Ctrl-C knows why the command ends.
     if (!known && io.signal.aborted) return INTERRUPTED;
     const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof Cancelled) {
+      say(io, message);
+      return 1;
+    }
     say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
     if (args.includes("--debug") && error instanceof Error) say(io, error.stack);
     else if (!known) say(io, "This is a bug in Portside; --debug shows where.");

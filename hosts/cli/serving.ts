@@ -51,7 +51,7 @@ const listenForApi = async (app: Server, settings: ServeSettings, remembered: nu
     listening = await listenAt(app, host, wanted);
   } catch (error) {
     if (port !== 0 || wanted === 0)
-      throw new CommandError(`The API cannot listen on ${host}:${wanted}: ${describeListenError(error, "--port")}`);
+      throw new CommandError(describeListenError(error, { port: wanted, purpose: "API", setting: "--port" }));
     listening = await listenAt(app, host, 0);
   }
   return listening.port;
@@ -62,7 +62,7 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   const app = createMetricsServer(metrics);
   const listening = await listenAt(app, host, metricsPort).catch((error: unknown) => {
     throw new CommandError(
-      `The metrics cannot listen on ${host}:${metricsPort}: ${describeListenError(error, "--metrics-port")}`,
+      describeListenError(error, { port: metricsPort, purpose: "metrics", setting: "--metrics-port" }),
     );
   });
   const close = async () => {

@@ -34,6 +34,15 @@ const describe = async (io: Io): Promise<void> => {
   }
 };
 
+const HELP = `Type a SELECT, over several lines if you like, and end it with ';':
+  SELECT severity, COUNT(*) AS n FROM logs GROUP BY severity;
+
+  \\d    Show the tables and their columns
+  help  Show this
+  \\q    End, as exit, quit and Ctrl-D do
+
+Ctrl-C cancels a statement. docs/sql.md has the functions and examples.`;
+
 /** What a line asks for, the statement so far being what stands before it. */
 export const readPromptLine = (
   before: string,
@@ -42,8 +51,10 @@ export const readPromptLine = (
   | { readonly kind: "more"; readonly text: string }
   | { readonly kind: "run"; readonly statement: string }
   | "tables"
+  | "help"
   | "quit" => {
   const word = line.trim();
+  if (before === "" && /^(?:help;?|\\[?h])$/i.test(word)) return "help";
   if (before === "" && (word === "\\q" || word === "exit" || word === "quit")) return "quit";
   if (before === "" && word === "\\d") return "tables";
   const text = before === "" ? line : `${before}\n${line}`;
@@ -86,13 +97,14 @@ export const promptForSql = async (
     io.stdout.write("\n");
     ask();
   });
-  say(io, "End a statement with ';'. \\d shows the tables, \\q ends.");
+  say(io, "End a statement with ';'. \\d shows the tables, \\q ends, help tells more.");
   ask();
   try {
     for await (const line of lines) {
       const asked = readPromptLine(before, line);
       if (asked === "quit") return;
       if (asked === "tables") await describe(io);
+      else if (asked === "help") say(io, HELP);
       else if (asked.kind === "more") before = asked.text;
       else {
         before = "";

@@ -14,4 +14,4 @@ export const entrancesOf = async (
   return findEntrances(service, { dataDir, environment, isTerminal });
 };
 
-export type { Entrance };
+export type { Entrance, Entrances };

@@ -4,7 +4,7 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { awsConfigSchema } from "../../adapters/aws/config.ts";
 import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
@@ -69,7 +69,7 @@ export const serveShape = {
       "Further names for PORT, CRON_TOKEN and PORTSIDE_VOLUMES in services: OTHER_TOKEN=CRON_TOKEN,...; in the file an object.",
     ),
   keysDatabase: z
-    .url({ protocol: /^postgres(ql)?$/ })
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a URL such as postgres://user:password@host/database" })
     .optional()
     .describe(
       "A PostgreSQL database for keys, which replicas share (default: keys in the data folder); best given by its variable, which shows in no list of processes.",
@@ -86,7 +86,7 @@ export const serveShape = {
       "A Stripe key that may read customers and subscriptions; best given by its variable, which shows in no list of processes.",
     ),
   stripeUrl: z
-    .url({ protocol: /^https?$/ })
+    .url({ protocol: /^https?$/, error: "must be a URL such as http://127.0.0.1:12111" })
     .optional()
     .describe("Where Stripe's API is, for tests."),
   metricsPort: z
@@ -229,6 +229,59 @@ const sectionsOf = (file: Record<string, unknown>, path: string): Record<string,
   return sections;
 };
 
+interface ValueSchema {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly enum?: readonly string[];
+  readonly items?: ValueSchema;
+}
+
+/** What a number or a word must be; undefined for other settings, whose values may be secrets. */
+const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: ValueSchema): string | undefined => {
+  if (words !== undefined) return `one of ${words.join(", ")}`;
+  if (exclusiveMinimum !== undefined) return `a number greater than ${exclusiveMinimum}`;
+  if (minimum === undefined) return undefined;
+  return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER
+    ? `a number of at least ${minimum}`
+    : `a number from ${minimum} to ${maximum}`;
+};
+
+/** `--port must be a number from 0 to 65535, not 'abc'.` */
+const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<string, Given>): string => {
+  const key = String(path[0]) as keyof typeof serveShape;
+  const { from, value } = given.get(key) ?? { from: path.join("."), value: undefined };
+  const schema = z.toJSONSchema(serveShape[key]) as ValueSchema;
+  const [expected, actual] =
+    path.length > 1 && Array.isArray(value)
+      ? [expectationOf(schema.items ?? {}), value[Number(path[1])] as unknown]
+      : [expectationOf(schema), value];
+  if (expected === undefined) return message.startsWith("must ") ? `${from} ${message}.` : `${from}: ${message}.`;
+  return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
+};
+
+/** The part of the path that is a file, if any is. */
+const fileIn = (path: string): string | undefined => {
+  // Undefined below a file, too.
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats !== undefined) return stats.isDirectory() ? undefined : path;
+  return dirname(path) === path ? undefined : fileIn(dirname(path));
+};
+
+/** Why the path cannot be a data folder, if a file is in its place or in its way. */
+export const dataDirProblem = (folder: string): string | undefined => {
+  try {
+    const file = fileIn(folder);
+    if (file === undefined) return undefined;
+    return file === folder
+      ? `--data-dir ${folder} is a file, not a folder.`
+      : `--data-dir ${folder} cannot be a folder: ${file} is a file.`;
+  } catch {
+    // The system shows no more of the path; opening the folder says why.
+    return undefined;
+  }
+};
+
 /**
  * Finds every setting: flags, then the environment, then the file, then the default.
  * @param flags by their keys, as text; `config` is the file's path
@@ -254,10 +307,7 @@ export const resolveSettings = (
   }
   const parsed = serveSchema.safeParse(Object.fromEntries([...given].map(([key, { value }]) => [key, value])));
   if (!parsed.success) {
-    const words = parsed.error.issues.map(
-      (one) => `${given.get(String(one.path[0]))?.from ?? one.path.join(".")}: ${one.message}`,
-    );
-    throw new SettingsError(words.join("\n"));
+    throw new SettingsError(parsed.error.issues.map((one) => describeIssue(one, given)).join("\n"));
   }
   if ((parsed.data.jwtIssuer === undefined) !== (parsed.data.jwtAudience === undefined))
     throw new SettingsError("--jwt-issuer and --jwt-audience belong together; give both or neither.");

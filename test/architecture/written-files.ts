@@ -184,6 +184,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   ),
   "adapters/local/state/copy.ts": outOfReach("Files of the state.", "open", "openSync", "renameSync", "rmSync"),
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
+  "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock.ts": outOfReach("A file of the state.", "truncateSync"),
   "adapters/local/storage/objects.ts": openFolders(
     "Uploads lie beside the volumes; objects get their place from open folders.",

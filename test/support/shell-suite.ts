@@ -132,9 +132,7 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
     test("a name that is nobody's, and one that is misspelt, say so", () => {
       const { code, stderr } = shell("entred", "");
       expect(code).toBe(1);
-      expect(stderr).toContain(
-        `No instance of 'entred' runs here that you may look at; there are some of ${DEPLOYED}.`,
-      );
+      expect(stderr).toContain(`There is no deployment 'entred' on this machine. Instances run of: ${DEPLOYED}.`);
     });
   });
 };

@@ -93,10 +93,8 @@ export class Ingress {
     const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
     this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
       (error: unknown) => {
-        throw new Error(
-          `The ingress cannot listen on ${host}:${wanted}: ${describeListenError(error, "--ingress-port")}`,
-          { cause: error },
-        );
+        const message = describeListenError(error, { port: wanted, purpose: "services", setting: "--ingress-port" });
+        throw new Error(message, { cause: error });
       },
     );
     rememberedSharedPort.set(String(this.#shared.port));

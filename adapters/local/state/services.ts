@@ -2,7 +2,8 @@
  * This machine's services as rows, mirrored in memory for reading. The core decides who may write what; this makes each
  * step of a rollout one transaction.
  */
-import type { DatabaseSync } from "node:sqlite";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { AccountId } from "../../../core/domain/account.ts";
 import type { Expected } from "../../../core/domain/deploy-plan.ts";
 import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
@@ -12,6 +13,7 @@ import type { Revision, ServiceTemplate } from "../../../core/domain/service-tem
 import { type Present, writeConflict } from "../../../core/domain/write-condition.ts";
 import { parseService, renderService } from "../../shared/service-document.ts";
 import { transaction } from "./database.ts";
+import { STATE_FILE } from "./inspect.ts";
 
 export interface StoredService {
   readonly name: DeploymentName;
@@ -201,3 +203,17 @@ export class ServiceRows {
     };
   }
 }
+
+/** Whether the folder's state has the service; undefined if it cannot be read. Also while a server has it open. */
+export const isDeployed = (dataDir: string, name: string): boolean | undefined => {
+  try {
+    const db = new DatabaseSync(join(dataDir, STATE_FILE), { readOnly: true });
+    try {
+      return db.prepare("SELECT 1 FROM services WHERE name = ?").get(name) !== undefined;
+    } finally {
+      db.close();
+    }
+  } catch {
+    return undefined;
+  }
+};

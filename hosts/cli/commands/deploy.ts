@@ -5,9 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanAnswer } from "../../../core/control-plane.ts";
 import { type DeployEvent, isFinal } from "../../../core/domain/deploy-events.ts";
 import { resetsOf } from "../../../core/domain/deploy-plan.ts";
+import { normalizeDeploymentName } from "../../../core/domain/names.ts";
 import { PROJECT_FILE } from "../../../core/domain/project-file.ts";
 import { findAccount } from "../account.ts";
-import { Client, jsonLines } from "../client.ts";
+import { Client, jsonLines, Refused } from "../client.ts";
 import { type Command, clientOptions, type Input } from "../command.ts";
 import { CommandError, type Io, print, printJson, say } from "../io.ts";
 import { mebibytes, packFolder } from "../pack.ts";
@@ -34,12 +35,23 @@ const showPlan = (io: Io, plan: PlanAnswer, json: boolean): number => {
 
 const RECONNECTS = 5;
 
+const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
+  const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
+  return new CommandError(`Connection lost during the ${phase}. 'portside logs ${name}' shows how it ended.`);
+};
+
 /** The records of a deploy; where the connection breaks they are taken up again from the last one seen. */
-async function* records(client: Client, first: Response, signal: AbortSignal): AsyncGenerator<DeployEvent> {
+async function* records(
+  client: Client,
+  first: Response,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<DeployEvent> {
   let last: DeployEvent | undefined;
-  let response = first;
   for (let tries = 0; ; tries++) {
     try {
+      const path = `/v1/deploy/${last?.deploy_id}?after=${last?.seq}`;
+      const response = last === undefined ? first : await client.expectOk(path, { signal });
       for await (const record of jsonLines<DeployEvent>(response)) {
         last = record;
         yield record;
@@ -47,20 +59,21 @@ async function* records(client: Client, first: Response, signal: AbortSignal): A
       }
     } catch (error) {
       if (signal.aborted) throw error;
+      // A server that was started again does not know the deploy.
+      if (error instanceof Refused && error.status !== 503) break;
     }
     if (last === undefined || tries === RECONNECTS) break;
-    await sleep(500 * (tries + 1));
-    response = await client.expectOk(`/v1/deploy/${last.deploy_id}?after=${last.seq}`, { signal });
+    await sleep(500 * (tries + 1), undefined, { signal });
   }
-  throw new CommandError("The connection broke off before the deploy ended; it goes on. See 'portside list'.");
+  throw connectionLost(name, last);
 }
 
-const follow = async (io: Io, client: Client, response: Response, json: boolean): Promise<number> => {
+const follow = async (io: Io, client: Client, response: Response, name: string, json: boolean): Promise<number> => {
   const spinner = new Spinner(io);
   const printer = new RecordPrinter(io);
   let final: DeployEvent | undefined;
   try {
-    for await (const record of records(client, response, io.signal)) {
+    for await (const record of records(client, response, name, io.signal)) {
       spinner.begin(record.message);
       if (json) printJson(io, record);
       else printer.print(record);
@@ -68,7 +81,7 @@ const follow = async (io: Io, client: Client, response: Response, json: boolean)
     }
   } catch (error) {
     if (!io.signal.aborted) throw error;
-    throw new CommandError("You left; the deploy goes on without you. See 'portside list'.");
+    throw new CommandError(`Stopped following. The deploy continues; 'portside logs ${name}' shows how it ends.`);
   } finally {
     spinner.end();
   }
@@ -106,7 +119,7 @@ const run = async (input: Input, io: Io): Promise<number> => {
   if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
   if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
   const response = await send(io, client, deployable);
-  return follow(io, client, response, json);
+  return follow(io, client, response, normalizeDeploymentName(deployable.name), json);
 };
 
 export const deploy: Command = {

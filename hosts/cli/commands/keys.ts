@@ -76,7 +76,8 @@ const list = async (input: Input, io: Io): Promise<number> => {
 
 const revoke = async (input: Input, io: Io): Promise<number> => {
   const id = input.positionals[1];
-  if (id === undefined) throw new UsageError("Which key? portside keys revoke ID; 'portside keys list' shows the ids.");
+  if (id === undefined)
+    throw new UsageError("Missing ID. Usage: portside keys revoke ID. 'portside keys list' shows the IDs.");
   const answer = await new Client(findAccount(io, input.text("url"))).call<{ detail: string }>("/v1/key/revoke", {
     json: { id },
   });

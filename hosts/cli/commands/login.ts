@@ -1,6 +1,6 @@
 /** `portside login` */
 import { findUrl, keepAccount } from "../account.ts";
-import { Client } from "../client.ts";
+import { Client, Refused } from "../client.ts";
 import { type Command, clientOptions } from "../command.ts";
 import { askSecret, CommandError, print } from "../io.ts";
 
@@ -15,7 +15,12 @@ export const login: Command = {
     const apiKey = io.env["PORTSIDE_API_KEY"] || (await askSecret(io, `API key for ${url}: `));
     if (apiKey === "")
       throw new CommandError("No key was given. Make one with 'portside keys create --account NAME' on the server.");
-    const { provider } = await new Client({ url, apiKey }).call<{ provider: string }>("/v1/capabilities");
+    const { provider } = await new Client({ url, apiKey })
+      .call<{ provider: string }>("/v1/capabilities")
+      .catch((error: unknown) => {
+        if (!(error instanceof Refused && error.status === 401)) throw error;
+        throw new CommandError(`That key is not valid for ${url}.`);
+      });
     const path = keepAccount(io, { url, apiKey });
     print(io, `Logged in to ${url} (provider ${provider}); kept in ${path}.`);
     return 0;

@@ -71,7 +71,7 @@ const checkFree = async (port: number): Promise<void> => {
     (host, free) => listenAt(server, host, free),
     (socket) => socket.destroy(),
   ).catch((error: unknown) => {
-    throw new CommandError(describeListenError(error, "--port"));
+    throw new CommandError(describeListenError(error, { port, purpose: "service", setting: "--port" }));
   });
   await listening.close();
   await new Promise((closed) => server.close(closed));

@@ -1,7 +1,8 @@
 /** `portside serve` */
+import { dataDirProblem } from "../../composition/settings.ts";
 import { paint, warn } from "../colour.ts";
 import { type Command, type Input, jsonOption } from "../command.ts";
-import { type Io, print, printJson } from "../io.ts";
+import { type Io, print, printJson, UsageError } from "../io.ts";
 import type { Serving } from "../serving.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 
@@ -27,6 +28,8 @@ const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platfo
 
 const run = async (input: Input, io: Io): Promise<number> => {
   const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
+  const problem = dataDirProblem(settings.dataDir);
+  if (problem !== undefined) throw new UsageError(problem);
   const { startServing, stopped } = await import("../serving.ts");
   const serving = await startServing(settings);
   announce(io, input.flag("json"), serving);

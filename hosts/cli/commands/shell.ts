@@ -2,14 +2,17 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
-import type { Entrance } from "../../composition/entrances.ts";
+import type { Entrance, Entrances } from "../../composition/entrances.ts";
 import type { Command } from "../command.ts";
 import { CommandError, type Io, say } from "../io.ts";
 
-const nothingRuns = (name: string, services: readonly string[]): CommandError =>
-  new CommandError(
-    `No instance of '${name}' runs here that you may look at${services.length === 0 ? "" : `; there are some of ${services.join(", ")}`}. A call of its URL starts one; enter it on the platform's own machine and as its user.`,
-  );
+const nothingRuns = (name: string, { services, isDeployed }: Entrances): CommandError => {
+  if (services.includes(name))
+    return new CommandError(`This user may not enter '${name}'. Run the command as the platform's user, or with sudo.`);
+  if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
+  const others = services.length === 0 ? "" : ` Instances run of: ${services.join(", ")}.`;
+  return new CommandError(`There is no deployment '${name}' on this machine.${others}`);
+};
 
 /** Runs until the shell ends; its exit code. */
 const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Promise<number> =>
@@ -50,9 +53,10 @@ export const shell: Command = {
     const name = input.positionals[0] as string;
     const { entrancesOf } = await import("../../composition/entrances.ts");
     const isTerminal = io.stdin.isTTY === true;
-    const { found, services } = await entrancesOf(name, { dataDir: input.text("data-dir") }, io.env, isTerminal);
+    const entrances = await entrancesOf(name, { dataDir: input.text("data-dir") }, io.env, isTerminal);
+    const { found } = entrances;
     const [first] = found;
-    if (first === undefined) throw nothingRuns(name, services);
+    if (first === undefined) throw nothingRuns(name, entrances);
     say(
       io,
       `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}); 'exit' leaves it.`,

@@ -44,7 +44,7 @@ const overview: Command = {
     "portside volume put --help tells more about put, and so on.",
   ],
   run: async () => {
-    throw new UsageError(`What shall be done? portside volume ${names}; more with portside volume --help.`);
+    throw new UsageError(`Missing subcommand. Usage: portside volume ${names}. Run 'portside volume --help'.`);
   },
 };
 

@@ -1,5 +1,9 @@
 /** `portside deploy` against the real HTTP API over the memory provider. */
+
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { serveMemory, type TestApi } from "../../support/api.ts";
 import { folderWith } from "../../support/folders.ts";
@@ -71,6 +75,27 @@ describe("a folder with portside.json", () => {
     expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
     expect(records.at(-1)).toMatchObject({ status: "DONE" });
   });
+});
+
+test("a server that dies during the build, and does not know the deploy afterwards, is said with the next step", async () => {
+  const record = { status: "BUILDING", message: "npm ci", time: "2026-01-01T00:00:00+00:00", deploy_id: "d1", seq: 1 };
+  const server = createServer((req, res) => {
+    if (req.method === "POST") {
+      req.resume().on("end", () => {
+        res.writeHead(200, { "content-type": "application/x-ndjson" });
+        res.write(`${JSON.stringify(record)}\n`, () => res.destroy());
+      });
+    } else if (req.url?.startsWith("/v1/deploy/d1") === true) res.writeHead(404).end('{"detail":"no such deploy"}');
+    else res.writeHead(200, { "content-type": "application/json" }).end("[]");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  using folder = folderWith(project());
+  const env = { PORTSIDE_URL: `http://127.0.0.1:${port}`, PORTSIDE_API_KEY: "psk_x" };
+  const { code, stderr } = await portside(["deploy", folder.path], { env });
+  server.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe("error: Connection lost during the build. 'portside logs my-app' shows how it ended.\n");
 });
 
 describe("a folder without portside.json", () => {

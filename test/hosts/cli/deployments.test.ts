@@ -100,6 +100,15 @@ describe("keys and tokens", () => {
   });
 });
 
+test("a question that is answered with no cancels, without an error", async () => {
+  const { api, env } = await withOne();
+  await using _ = api;
+  const { code, stderr } = await portside(["remove", "my-app"], { env, typed: "n\n" });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/\[y\/N\] Cancelled\.\n$/);
+  expect((await portside(["list"], { env })).stdout).toContain("my-app");
+});
+
 describe("login", () => {
   test("checks the key, keeps it for this user alone, and later commands use it", async () => {
     const { api, env } = await withOne();
@@ -107,7 +116,7 @@ describe("login", () => {
     using home = folderWith();
     const alone = { HOME: home.path };
     const wrong = await portside(["login", "--url", api.url], { env: alone, stdin: "psk_wrong\n" });
-    expect(wrong).toMatchObject({ code: 1 });
+    expect(wrong).toMatchObject({ code: 1, stderr: `error: That key is not valid for ${api.url}.\n` });
     const right = await portside(["login", "--url", api.url], { env: alone, stdin: `${env["PORTSIDE_API_KEY"]}\n` });
     expect(right).toMatchObject({ code: 0 });
     const path = join(home.path, ".config", "portside", "config.json");

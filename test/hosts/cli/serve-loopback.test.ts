@@ -35,8 +35,9 @@ test.each(["--port", "--metrics-port"])("%s is refused where another program has
   const ports = ["--port", "0", "--ingress-port", "0", flag, String(port)];
   const { code, stderr } = await portside(["serve", "--data-dir", folder.path, ...ports, "--log-level", "silent"]);
   expect(code).toBe(1);
-  expect(stderr).toContain(`[::1]:${port} is in use by node (process ${process.pid}). Stop that process, or`);
-  expect(stderr).toContain(`with ${flag}.`);
+  const purpose = flag === "--port" ? "API" : "metrics";
+  expect(stderr).toContain(`Port ${port} (${purpose}) is in use. Stop the other process or pass ${flag} N.`);
+  expect(stderr).toContain(`[::1]:${port} is in use by node (process ${process.pid}).`);
   await new Promise((closed) => other.close(closed));
 });
 

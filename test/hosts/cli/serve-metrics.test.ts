@@ -53,7 +53,7 @@ test("a port that somebody else has is refused in words, and nothing runs on", a
   const args = ["--data-dir", folder.path, "--port", "0", "--ingress-port", "0", "--log-level", "silent"];
   const { code, stderr } = await portside(["serve", ...args, "--metrics-port", String(port)]);
   expect(code).toBe(1);
-  expect(stderr).toContain(`The metrics cannot listen on 127.0.0.1:${port}`);
+  expect(stderr).toContain(`Port ${port} (metrics) is in use.`);
   expect(stderr).toContain("--metrics-port");
   const serving = await startServing(resolveSettings({ ...quiet, dataDir: folder.path }, {}));
   await serving.stop();

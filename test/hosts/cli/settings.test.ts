@@ -6,6 +6,7 @@ import { readInput } from "../../../hosts/cli/command.ts";
 import { serve } from "../../../hosts/cli/commands/serve.ts";
 import { settingsFrom } from "../../../hosts/cli/settings.ts";
 import {
+  dataDirProblem,
   flagOf,
   misspeltVariables,
   resolveSettings,
@@ -71,13 +72,24 @@ describe("the data folder", () => {
   });
 });
 
+test("a file in the place of the data folder, or in its way, is a problem", () => {
+  expect(dataDirProblem("/dev/null")).toBe("--data-dir /dev/null is a file, not a folder.");
+  expect(dataDirProblem("/dev/null/x")).toBe("--data-dir /dev/null/x cannot be a folder: /dev/null is a file.");
+  for (const path of ["/", "/nonexistent/x"]) expect(dataDirProblem(path)).toBeUndefined();
+});
+
 describe("what is wrong is said with where it stands", () => {
   test.each([
-    [{ port: "99999" }, {}, "--port"],
-    [{}, { PORTSIDE_IDLE_SECONDS: "soon" }, "PORTSIDE_IDLE_SECONDS"],
-    [{ runner: "magic" }, {}, "--runner"],
-    [{ logLevel: "loud" }, {}, "--log-level"],
-    [{ domain: "apps.example.com:8443" }, {}, "--domain: must be a host name, such as apps.example.com"],
+    [{ port: "99999" }, {}, "--port must be a number from 0 to 65535, not '99999'."],
+    [{ port: "abc" }, {}, "--port must be a number from 0 to 65535, not 'abc'."],
+    [{ port: "80.5" }, {}, "--port must be a number from 0 to 65535, not '80.5'."],
+    [{}, { PORTSIDE_IDLE_SECONDS: "soon" }, "PORTSIDE_IDLE_SECONDS must be a number greater than 0, not 'soon'."],
+    [{ volumes: "0" }, {}, "--volumes must be a number of at least 1, not '0'."],
+    [{ allowHostPort: "5432,all" }, {}, "--allow-host-port must be a number from 1 to 65535, not 'all'."],
+    [{ runner: "magic" }, {}, "--runner must be one of auto, container, bubblewrap, process, not 'magic'."],
+    [{ logLevel: "loud" }, {}, "--log-level must be one of silent, error, warn, info, debug, not 'loud'."],
+    [{ domain: "apps.example.com:8443" }, {}, "--domain must be a host name, such as apps.example.com"],
+    [{ keysDatabase: "secret" }, {}, "--keys-database must be a URL such as postgres://user:password@host/database."],
   ])("%j %j", (flags, env, words) => {
     expect(() =>
       resolveSettings(flags as Record<string, string>, { PORTSIDE_DATA_DIR: "/nonexistent", ...env }),

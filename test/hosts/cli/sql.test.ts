@@ -87,6 +87,8 @@ describe("the prompt", () => {
     expect(readPromptLine("", "  ")).toEqual({ kind: "more", text: "" });
     expect(readPromptLine("", ";")).toEqual({ kind: "more", text: "" });
     expect([readPromptLine("", "\\d"), readPromptLine("", "\\q")]).toEqual(["tables", "quit"]);
+    for (const word of ["help", "HELP", "help;", "\\?", "\\h"]) expect(readPromptLine("", word)).toBe("help");
+    expect(readPromptLine("SELECT", "help")).toEqual({ kind: "more", text: "SELECT\nhelp" });
     expect(readPromptLine("SELECT", "\\q")).toEqual({ kind: "more", text: "SELECT\n\\q" });
   });
 

@@ -67,7 +67,7 @@ test.each(["127.0.0.1", "::1"])(
     const port = await occupy(held, 0);
     const address = held === "::1" ? `[::1]:${port}` : `127.0.0.1:${port}`;
     await expect(startLocal({ runner: "process", ingressPort: port })).rejects.toThrow(
-      `The ingress cannot listen on 127.0.0.1:${port}: ${address} is in use by node (process ${process.pid}). Stop that process, or choose another port with --ingress-port.`,
+      `Port ${port} (services) is in use. Stop the other process or pass --ingress-port N. ${address} is in use by node (process ${process.pid}).`,
     );
   },
 );
