@@ -27,13 +27,16 @@ class SurveyedFiles {
   readonly folders = new Set<string>();
   readonly #texts = new Map<string, string>();
   #open: OpenText | undefined;
+  #nested = 0;
   readonly #left: Record<TextKind, number> = { ...sourceTextBytes };
 
   entry({ path, type }: Pick<TarEntry, "path" | "type">): void {
     this.#close();
     const [name, isFile] = [path.replace(/^(\.\/)+/, "").replace(/\/$/, ""), type === "file"];
     this.#addFolders(name, isFile);
-    if (!isFile || !isNamed(name) || this.paths.size >= sourceNames) return;
+    if (!isFile || !isNamed(name)) return;
+    // The limits of archives bound the names at the top, and any of them may decide.
+    if (name.includes("/") && ++this.#nested > sourceNames) return;
     this.paths.add(name);
     const limit = Math.min(textBytesOf(name), this.#left[textKindOf(name)]);
     if (limit > 0) this.#open = { path: name, limit, pieces: [], bytes: 0 };

@@ -31,7 +31,7 @@ export type TextKind = keyof typeof sourceTextBytes;
 
 export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "python" : "other");
 
-/** How many names of one source count, of files and of folders each. */
+/** How many names of one source count, of files below the top and of folders each. */
 export const sourceNames = 5000;
 
 /** Bytes of a file's text that count: all or nothing, except of Python, where the beginning counts. 0: none. */

@@ -65,11 +65,18 @@ test("many names and much text stay within their limits", async () => {
   const big = "x".repeat(textBytesOf("a.py"));
   const entries: Entry[] = [
     ...Array.from({ length: 100 }, (_, at) => ({ path: `big${at}.py`, content: big })),
-    ...Array.from({ length: sourceNames + 10 }, (_, at) => ({ path: `name${at}` })),
+    ...Array.from({ length: sourceNames + 10 }, (_, at) => ({ path: `names/name${at}.py` })),
     ...Array.from({ length: sourceNames + 10 }, (_, at) => ({ path: `folder${at}/x/y/z` })),
   ];
   const { paths, folders, texts } = await filesIn(tarGz(entries));
-  expect(paths.size).toBe(sourceNames);
+  expect(paths.size).toBe(100 + sourceNames);
   expect(folders.size).toBe(sourceNames);
   expect([...texts.values()].reduce((sum, text) => sum + text.length, 0)).toBe(sourceTextBytes.python);
+});
+
+test("a name at the top decides behind any number of others", async () => {
+  const others = Object.fromEntries(Array.from({ length: sourceNames + 10 }, (_, at) => [`page${at}.html`, ""]));
+  const files = await filesIn(sourceOf({ ...others, "package.json": "{}" }));
+  expect(files.texts.get("package.json")).toBe("{}");
+  expect(await survey(sourceOf({ ...others, Dockerfile: "FROM scratch" }))).toEqual({ kind: "dockerfile" });
 });
