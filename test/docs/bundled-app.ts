@@ -31,6 +31,7 @@ const report = async (provider: string, controlPlane: ControlPlane): Promise<voi
   const { queries } = controlPlane.capabilities().sql;
   const statement = await controlPlane.runSql(principal, { query: "SELECT 1 AS a" });
   const document = await fetch(`${url}/openapi.json`);
+  const page = await fetch(`${url}/docs`);
   console.log(
     JSON.stringify({
       provider,
@@ -40,6 +41,7 @@ const report = async (provider: string, controlPlane: ControlPlane): Promise<voi
       queries,
       sql: statement.isErr() ? statement.error : "answered",
       document: document.status,
+      page: page.status,
     }),
   );
   await app.close();

@@ -30,6 +30,7 @@ const expected = ["memory", "local"].map((provider) => ({
   queries: { supported: false, reason: sqlReason },
   sql: { kind: "unsupported", message: sqlReason },
   document: 200,
+  page: 200,
 }));
 
 let folder: string;
