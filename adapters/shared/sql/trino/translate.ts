@@ -3,7 +3,7 @@ import type { StatementSummary } from "../../../../core/domain/sql/statement.ts"
 import { NotAStatement, parseStatements, textOf, tokensOf, transpiled } from "../parser.ts";
 import { NotOffered, rewrite } from "../rewrite.ts";
 import { summarise } from "../summary.ts";
-import { readStatement } from "../translate.ts";
+import { parseGoogle, readStatement } from "../translate.ts";
 import type { Json } from "../tree.ts";
 import { expandAliases } from "./aliases.ts";
 import { bytesAsHex } from "./bytes.ts";
@@ -19,7 +19,7 @@ export interface Translated {
 }
 
 const translated = (text: string, columns: readonly ShapedColumn[]): string => {
-  const google = bytesAsHex(expandAliases(queryJsonFields([...parseStatements(text, "bigquery")])));
+  const google = bytesAsHex(expandAliases(queryJsonFields([...parseGoogle(text)])));
   const middle = textOf(rewrite(google) as readonly Json[], "bigquery");
   const trino = parseStatements(transpiled(middle, "bigquery", "trino"), "trino");
   const [query, ...more] = expand([...trino]) as readonly Json[];

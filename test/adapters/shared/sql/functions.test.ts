@@ -2,6 +2,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
+import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
+import { toTrino } from "../../../../adapters/shared/sql/trino/translate.ts";
 import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
 import { exampleStatement, rowsOf } from "../../../support/sql.ts";
 
@@ -46,6 +48,17 @@ const finer: Readonly<Record<string, unknown>> = {
   "CAST(9007199254740993 AS INT64)": "9007199254740993",
   "CAST('inf' AS FLOAT64)": "Infinity",
   "b'abc'": "YWJj",
+  "b'\\x41\\n\\101'": "QQpB",
+  "rb'\\d'": "XGQ=",
+  'BR"a"': "YQ==",
+  "b'\u00e9'": "w6k=",
+  "'\\u00e9'": "\u00e9",
+  "'\\U0001F600'": "\u{1F600}",
+  "'\\X41\\x42\\103'": "ABC",
+  "'\\`\\?\\a\\v'": "`?\u0007\v",
+  "'\\\\d \\' \\n\\r\\t'": "\\d ' \n\r\t",
+  "'''it's\n\\u00e9'''": "it's\n\u00e9",
+  "REGEXP_CONTAINS('a1', '\\\\d')": true,
   "SAFE_DIVIDE(1, 0)": null,
   "[STRUCT(1 AS a)]": [{ a: 1 }],
   "IF('a' IN UNNEST(['a', 'b']), 1, 2)": 1,
@@ -56,6 +69,39 @@ const finer: Readonly<Record<string, unknown>> = {
 
 test.each(Object.entries(finer))("%s", async (expression, value) => {
   expect(await answer(`SELECT ${expression} AS v`)).toEqual(value);
+});
+
+/** Engines that run it elsewhere, and those that only describe it, refuse it in the same words. */
+const refuses = (statement: string, words: RegExp): void => {
+  for (const read of [translateStatement, describeStatement, (text: string) => toTrino(text, {}, [])])
+    expect(() => read(statement)).toThrow(words);
+};
+
+test.each([
+  ["'a\\d'", /line 1, column 10: illegal escape sequence '\\d'/],
+  ["'\\xZZ'", /illegal escape sequence '\\x'/],
+  ["'a' 'b'", /line 1, column 12: a literal follows another/],
+])("%s is no literal", (literal, words) => refuses(`SELECT ${literal} AS v`, words));
+
+test.each([
+  "SELECT 1 AS v FROM logs WHERE json_payload.level = 'error'",
+  "SELECT 1 AS v FROM logs AS l WHERE 'error' != l.json_payload.level",
+  "SELECT 1 AS v FROM logs WHERE json_payload['a'] IN ('x', 'y')",
+  "SELECT 1 AS v FROM logs WHERE (http_request) LIKE '%GET%'",
+  "SELECT 1 AS v FROM logs WHERE resource.labels.service_name = 'app'",
+  "SELECT PARSE_JSON('\"a\"') = 'a' AS v",
+  "SELECT CASE JSON_QUERY(json_payload, '$.a') WHEN 'x' THEN 1 END AS v FROM logs",
+  "WITH a AS (SELECT json_payload.level AS l FROM logs), b AS (SELECT l AS m FROM a) SELECT 1 AS v FROM b WHERE b.m < 'x'",
+  "WITH a AS (SELECT json_payload.level FROM logs) SELECT 1 AS v FROM a WHERE level BETWEEN 'a' AND 'b'",
+])("JSON is not compared: %s", (statement) => refuses(statement, /JSON cannot be compared.*JSON_VALUE/));
+
+test.each([
+  "SELECT COUNT(*) AS v FROM logs WHERE JSON_VALUE(json_payload.level) = 'error' AND json_payload.level IS NOT NULL",
+  "WITH a AS (SELECT JSON_VALUE(json_payload, '$.a') AS json_payload FROM logs) SELECT COUNT(*) AS v FROM a WHERE json_payload = 'x'",
+  "SELECT COUNT(*) AS v FROM (SELECT JSON_QUERY(json_payload, '$.a') AS text_payload FROM logs) AS a, logs AS b WHERE b.text_payload = 'x'",
+  "WITH l AS (SELECT severity AS s FROM logs), m AS (SELECT json_payload AS l FROM logs) SELECT COUNT(*) AS v FROM l WHERE l.s = 'x'",
+])("what is not JSON is compared: %s", async (statement) => {
+  expect(await answer(statement)).toBe(0);
 });
 
 test("quantiles are the values at them", async () => {

@@ -1,0 +1,179 @@
+/**
+ * Text and bytes as GoogleSQL writes them, in the few forms that every parser reads alike.
+ * https://docs.cloud.google.com/bigquery/docs/reference/standard-sql/lexical#string_and_bytes_literals
+ */
+
+export interface LiteralFault {
+  readonly message: string;
+  /** Where the fault lies in the statement. */
+  readonly at: number;
+}
+
+const simple: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+  "?": "?",
+  '"': '"',
+  "'": "'",
+  "`": "`",
+};
+
+/** What follows a backslash as a number: its digits, and the base that they are in. */
+const numbers: readonly (readonly [RegExp, number])[] = [
+  [/[xX]([0-9a-fA-F]{2})/y, 16],
+  [/([0-3][0-7]{2})/y, 8],
+  [/u([0-9a-fA-F]{4})/y, 16],
+  [/U([0-9a-fA-F]{8})/y, 16],
+];
+
+const OPENING = /(r|b|rb|br)?("""|'''|"|')/iy;
+const WORD = /[A-Za-z_][A-Za-z0-9_]*/y;
+const NUMBER = /[0-9][A-Za-z0-9_.]*/y;
+const COMMENT = /(?:--|#)[^\n]*|\/\*/y;
+const SPACE = /\s+/y;
+
+class Fault extends Error {
+  readonly at: number;
+  constructor(message: string, at: number) {
+    super(message);
+    this.at = at;
+  }
+}
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+};
+
+/** The character of an escape sequence, and where the sequence ends. */
+const escaped = (text: string, at: number, isBytes: boolean): { readonly value: string; readonly end: number } => {
+  const [next = ""] = text.slice(at + 1, at + 3);
+  const value = simple[next];
+  if (value !== undefined) return { value, end: at + 2 };
+  for (const [pattern, base] of numbers) {
+    const [all, digits = ""] = matchAt(pattern, text, at + 1) ?? [];
+    if (all === undefined || (isBytes && /^u/i.test(all))) continue;
+    const code = Number.parseInt(digits, base);
+    if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+      throw new Fault(`illegal escape sequence '\\${all}': it is no Unicode character`, at);
+    return { value: String.fromCodePoint(code), end: at + 1 + all.length };
+  }
+  throw new Fault(`illegal escape sequence '\\${next}'; write \\\\ for a backslash, or a raw literal: r'...'`, at);
+};
+
+/** What a literal says. Characters of bytes are those below 256. */
+const contentOf = (text: string, from: number, to: number, isRaw: boolean, isBytes: boolean): string => {
+  const parts: string[] = [];
+  for (let at = from; at < to; ) {
+    const backslash = isRaw ? -1 : text.indexOf("\\", at);
+    const end = backslash < 0 || backslash >= to ? to : backslash;
+    const plain = text.slice(at, end);
+    parts.push(
+      isBytes ? Array.from(new TextEncoder().encode(plain), (byte) => String.fromCharCode(byte)).join("") : plain,
+    );
+    if (end === to) break;
+    const { value, end: next } = escaped(text, end, isBytes);
+    parts.push(value);
+    at = next;
+  }
+  return parts.join("");
+};
+
+const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r" };
+
+const written = (content: string, isBytes: boolean): string =>
+  isBytes
+    ? `b'${content.replace(/[^ !#-&(-[\]-~]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`
+    : `'${content.replace(/[\\'\n\r]/g, (one) => escapes[one] as string)}'`;
+
+/** Blanks that put what follows a shorter literal where it followed the longer one. */
+const paddingFor = (original: string, replacement: string): string => {
+  const lines = original.split("\n");
+  const last = lines.at(-1) ?? "";
+  return lines.length > 1
+    ? "\n".repeat(lines.length - 1) + " ".repeat(last.length)
+    : " ".repeat(Math.max(0, original.length - replacement.length));
+};
+
+interface Literal {
+  readonly text: string;
+  readonly end: number;
+}
+
+/** The literal that opens here, rewritten; undefined where it does not end. */
+const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal | undefined => {
+  const [head, prefix = "", quote = ""] = opening;
+  const from = at + head.length;
+  let to = from;
+  while (to < text.length && !text.startsWith(quote, to)) to += text[to] === "\\" ? 2 : 1;
+  if (to >= text.length) return undefined;
+  const end = to + quote.length;
+  const original = text.slice(at, end);
+  const [isRaw, isBytes] = [/r/i.test(prefix), /b/i.test(prefix)];
+  // Every parser reads these.
+  const isPlain = quote.length === 1 && (isBytes ? /^[bB].[ -[\]-~]*$/.test(original) : !original.includes("\\"));
+  if (isRaw ? !isBytes : isPlain) return { text: original, end };
+  const replacement = written(contentOf(text, from, to, isRaw, isBytes), isBytes);
+  return { text: replacement + paddingFor(original, replacement), end };
+};
+
+/** Where blanks and comments that begin here end; where none does, here. */
+const endOfBlank = (text: string, at: number): number => {
+  const [space] = matchAt(SPACE, text, at) ?? [];
+  if (space !== undefined) return at + space.length;
+  const [comment = ""] = matchAt(COMMENT, text, at) ?? [];
+  if (comment !== "/*") return at + comment.length;
+  const end = text.indexOf("*/", at + 2);
+  return end < 0 ? text.length : end + 2;
+};
+
+/** Where a word, a number, a quoted name or a sign ends. */
+const endOfToken = (text: string, at: number): number => {
+  const word = matchAt(WORD, text, at) ?? matchAt(NUMBER, text, at);
+  if (word !== null) return at + word[0].length;
+  const name = text[at] === "`" ? text.indexOf("`", at + 1) : -1;
+  return name < 0 ? at + 1 : name + 1;
+};
+
+const rewritten = (text: string): string => {
+  const parts: string[] = [];
+  let follows = false;
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = endOfBlank(text, at);
+    const opening = end > at ? null : matchAt(OPENING, text, at);
+    if (opening !== null) {
+      if (follows)
+        throw new Fault("a literal follows another; join them by || or CONCAT, or write \\' for a quote", at);
+      const literal = literalAt(text, at, opening);
+      parts.push(literal?.text ?? text.slice(at));
+      end = literal?.end ?? text.length;
+      follows = true;
+      continue;
+    }
+    if (end === at) {
+      follows = false;
+      end = endOfToken(text, at);
+    }
+    parts.push(text.slice(at, end));
+  }
+  return parts.join("");
+};
+
+/**
+ * The statement with its literals in plain forms. What follows a literal stays in its line, and in its column unless the
+ * literal got longer. A literal that does not end is left to the parser.
+ */
+export const plainLiterals = (statement: string): string | LiteralFault => {
+  try {
+    return rewritten(statement);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { message: error.message, at: error.at };
+  }
+};

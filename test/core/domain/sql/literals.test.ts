@@ -1,0 +1,62 @@
+/** Literals mean what GoogleSQL says, and what follows them stays where it was. */
+import { describe, expect, test } from "vitest";
+import { plainLiterals } from "../../../../core/domain/sql/literals.ts";
+
+const B = "\\";
+
+describe("literals in plain forms", () => {
+  test.each([
+    [`'a ${B}u00e9 b'`, "'a é b'     "],
+    [`'${B}U0001F600'`, "'😀'        "],
+    [`'${B}X41${B}x42${B}103'`, "'ABC'         "],
+    [`'${B}\`${B}?${B}"'`, "'`?\"'   "],
+    [`"it's ${B}""`, `'it${B}'s "'`],
+    [`'${B}${B}d'`, `'${B}${B}d'`],
+    [`'''a'b'''`, `'a${B}'b'   `],
+    ["'''a\nb'''", `'a${B}nb'\n    `],
+    [`b'${B}n${B}101é'`, `b'${B}x0aA${B}xc3${B}xa9'`],
+    [`rb'a${B}n'`, `b'a${B}x5cn'`],
+    [`BR"x"`, "b'x' "],
+  ])("%s", (text, plain) => {
+    expect(plainLiterals(`SELECT ${text} AS a`)).toBe(`SELECT ${plain} AS a`);
+  });
+
+  test.each([
+    "'plain'",
+    '"plain"',
+    "''",
+    `r'${B}d'`,
+    `r"${B}""`,
+    "a.b + 'c' || \"d\"",
+    "1 -- it's\n AS a, 2 # it's",
+    "/* it's '' */ 'x' /* 'y' */",
+    "`it's`",
+    "bar'x'",
+    "DATE '2026-01-01' = '2026-01-02'",
+  ])("%s stays as it is", (text) => expect(plainLiterals(`SELECT ${text}`)).toBe(`SELECT ${text}`));
+
+  test.each([`'open`, `'''open'`, `'${B}`, "`open", "/* open"])("%s is left to the parser", (text) => {
+    expect(plainLiterals(`SELECT ${text}`)).toBe(`SELECT ${text}`);
+  });
+
+  test.each([
+    [`'a${B}d'`, 9, "illegal escape sequence '\\d'"],
+    [`'${B}xZZ'`, 8, "illegal escape sequence '\\x'"],
+    [`'${B}400'`, 8, "illegal escape"],
+    [`'${B}u12'`, 8, "illegal escape"],
+    [`'${B}ud800'`, 8, "no Unicode character"],
+    [`'${B}U00110000'`, 8, "no Unicode character"],
+    [`b'${B}u0041'`, 9, "illegal escape"],
+    [`'a${B}\n'`, 9, "illegal escape"],
+    ["'a' 'b'", 11, "follows another"],
+    ["'it''s'", 11, "follows another"],
+    ["'a' /* c */ r\"b\"", 19, "follows another"],
+  ])("%s is refused", (text, at, message) => {
+    expect(plainLiterals(`SELECT ${text}`)).toEqual({ at, message: expect.stringContaining(message) });
+  });
+
+  test("any text is read in time in proportion to its length", () => {
+    for (const part of ["'", `${B}'`, "`", "/*", "--", "b", "r'", "'''", "''", " "])
+      expect(plainLiterals(part.repeat(100_000))).toBeDefined();
+  });
+});
