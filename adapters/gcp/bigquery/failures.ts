@@ -1,5 +1,5 @@
 /**
- * Classifies BigQuery's errors by reason, never by message: https://cloud.google.com/bigquery/docs/error-messages.
+ * Classifies BigQuery's errors by reason; the message selects only the wording. https://cloud.google.com/bigquery/docs/error-messages
  * The tables hold every account's rows, so a data error tells clients its kind and position, but no value.
  */
 import { GiB } from "../../../core/domain/limits.ts";

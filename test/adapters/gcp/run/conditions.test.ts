@@ -1,4 +1,4 @@
-/** Maps Cloud Run's codes to the closed set of reasons in contract 4.1. */
+/** Maps Cloud Run's codes to the closed set of reasons in `deployReasons`. */
 import type { protos } from "@google-cloud/run";
 import { expect, test } from "vitest";
 import { failureOfConditions, failureOfHealthCheck } from "../../../../adapters/gcp/run/conditions.ts";
