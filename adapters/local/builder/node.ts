@@ -179,22 +179,19 @@ const install = async (shop: Workshop, { manifest, lock, manager }: NodePlan, fo
 };
 
 export const buildNode = async (shop: Workshop, plan: NodePlan): Promise<ImageManifest> => {
-  const { manifest, main, manager } = plan;
+  const { manifest, buildScripts, installs, main, manager } = plan;
   const warning = engineWarning(manifest);
   if (warning !== undefined) shop.say(warning);
-  const scripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
-  const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = manifest;
-  const needed = { ...dependencies, ...optionalDependencies, ...(scripts.length > 0 ? devDependencies : {}) };
-  const installs = Object.keys(needed).length > 0 || manifest.workspaces !== undefined;
+  const { devDependencies = {} } = manifest;
   await removeTree(join(shop.app, "node_modules"));
-  if (installs) await install(shop, plan, scripts.length > 0);
-  for (const script of scripts) {
+  if (installs) await install(shop, plan, buildScripts.length > 0);
+  for (const script of buildScripts) {
     shop.say(`Running the ${script} script`);
     // Scripts may call the package manager themselves.
     const through = manager === undefined ? [] : ["exec", "--yes", `--package=${manager}`, "--", "npm"];
     await runCommand(shop, npm(shop, `The ${script} script`, [...through, "run", script]));
   }
-  if (installs && manager === undefined && scripts.length > 0 && Object.keys(devDependencies).length > 0)
+  if (installs && manager === undefined && buildScripts.length > 0 && Object.keys(devDependencies).length > 0)
     await runCommand(shop, npm(shop, "npm prune", ["prune", "--omit=dev", "--no-package-lock"]));
   if (main !== undefined && !existsSync(join(shop.app, main)) && !existsSync(join(shop.app, `${main}.js`)))
     fail(`package.json names '${main}' as main, and the source has no such file.`);

@@ -28,6 +28,10 @@ export interface NodePlan {
   /** The file that must be there when the source is built. */
   readonly main: string | undefined;
   readonly manifest: NodePackage;
+  /** The scripts that a build runs, in order. */
+  readonly buildScripts: readonly string[];
+  /** True if a build installs packages. Build scripts need the development dependencies, too. */
+  readonly installs: boolean;
   readonly lock: NodeLock | undefined;
   /** The package of the package manager that reads the lock, with its version; undefined: npm. */
   readonly manager: string | undefined;
@@ -110,14 +114,20 @@ export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: st
   const command =
     procfile ?? script ?? (main === undefined ? nothingStarts(manifest, files) : `exec node ${quoted(main)}`);
   const lock = LOCKS.find((name) => files.paths.has(name));
+  const buildScripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
+  const { dependencies, optionalDependencies, devDependencies, workspaces } = manifest;
+  const needed = { ...dependencies, ...optionalDependencies, ...(buildScripts.length > 0 ? devDependencies : {}) };
+  const installs = Object.keys(needed).length > 0 || workspaces !== undefined;
   return {
     kind: "node",
     command,
     startedBy: procfile !== undefined ? "procfile" : script !== undefined ? "script" : "file",
     main,
     manifest,
+    buildScripts,
+    installs,
     lock,
     manager: managerOf(lock, manifest, files),
-    warnings: lock === undefined ? [lockWarning(files)] : [],
+    warnings: installs && lock === undefined ? [lockWarning(files)] : [],
   };
 };

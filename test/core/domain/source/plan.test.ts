@@ -363,9 +363,20 @@ describe("a Node source", () => {
     expect(plan).toMatchObject({ lock, manager, warnings: [] });
   });
 
-  test("warns of a lock file that is not read, and of none", () => {
-    expect(warningsOf(node(start))).toMatch(/no package-lock\.json/);
-    expect(warningsOf(node(start, { "bun.lock": "" }))).toMatch(/bun\.lock is not read/);
+  test("warns about packages without a lock file, and about one that it does not read", () => {
+    const needs = { ...start, dependencies: { express: "5" } };
+    expect(warningsOf(node(needs))).toMatch(/no package-lock\.json/);
+    expect(warningsOf(node(needs, { "bun.lock": "" }))).toMatch(/bun\.lock is not read/);
+    expect(warningsOf(node(start))).toBe("");
+  });
+
+  test("installs development packages for build scripts only", () => {
+    const tools = { ...start, devDependencies: { typescript: "6" } };
+    expect(planOf(node(tools))).toMatchObject({ installs: false, buildScripts: [] });
+    expect(planOf(node({ ...tools, scripts: { ...start.scripts, build: "tsc" } }))).toMatchObject({
+      installs: true,
+      buildScripts: ["build"],
+    });
   });
 });
 
