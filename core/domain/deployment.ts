@@ -14,9 +14,7 @@ export const deploymentSchema = z
     function_name: z.string(),
     url: z.string().meta({ description: "Empty while the first build runs." }),
     region: z.string(),
-    status: z.enum(["READY", "BUILDING", "DEPLOYING", "FAILED"]).meta({
-      description: "BUILDING: the first build runs, or waits, on this replica; nothing is there to serve yet.",
-    }),
+    status: z.enum(["READY", "DEPLOYING", "FAILED"]),
     revision: z.string().nullable().meta({ description: "The revision that serves, if any." }),
     created_at: time,
     updated_at: time,
@@ -111,13 +109,13 @@ export interface FirstDeploy {
   readonly beganAt: Timestamp;
 }
 
-/** What a client is shown of a deployment whose first build runs. */
+/** What a client is shown of a deployment whose first build runs: `last_deploy` is `BUILDING`, and there is no URL yet. */
 export const firstDeploymentOf = ({ spec, deployId, region, beganAt }: FirstDeploy): Deployment => ({
   name: spec.name,
   function_name: spec.name,
   url: "",
   region,
-  status: "BUILDING",
+  status: "DEPLOYING",
   revision: null,
   created_at: beganAt,
   updated_at: beganAt,

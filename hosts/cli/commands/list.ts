@@ -10,6 +10,9 @@ import { ago, printTable } from "../table.ts";
 
 const colours = { READY: "green", BUILDING: "yellow", DEPLOYING: "yellow", FAILED: "red" } as const;
 
+/** A deployment has no URL until its first build has ended. */
+const shownStatus = ({ status, url }: Deployment) => (url === "" ? "BUILDING" : status);
+
 export const list: Command = {
   usage: "list [--json]",
   options: clientOptions,
@@ -27,15 +30,19 @@ export const list: Command = {
       return 0;
     }
     const anyScheduled = deployments.some(({ schedule }) => schedule !== null);
-    const rows = deployments.map(({ name, status, url, revision, cpu, memory, updated_at, schedule, cron }) => [
-      name,
-      paint(io, colours[status], status),
-      url === "" ? "-" : url,
-      revision ?? "-",
-      `${cpu} × ${memory}`,
-      ago(updated_at),
-      ...(anyScheduled ? [nextFireWords(schedule), lastFireWords(io, { cron })] : []),
-    ]);
+    const rows = deployments.map((deployment) => {
+      const { name, url, revision, cpu, memory, updated_at, schedule, cron } = deployment;
+      const status = shownStatus(deployment);
+      return [
+        name,
+        paint(io, colours[status], status),
+        url === "" ? "-" : url,
+        revision ?? "-",
+        `${cpu} × ${memory}`,
+        ago(updated_at),
+        ...(anyScheduled ? [nextFireWords(schedule), lastFireWords(io, { cron })] : []),
+      ];
+    });
     const head = [
       "NAME",
       "STATUS",

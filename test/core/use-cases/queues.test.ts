@@ -195,7 +195,7 @@ test("requests a minute, each account for itself", async () => {
 });
 
 describe("a first deploy in the list", () => {
-  test("is BUILDING, without a URL and with its declared fields, until its platform knows it", async () => {
+  test("is listed, without a URL and with its declared fields, until its platform knows it", async () => {
     const platform = slowBuilds();
     await deployed(platform, { function_name: "zed" });
     const run = await accepted(platform, { function_name: "app", port: 3000, memory: "512Mi", env: { A: "secret" } });
@@ -203,7 +203,7 @@ describe("a first deploy in the list", () => {
     await platform.clock.advance(1000);
     const rows = await listed(platform);
     expect(rows.map(({ name, status, url }) => [name, status, url])).toEqual([
-      ["app", "BUILDING", ""],
+      ["app", "DEPLOYING", ""],
       ["zed", "READY", "https://zed.memory.invalid"],
     ]);
     expect(deploymentSchema.parse(rows[0])).toMatchObject({
