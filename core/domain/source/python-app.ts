@@ -109,6 +109,19 @@ const assignedIn = (lines: readonly string[]): Assigned[] => {
   return found.sort((a, b) => rank(a.name, NAMES) - rank(b.name, NAMES));
 };
 
+interface Assignments {
+  readonly one: Candidate;
+  readonly assigned: readonly Assigned[];
+}
+
+/** For each name that is called, the first variable that takes the result. */
+const firstCallers = (assignments: readonly Assignments[]) => {
+  const callers = new Map<string, { readonly one: Candidate; readonly name: string }>();
+  for (const { one, assigned } of assignments)
+    for (const { name, called } of assigned) if (!callers.has(called)) callers.set(called, { one, name });
+  return callers;
+};
+
 /** The first application of the source; a variable goes before a function that makes one. */
 export const findPythonApp = (files: SourceFiles): PythonApp | undefined => {
   const all = candidates(files).map((one) => ({ ...one, lines: codeLines(one.text) }));
@@ -121,14 +134,13 @@ export const findPythonApp = (files: SourceFiles): PythonApp | undefined => {
       const framework = frameworks.find((known) => known === called);
       if (framework !== undefined) return appOf(one, framework, name, false);
     }
+  const callers = firstCallers(assignments);
   for (const factory of all) {
     const framework = frameworks.find((known) => factory.text.includes(`${known}(`));
     const [, made, parameters = ""] = factory.lines.map((line) => FACTORY.exec(line)).find(Boolean) ?? [];
     if (framework === undefined || made === undefined) continue;
-    for (const { one, assigned } of assignments) {
-      const call = assigned.find(({ called }) => called === made);
-      if (call !== undefined) return appOf(one, framework, call.name, false);
-    }
+    const caller = callers.get(made);
+    if (caller !== undefined) return appOf(caller.one, framework, caller.name, false);
     if (takesNothing(parameters)) return appOf(factory, framework, made, true);
   }
   return undefined;

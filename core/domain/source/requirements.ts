@@ -47,14 +47,20 @@ const namesOf = (lines: readonly string[]): Requirements => {
 const INCLUDES = ["-r ", "--requirement ", "--requirement="];
 
 /** The lines of a requirements file and of those that it includes, without comments. */
-const linesOf = (files: SourceFiles, path: string, seen = new Set<string>()): string[] => {
-  if (seen.has(path)) return [];
-  seen.add(path);
-  const lines = (files.texts.get(path) ?? "").split("\n").map((line) => line.trim());
-  return lines.flatMap((line) => {
-    const include = INCLUDES.find((option) => line.startsWith(option));
-    return include === undefined ? [line] : linesOf(files, line.slice(include.length).trim(), seen);
-  });
+const linesOf = (files: SourceFiles, path: string): string[] => {
+  const lines: string[] = [];
+  const read = new Set<string>();
+  const unread = [path];
+  for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
+    if (read.has(next)) continue;
+    read.add(next);
+    for (const line of (files.texts.get(next) ?? "").split("\n").map((one) => one.trim())) {
+      const include = INCLUDES.find((option) => line.startsWith(option));
+      if (include === undefined) lines.push(line);
+      else unread.push(line.slice(include.length).trim());
+    }
+  }
+  return lines;
 };
 
 const parse = (files: SourceFiles, path: string): TomlTable => {

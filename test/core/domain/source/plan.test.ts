@@ -393,6 +393,22 @@ test.each<readonly [string, Texts]>([
     "one package locked many times",
     { "main.py": "", "pyproject.toml": "", "uv.lock": '[[package]]\nname = "a"\nversion = "1"\n'.repeat(80_000) },
   ],
+  [
+    "files that include each other in a row",
+    Object.fromEntries([
+      ["main.py", ""],
+      ["requirements.txt", "-r requirements0.txt"],
+      ...Array.from({ length: 49_000 }, (_, at) => [`requirements${at}.txt`, `a\n-r requirements${at + 1}.txt`]),
+    ]),
+  ],
+  [
+    "many functions that make an application, and many assignments",
+    Object.fromEntries([
+      ["requirements.txt", "flask"],
+      ...Array.from({ length: 16 }, (_, at) => [`a${at}.py`, "a=b()\n".repeat(10_000)]),
+      ...Array.from({ length: 20_000 }, (_, at) => [`f${at}.py`, "def make_app(x):\n Flask()"]),
+    ]),
+  ],
   ["settings without an end", { "manage.py": `DJANGO_SETTINGS_MODULE${'"'.repeat(1_000_000)}`, "main.py": "" }],
 ])("hostile texts end: %s", (_what, texts) => {
   expect(planSource(filesOf(texts))).toBeDefined();
