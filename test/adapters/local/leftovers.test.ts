@@ -106,5 +106,9 @@ describe("in a bundle, which has no script to start", () => {
     const left = readdirSync(at("leftovers"));
     await new Promise(setImmediate);
     expect(readdirSync(at("leftovers"))).toEqual(left);
+    const next = new Leftovers(at("leftovers"), silentLogger, null);
+    await next.open();
+    await expect.poll(() => readdirSync(at("leftovers"))).toEqual([]);
+    await next.close();
   });
 });
