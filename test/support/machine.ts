@@ -103,7 +103,8 @@ const checks = {
   },
   generators: {
     here: () =>
-      existsSync(join(generators, "node_modules/typescript")) && existsSync(join(generators, "python/bin/ruff")),
+      existsSync(join(generators, "node_modules/typescript")) &&
+      works(join(generators, "python/bin/openapi-python-client"), ["--version"], process.env, 60_000),
     why: "client generators are not installed (install_generators in .ci/run; PORTSIDE_GENERATORS names their folder)",
   },
   containers: {
