@@ -104,6 +104,9 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entran
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };
 
+/** Why nobody may enter, for the user. */
+export class EntranceRefused extends Error {}
+
 /** Beside a process: in its sandbox, if it has one. */
 const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
@@ -116,7 +119,9 @@ const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
   }
   // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
   if (process.getuid?.() !== 0)
-    throw new Error("A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.");
+    throw new EntranceRefused(
+      "A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.",
+    );
   return intoSandbox(pid, env);
 };
 
@@ -136,13 +141,14 @@ export interface Entrances {
   readonly isDeployed: boolean | undefined;
 }
 
-/** Throws where no platform has run on the data folder, and where this user may not enter. */
+/** Fails with `EntranceRefused` if no platform has run on the data folder, or if this user may not enter. */
 export const findEntrances = async (
   service: string,
   { dataDir, environment, isTerminal }: EntranceOptions,
 ): Promise<Entrances> => {
   const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
-  if (notes === undefined) throw new Error(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
+  if (notes === undefined)
+    throw new EntranceRefused(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
   if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };

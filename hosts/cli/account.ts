@@ -39,6 +39,11 @@ export const findAccount = (io: Io, flag: string | undefined): Account => {
   const apiKey = io.env["PORTSIDE_API_KEY"] || readKept(io.env).apiKey;
   if (apiKey === undefined)
     throw new CommandError("No API key: set PORTSIDE_API_KEY, or keep one with 'portside login'.");
+  // What a header cannot carry would fail as a connection, with the key in the message.
+  if (!/^[!-~]+$/.test(apiKey))
+    throw new CommandError(
+      "The API key has spaces, line breaks or other characters that no key has. Copy the key again.",
+    );
   return { url: findUrl(io, flag), apiKey };
 };
 

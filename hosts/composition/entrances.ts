@@ -1,5 +1,5 @@
 /** Ways into a running instance of this machine's platform. */
-import type { Entrance, Entrances } from "../../adapters/local/entrances.ts";
+import { type Entrance, EntranceRefused, type Entrances, findEntrances } from "../../adapters/local/entrances.ts";
 import { resolveSettings } from "./settings.ts";
 
 /** @param flags the data folder, as `serve` takes it */
@@ -10,8 +10,7 @@ export const entrancesOf = async (
   isTerminal: boolean,
 ): Promise<Entrances> => {
   const { dataDir } = resolveSettings(flags, environment);
-  const { findEntrances } = await import("../../adapters/local/entrances.ts");
   return findEntrances(service, { dataDir, environment, isTerminal });
 };
 
-export type { Entrance, Entrances };
+export { type Entrance, EntranceRefused, type Entrances };

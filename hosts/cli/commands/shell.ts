@@ -51,9 +51,12 @@ export const shell: Command = {
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;
-    const { entrancesOf } = await import("../../composition/entrances.ts");
+    const { entrancesOf, EntranceRefused } = await import("../../composition/entrances.ts");
     const isTerminal = io.stdin.isTTY === true;
-    const entrances = await entrancesOf(name, { dataDir: input.text("data-dir") }, io.env, isTerminal);
+    const folder = { dataDir: input.text("data-dir") };
+    const entrances = await entrancesOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
+      throw error instanceof EntranceRefused ? new CommandError(error.message) : error;
+    });
     const { found } = entrances;
     const [first] = found;
     if (first === undefined) throw nothingRuns(name, entrances);

@@ -161,3 +161,22 @@ describe("a platform that does not answer", () => {
     expect(stderr).toContain("portside login");
   });
 });
+
+test.each<readonly [string, readonly string[], Readonly<Record<string, string>>, string]>([
+  [
+    "a data folder without a platform",
+    ["shell", "my-app", "--data-dir", "/nowhere"],
+    {},
+    "No platform runs on /nowhere; name its folder with --data-dir.",
+  ],
+  [
+    "a key that no header can carry",
+    ["list"],
+    { PORTSIDE_API_KEY: "psk_secret\npsk_secret" },
+    "The API key has spaces, line breaks or other characters that no key has. Copy the key again.",
+  ],
+])("%s is an error of the user, not a bug", async (_what, args, env, message) => {
+  const { code, stderr } = await portside(args, { env });
+  expect(stderr).toBe(`error: ${message}\n`);
+  expect(code).toBe(1);
+});
