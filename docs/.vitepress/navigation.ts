@@ -90,7 +90,7 @@ export const navigation: readonly Group[] = [
     "docs/testing": "Testing",
     "docs/mutation": "Mutation testing",
     CONTRIBUTING: "Contributing",
-    SECURITY: "Reporting a hole",
+    SECURITY: "Reporting a vulnerability",
     CHANGELOG: "Changes",
   }),
 ];
