@@ -32,11 +32,17 @@ export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "st
 /** Cloud Storage's minimum size of a piece, except the last. */
 const PIECE = 256 * KiB;
 
+/** A provider refuses a source that nothing starts before it copies anything. */
+const STARTS = '{"scripts":{"start":"node ."}}';
+
 /** Three pieces, the last one short; not compressed. */
 const large = (more: readonly Entry[] = []): Buffer =>
-  gzipSync(tarOf([{ path: "package.json", content: "{}" }, { path: "b", content: randomBytes(PIECE * 2) }, ...more]), {
-    level: 0,
-  });
+  gzipSync(
+    tarOf([{ path: "package.json", content: STARTS }, { path: "b", content: randomBytes(PIECE * 2) }, ...more]),
+    {
+      level: 0,
+    },
+  );
 
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
 
