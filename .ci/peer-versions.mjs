@@ -1,4 +1,4 @@
-// Installs each version of the optional peers that is said to work (peerVersions) beside the packed package, and uses it
+// Installs each supported version of the optional peers (peerVersions) with the packed package, and uses it
 // through Portside. Older ones, and Fastify 4, install as well and are refused in words. The clouds' packages have one
 // line each, which check-package.mjs installs.
 //   node .ci/peer-versions.mjs TARBALL FOLDER

@@ -104,7 +104,7 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entran
   return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
 };
 
-/** Why nobody may enter, for the user. */
+/** An expected reason why the user cannot enter an instance. The message is for the user. */
 export class EntranceRefused extends Error {}
 
 /** Beside a process: in its sandbox, if it has one. */

@@ -14,10 +14,10 @@ import type { World } from "./world.ts";
 
 const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
 
-/** Entries between two looks at the clock. */
+/** Number of entries between two checks of the clock. */
 const UNWATCHED = 1000;
 
-/** A copy of an entry, as every store gives it back. */
+/** Copies an entry as a stored one: `json` has made the round trip through JSON. */
 const copyOf = (entry: NewLogEntry): NewLogEntry =>
   entry.json === undefined ? structuredClone(entry) : { ...entry, json: JSON.parse(JSON.stringify(entry.json)) };
 
@@ -32,7 +32,7 @@ const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number 
   return from;
 };
 
-/** @param scanned entries that one search looks at at most; every entry unless told */
+/** @param scanned maximum entries that one search examines; all by default */
 export const createMemoryLogs = (
   world: World,
   clock: Clock,
@@ -48,7 +48,7 @@ export const createMemoryLogs = (
     ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
     partial,
   });
-  /** Looks at entries, in their order, until enough match or the patience is over. */
+  /** Searches entries in order, until `limit` entries match or the time is up. */
   const search = (entries: readonly LogEntry[], { filter, limit, patience }: LogQuery) => {
     const matches = matcherOf(filter, compile);
     const ends = plusMillis(clock.now(), patience);

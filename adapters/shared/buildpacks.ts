@@ -1,4 +1,4 @@
-/** What buildpacks are told of a source, and what they say of one that none of them knows. Pure. */
+/** The settings of buildpacks for a source, and their error if none of them supports it. Pure. */
 import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
 import type { SourceFiles } from "../../core/domain/source/files.ts";
 import { planSource, type SourcePlan } from "../../core/domain/source/plan.ts";
@@ -10,10 +10,10 @@ const NOTHING_DETECTED = /No buildpack groups passed detection/;
 /** Google's, on both clouds: what builds on one builds on the other. */
 export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:latest";
 
-/** Languages that the buildpacks know and this project's rules do not; they decide alone. */
+/** Files of languages that only the buildpacks support. They then choose the command. */
 const FOREIGN = ["go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml"];
 
-/** What buildpacks are told; without a command they find their own. */
+/** Settings for buildpacks. Without a command, buildpacks detect one. */
 export interface BuildpackPlan {
   readonly environment: Readonly<Record<string, string>>;
   readonly warnings: readonly string[];
@@ -28,7 +28,7 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
       // Node, for a source without a package.json.
       return { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: STATIC_COMMAND };
     case "node":
-      // `npm start` and a Procfile are theirs as well; `main` is not.
+      // Buildpacks also use `npm start` and a Procfile, but not `main`.
       return plan.startedBy === "file" ? { GOOGLE_ENTRYPOINT: plan.command } : {};
     case "python":
       return plan.startedBy === "procfile" ? {} : { GOOGLE_ENTRYPOINT: plan.command };
@@ -37,7 +37,7 @@ const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
   }
 };
 
-/** The same command as on every provider, or why there is none. */
+/** Returns the same command as on every provider, or the reason why the source cannot start. */
 export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
   if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;
   const planned = planSource(files);

@@ -1,4 +1,4 @@
-/** Looks into a source archive for what decides how it is built. The archive was walked and found safe before. */
+/** Reads the files of a source archive that determine its build. The archive must have been validated. */
 import {
   isNamed,
   type SourceFiles,
@@ -35,7 +35,7 @@ class SurveyedFiles {
     const [name, isFile] = [path.replace(/^(\.\/)+/, "").replace(/\/$/, ""), type === "file"];
     this.#addFolders(name, isFile);
     if (!isFile || !isNamed(name)) return;
-    // The limits of archives bound the names at the top, and any of them may decide.
+    // The archive limits bound the number of names in the root, and any of them may decide.
     if (name.includes("/") && ++this.#nested > sourceNames) return;
     this.paths.add(name);
     const limit = Math.min(textBytesOf(name), this.#left[textKindOf(name)]);
@@ -44,9 +44,9 @@ class SurveyedFiles {
 
   content(bytes: Buffer): void {
     const open = this.#open;
-    // One byte more than the limit tells that a text is over it.
+    // Reads one byte more than the limit, to detect longer texts.
     if (open === undefined || open.bytes > open.limit) return;
-    // A copy: the reader uses its memory again.
+    // Copies, because the reader reuses its buffer.
     const piece = Buffer.from(bytes.subarray(0, open.limit + 1 - open.bytes));
     open.pieces.push(piece);
     open.bytes += piece.length;
@@ -64,7 +64,7 @@ class SurveyedFiles {
     const text = Buffer.concat(open.pieces);
     const kind = textKindOf(open.path);
     this.#left[kind] -= Math.min(text.length, open.limit);
-    // Of Python the beginning counts; anything else counts as a whole.
+    // Python files count up to the limit; other files count only if they are complete.
     if (text.length <= open.limit || kind === "python")
       this.#texts.set(open.path, text.toString("utf8", 0, open.limit));
   }

@@ -57,7 +57,7 @@ export interface NewLogEntry {
   readonly http?: HttpRequestLog;
 }
 
-/** False where the entry has what JSON cannot say. A store loses such an entry, and no other with it. */
+/** Returns false if the entry contains values that JSON cannot represent. A store drops such an entry, but no other. */
 export const isWritable = ({ json }: NewLogEntry): boolean => {
   try {
     return json === undefined || JSON.stringify(json) !== undefined;

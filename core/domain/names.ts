@@ -37,7 +37,7 @@ export const deploymentNameShape = {
 /** The rules of a volume's name as JSON Schema says them. */
 export const volumeNameShape = { pattern: "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", maxLength: VOLUME_NAME_MAX } as const;
 
-/** `_` is read as `-` wherever a deployment is named. */
+/** Deployment names treat `_` as `-`. */
 export const normalizeDeploymentName = (text: string): string => text.replaceAll("_", "-");
 
 /** The rule that the (normalized) name breaks, in words; undefined where it breaks none. */

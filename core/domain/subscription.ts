@@ -1,4 +1,4 @@
-/** What an account pays for, whoever collects the money. */
+/** The subscription of an account, independent of the billing provider. */
 import { z } from "zod";
 
 /** The words are Stripe's, which most billing providers have by now: https://docs.stripe.com/api/subscriptions/object */

@@ -97,7 +97,7 @@ export class Instance {
     return this.#running.accepts === undefined || staysOpen(this.address);
   }
 
-  /** Whether it speaks HTTP/2, which takes a connection of its own. */
+  /** Whether the instance speaks HTTP/2. Opens a separate connection. */
   askHttp2(): Promise<Http2Answer> {
     return askHttp2(this.address);
   }

@@ -13,7 +13,7 @@ const lowerOf = (filter: LogFilter): LogPosition | undefined => {
 
 /**
  * The place behind which every match lies, by a condition `timestamp >` or `>=` that must hold; the latest of several.
- * Undefined where there is none.
+ * Returns undefined if there is no such condition.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
   conjuncts(filter)

@@ -105,7 +105,7 @@ const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** The folder with manage.py, and the module that it names; undefined where there is none. */
+/** Returns the folder that contains manage.py, and the settings module that it names; undefined without manage.py. */
 const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
   for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
     if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;

@@ -46,7 +46,7 @@ const namesOf = (lines: readonly string[]): Requirements => {
 
 const INCLUDES = ["-r ", "--requirement ", "--requirement="];
 
-/** The lines of a requirements file and of those that it includes, without comments. */
+/** Returns the lines of a requirements file and of the files that it includes. */
 const linesOf = (files: SourceFiles, path: string): string[] => {
   const lines: string[] = [];
   const read = new Set<string>();

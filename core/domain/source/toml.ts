@@ -197,7 +197,7 @@ export const readToml = (text: string): { readonly table: TomlTable } | { readon
   }
 };
 
-/** The value under the keys; undefined where there is none. */
+/** Returns the value at the path of keys, or undefined. */
 const valueAt = (table: TomlTable, keys: readonly string[]): TomlValue | undefined => {
   let value: TomlValue | undefined = table;
   for (const key of keys) value = value instanceof Map ? value.get(key) : undefined;
