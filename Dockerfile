@@ -1,5 +1,5 @@
 # The control plane in a container:  docker build --build-arg PROVIDER=gcp --tag portside .
-# It needs BuildKit. docs/running-on-clouds.md says how it is run on Cloud Run and on ECS.
+# It needs BuildKit. docs/operations/clouds.md says how it is run on Cloud Run and on ECS.
 
 # An image with Node 24 and npm, from whichever registry is at hand.
 ARG NODE_IMAGE=node:24-bookworm-slim

@@ -8,6 +8,6 @@ const compiled = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc",
 });
 if (compiled.status !== 0) process.exit(compiled.status ?? 1);
 chmodSync("dist/hosts/cli/main.js", 0o755);
-const { projectSchema } = await import("../dist/hosts/http/openapi.js");
+const { projectSchema } = await import("../dist/hosts/http/docs/openapi.js");
 mkdirSync("dist/schema", { recursive: true });
 writeFileSync("dist/schema/portside.json", `${JSON.stringify(projectSchema(), null, 2)}\n`);

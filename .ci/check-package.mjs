@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { peerVersions } from "../dist/adapters/shared/optional-package.js";
+import { peerVersions } from "../dist/adapters/shared/runtime/optional-package.js";
 
 const NODES = ["22", "24", "26"];
 const TYPESCRIPTS = ["7.0.2", "6.0.3"];

@@ -1,4 +1,4 @@
-// The programs of docs/nestjs.md, compiled and run with NestJS from the registry beside the packed package: each deploys
+// The programs of docs/guides/nestjs.md, compiled and run with NestJS from the registry beside the packed package: each deploys
 // through the plugin, and its own routes work.
 //   node .ci/nestjs.mjs TARBALL FOLDER
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 const [tarball, folder] = process.argv.slice(2);
 const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
-const programs = [...readFileSync("docs/nestjs.md", "utf8").matchAll(/^```typescript\n(.*?)^```$/gms)].map(
+const programs = [...readFileSync("docs/guides/nestjs.md", "utf8").matchAll(/^```typescript\n(.*?)^```$/gms)].map(
   ([, code]) => code,
 );
 assert.equal(programs.length, 2);
@@ -108,4 +108,4 @@ for (const at of programs.keys()) {
     await ended;
   }
 }
-console.log("docs/nestjs.md: its programs deploy on Fastify and on Express");
+console.log("docs/guides/nestjs.md: its programs deploy on Fastify and on Express");

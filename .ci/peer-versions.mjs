@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { peerVersions } from "../dist/adapters/shared/optional-package.js";
+import { peerVersions } from "../dist/adapters/shared/runtime/optional-package.js";
 
 const [tarball, around] = process.argv.slice(2);
 
@@ -31,7 +31,7 @@ const works = `
   import { traceControlPlane } from "portside/tracing";
   import Docker from "dockerode";
   import pg from "pg";
-  import { needPackages } from "./node_modules/portside/dist/adapters/shared/optional-package.js";
+  import { needPackages } from "./node_modules/portside/dist/adapters/shared/runtime/optional-package.js";
   const controlPlane = traceControlPlane(createControlPlane(createMemoryProvider().ports));
   const principal = { account: accountOf("acme"), credentialId: "ci" };
   const answer = await controlPlane.runSql(principal, { query: "SELECT 1 AS one" });

@@ -4,9 +4,9 @@
  * Discriminate on `kind`, never on `instanceof`: two copies of the library may be loaded at once.
  * `cause` is for logs alone; nothing in it may reach a client.
  */
-import type { Issue } from "./domain/issue.ts";
+import type { Issue } from "./domain/wire/issue.ts";
 
-/** What each kind means and whether the same call may succeed later. `docs/errors.md` is tested against it. */
+/** What each kind means and whether the same call may succeed later. `docs/reference/errors.md` is tested against it. */
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks a rule; every broken rule is listed." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },

@@ -17,46 +17,7 @@ export {
   type NameHolder,
   type Principal,
   parseAccount,
-} from "./domain/account.ts";
-export { ArchiveContents, type ArchiveEntry } from "./domain/archive.ts";
-export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/capabilities.ts";
-export {
-  type DeclareContext,
-  type DeployDeclaration,
-  declareDeploy,
-  type SourceReference,
-} from "./domain/deploy-declaration.ts";
-export {
-  advance,
-  type DeployEvent,
-  type DeployOutcome,
-  type DeployPhase,
-  type DeployStatus,
-  deployEventSchema,
-  isFinal,
-} from "./domain/deploy-events.ts";
-export {
-  type Change,
-  type DeployPlan,
-  type Expected,
-  planDeploy,
-  planInWords,
-  type ScheduleStep,
-} from "./domain/deploy-plan.ts";
-export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy-reason.ts";
-export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deployment.ts";
-export { type Environment, readEnvironment } from "./domain/environment.ts";
-export { nextFire, nextFires } from "./domain/fire-times.ts";
-export {
-  type Instant,
-  instantOfMillis,
-  millisOf,
-  parseDateTime,
-  parseInstant,
-  type Timestamp,
-  timestampOf,
-} from "./domain/instant.ts";
-export { type Issue, type IssueType, issueTypes } from "./domain/issue.ts";
+} from "./domain/accounts/account.ts";
 export {
   type AccountLimits,
   accountLimits,
@@ -66,35 +27,33 @@ export {
   fieldLimits,
   type LogLimits,
   logLimits,
-} from "./domain/limits.ts";
-export { comparePositions, cursorOf, type LogPosition, parseCursor } from "./domain/log-cursor.ts";
+} from "./domain/accounts/limits.ts";
+export { ArchiveContents, type ArchiveEntry } from "./domain/deploy/archive.ts";
 export {
-  type LogEntry,
-  type LogPage,
-  messageOf,
-  type NewLogEntry,
-  type Severity,
-  severities,
-} from "./domain/log-entry.ts";
-export { matcherOf } from "./domain/log-filter/match.ts";
-export { parseLogFilter } from "./domain/log-filter/parse.ts";
-export type { CompilePattern } from "./domain/log-filter/pattern.ts";
-export { printLogFilter } from "./domain/log-filter/print.ts";
-export { describeProblem, type FilterProblem } from "./domain/log-filter/problem.ts";
-export { type LogRecord, recordOf } from "./domain/log-filter/record.ts";
-export type { LogFilter } from "./domain/log-filter/tree.ts";
-export { readLine } from "./domain/log-line.ts";
-export { type Mount, type MountDeclaration, mountPathProblem, readMounts, renderMounts } from "./domain/mounts.ts";
+  type DeclareContext,
+  type DeployDeclaration,
+  declareDeploy,
+  type SourceReference,
+} from "./domain/deploy/declaration.ts";
+export { type Deployment, deploymentOf, deploymentSchema } from "./domain/deploy/deployment.ts";
+export { type Environment, readEnvironment } from "./domain/deploy/environment.ts";
 export {
-  type DeploymentName,
-  deploymentNameProblem,
-  normalizeDeploymentName,
-  parseDeploymentName,
-  parseVolumeName,
-  reservedNames,
-  type VolumeName,
-  volumeNameProblem,
-} from "./domain/names.ts";
+  advance,
+  type DeployEvent,
+  type DeployOutcome,
+  type DeployPhase,
+  type DeployStatus,
+  deployEventSchema,
+  isFinal,
+} from "./domain/deploy/events.ts";
+export {
+  type Change,
+  type DeployPlan,
+  type Expected,
+  planDeploy,
+  planInWords,
+  type ScheduleStep,
+} from "./domain/deploy/plan.ts";
 export {
   adjust,
   applyPolicies,
@@ -105,8 +64,9 @@ export {
   type Ruled,
   type Ruling,
   veto,
-} from "./domain/policy.ts";
-export { PROJECT_FILE, type Project, readProject } from "./domain/project-file.ts";
+} from "./domain/deploy/policy.ts";
+export { PROJECT_FILE, type Project, readProject } from "./domain/deploy/project-file.ts";
+export { type DeployFailure, type DeployReason, deployReasonSchema, deployReasons } from "./domain/deploy/reason.ts";
 export {
   type Adjustment,
   explainFit,
@@ -116,8 +76,7 @@ export {
   type ResourceCatalogue,
   type ResourceSize,
   type Resources,
-} from "./domain/resources.ts";
-export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedule.ts";
+} from "./domain/deploy/resources.ts";
 export {
   type Declared,
   type Revision,
@@ -126,16 +85,63 @@ export {
   type ServiceStatus,
   type ServiceTemplate,
   statusOf,
-} from "./domain/service-template.ts";
-export { parseStrictJson, type StrictJson } from "./domain/strict-json.ts";
+} from "./domain/deploy/service-template.ts";
+export { comparePositions, cursorOf, type LogPosition, parseCursor } from "./domain/logs/cursor.ts";
+export {
+  type LogEntry,
+  type LogPage,
+  messageOf,
+  type NewLogEntry,
+  type Severity,
+  severities,
+} from "./domain/logs/entry.ts";
+export { matcherOf } from "./domain/logs/filter/match.ts";
+export { parseLogFilter } from "./domain/logs/filter/parse.ts";
+export type { CompilePattern } from "./domain/logs/filter/pattern.ts";
+export { printLogFilter } from "./domain/logs/filter/print.ts";
+export { describeProblem, type FilterProblem } from "./domain/logs/filter/problem.ts";
+export { type LogRecord, recordOf } from "./domain/logs/filter/record.ts";
+export type { LogFilter } from "./domain/logs/filter/tree.ts";
+export { readLine } from "./domain/logs/line.ts";
+export { nextFire, nextFires } from "./domain/schedules/fire-times.ts";
+export { type CronFields, isTimeZone, parseCron, readSchedule, type Schedule } from "./domain/schedules/schedule.ts";
 export {
   freeSubscription,
   type Subscription,
   type SubscriptionStatus,
   subscriptionSchema,
-} from "./domain/subscription.ts";
-export { writeConflict } from "./domain/write-condition.ts";
+} from "./domain/usage/subscription.ts";
+export {
+  type Mount,
+  type MountDeclaration,
+  mountPathProblem,
+  readMounts,
+  renderMounts,
+} from "./domain/volumes/mounts.ts";
+export { writeConflict } from "./domain/volumes/write-condition.ts";
+export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "./domain/wire/capabilities.ts";
+export {
+  type Instant,
+  instantOfMillis,
+  millisOf,
+  parseDateTime,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "./domain/wire/instant.ts";
+export { type Issue, type IssueType, issueTypes } from "./domain/wire/issue.ts";
+export {
+  type DeploymentName,
+  deploymentNameProblem,
+  normalizeDeploymentName,
+  parseDeploymentName,
+  parseVolumeName,
+  reservedNames,
+  type VolumeName,
+  volumeNameProblem,
+} from "./domain/wire/names.ts";
+export { parseStrictJson, type StrictJson } from "./domain/wire/strict-json.ts";
 export { type ControlPlaneError, type ErrorKind, errorKinds } from "./errors.ts";
 export { err, errAsync, ok, okAsync, Result, ResultAsync } from "./result.ts";
-export type { Settings, SettingsInput } from "./use-cases/context.ts";
-export type { Raw } from "./use-cases/raw.ts";
+export type { Settings, SettingsInput } from "./use-cases/pipeline/context.ts";
+export type { Raw } from "./use-cases/pipeline/raw.ts";

@@ -5,9 +5,8 @@ import { awsCapabilities, awsSettingsOf, type SharedParts } from "../adapters/aw
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
-import { refusedArguments, refusedGroups, uncountedMemory } from "../adapters/local/runner/refused-calls.ts";
+import { refusedArguments, refusedGroups, uncountedMemory } from "../adapters/local/sandbox/refused-calls.ts";
 import { memoryCapabilities } from "../adapters/memory/capabilities.ts";
-import type { Capabilities, Feature } from "../core/domain/capabilities.ts";
 import {
   accountLimits,
   archiveLimits,
@@ -22,9 +21,10 @@ import {
   sqlLimits,
   trashDays,
   unpackDeadline,
-} from "../core/domain/limits.ts";
-import { DEPLOYMENT_NAME_MAX, reservedNames, VOLUME_NAME_MAX } from "../core/domain/names.ts";
-import { formatMemory } from "../core/domain/resources.ts";
+} from "../core/domain/accounts/limits.ts";
+import { formatMemory } from "../core/domain/deploy/resources.ts";
+import type { Capabilities, Feature } from "../core/domain/wire/capabilities.ts";
+import { DEPLOYMENT_NAME_MAX, reservedNames, VOLUME_NAME_MAX } from "../core/domain/wire/names.ts";
 import { flagOf, serveShape, variableOf } from "../hosts/composition/settings.ts";
 import { apiPage } from "./pages/api.ts";
 import { commandsPage } from "./pages/commands.ts";
@@ -247,8 +247,8 @@ const capabilities = (): string => {
 ${MADE}
 
 What each provider offers, in the words of \`GET /v1/capabilities\`. The local provider is shown as root with bubblewrap,
-npm and python3 installed; what it finds on your machine, it says itself. The providers gcp ([gcp.md](gcp.md)) and aws
-([aws.md](aws.md)) are shown with SQL set up and without billing, aws with a certificate.
+npm and python3 installed; what it finds on your machine, it says itself. The providers gcp ([gcp.md](../providers/gcp.md)) and aws
+([aws.md](../providers/aws.md)) are shown with SQL set up and without billing, aws with a certificate.
 
 ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;
@@ -280,14 +280,14 @@ ${table(["call", "error", "why"], [uncounted])}
 };
 
 export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
-  "docs/api.md": apiPage(),
-  "docs/commands.md": await commandsPage(),
-  "docs/configuration.md": configuration(),
-  "docs/examples.md": examplesPage(),
-  "docs/limits.md": limits(),
-  "docs/portside-json.md": projectFilePage(),
-  "docs/capabilities.md": capabilities(),
-  "docs/sandbox.md": sandbox(),
+  "docs/reference/api.md": apiPage(),
+  "docs/reference/commands.md": await commandsPage(),
+  "docs/reference/configuration.md": configuration(),
+  "docs/guides/examples.md": examplesPage(),
+  "docs/reference/limits.md": limits(),
+  "docs/reference/project-file.md": projectFilePage(),
+  "docs/reference/capabilities.md": capabilities(),
+  "docs/reference/sandbox.md": sandbox(),
   "docs/decisions/README.md": decisions(),
   ...referencePages(),
 });

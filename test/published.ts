@@ -6,7 +6,7 @@
  * - a model of volumes, objects and mounts, with the commands that a system is compared by
  * - a cloud on a clock of the test's own, and one deploy on it
  */
-import { needPackages } from "../adapters/shared/optional-package.ts";
+import { needPackages } from "../adapters/shared/runtime/optional-package.ts";
 
 export type * from "./suites.ts";
 

@@ -1,13 +1,14 @@
 /** The capabilities of this provider: Fargate's sizes and limits, and those of the other AWS services. */
-import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
-import { cloudDeadlines } from "../../core/domain/limits.ts";
-import { awsSqlQueries, sqlLagSeconds } from "./athena/index.ts";
+
+import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "./config.ts";
-import { instanceLimits } from "./ecs/scaling.ts";
-import { fargateSizes } from "./ecs/sizes.ts";
+import { fargateSizes } from "./deploy/fargate-sizes.ts";
+import { instanceLimits } from "./deploy/rollout/scaling.ts";
 import { awsLogCapabilities } from "./logs/capabilities.ts";
-import { awsCron } from "./scheduler/capabilities.ts";
-import { awsVolumes } from "./storage/capabilities.ts";
+import { awsCron } from "./schedules/capabilities.ts";
+import { awsSqlQueries, sqlLagSeconds } from "./sql/index.ts";
+import { awsVolumes } from "./volumes/capabilities.ts";
 
 export const awsCapabilities = (config: AwsConfig): Capabilities => ({
   provider: "aws",

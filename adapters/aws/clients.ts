@@ -15,7 +15,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import type { S3FilesClient } from "@aws-sdk/client-s3files";
 import type { SchedulerClient } from "@aws-sdk/client-scheduler";
 import type { STSClient } from "@aws-sdk/client-sts";
-import { needPackages } from "../shared/optional-package.ts";
+import { needPackages } from "../shared/runtime/optional-package.ts";
 
 export interface AwsClients {
   readonly ecs: ECSClient;

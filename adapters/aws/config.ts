@@ -1,12 +1,12 @@
-/** The configuration of the AWS provider. `docs/configuration.md` and the CLI help are generated from it. */
+/** The configuration of the AWS provider. `docs/reference/configuration.md` and the CLI help are generated from it. */
 import { z } from "zod";
-import { spoolSetting } from "../shared/spool-place.ts";
+import { spoolSetting } from "../shared/archives/spool-place.ts";
 import type { AwsClients } from "./clients.ts";
 
 const text = z.string().min(1);
 
 /**
- * The resources that all deployments share. The names are those of the outputs of `docs/aws-template.yaml`. A value set
+ * The resources that all deployments share. The names are those of the outputs of `docs/providers/aws-template.yaml`. A value set
  * here takes precedence over the stack's output.
  */
 export const sharedPartsSchema = z.strictObject({

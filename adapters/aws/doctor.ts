@@ -1,13 +1,13 @@
 /** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
-import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { type FindPackage, packagesProblem } from "../shared/optional-package.ts";
-import { spoolPlace } from "../shared/spool-place.ts";
-import { nameOf } from "./amazon.ts";
+import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
+import { nameOf } from "./call-policy.ts";
+import { presentParts } from "./check-resources.ts";
 import { type ClientSource, packages } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
-import { presentParts } from "./present-parts.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
-import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-parts.ts";
+import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-resources.ts";
 
 type Asked = Pick<
   AwsSettings,

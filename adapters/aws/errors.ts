@@ -2,7 +2,7 @@
  * Classifies the errors of the AWS SDK by exception name, then by HTTP status. The list of throttling codes is the SDK's
  * own (@smithy/service-error-classification).
  */
-import type { CallFault } from "../shared/provider-call.ts";
+import type { CallFault } from "../shared/calls/provider-call.ts";
 
 interface AwsFailure {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Maps an outage or a denied call to a deploy failure, by the exception's name. */
-import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
 import { awsFault, isThrottled } from "./errors.ts";
 

@@ -1,25 +1,25 @@
 /** Assembles every port for one AWS account and region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
-import { createBucketSpool } from "../shared/bucket-spool.ts";
-import { createDiskSpool } from "../shared/disk-spool.ts";
-import { lastLinesOf } from "../shared/last-lines.ts";
-import { spoolPlace } from "../shared/spool-place.ts";
-import { checkStart } from "../shared/start-refused.ts";
-import { type AwsAmbient, awsCalls } from "./amazon.ts";
-import { createAwsSql } from "./athena/index.ts";
-import { createCodeBuilder } from "./build/builder.ts";
-import { s3Spool } from "./build/spool-bucket.ts";
+import { createBucketSpool } from "../shared/archives/bucket-spool.ts";
+import { createDiskSpool } from "../shared/archives/disk-spool.ts";
+import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { lastLinesOf } from "../shared/deploy/last-lines.ts";
+import { checkStart } from "../shared/runtime/start-refused.ts";
+import { createIdentities } from "./accounts/identities.ts";
+import { type AwsAmbient, awsCalls } from "./call-policy.ts";
 import { awsCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
+import { createCodeBuilder } from "./deploy/build/builder.ts";
+import { s3Spool } from "./deploy/build/spool-bucket.ts";
+import { createEcsPlatform } from "./deploy/platform.ts";
 import { diagnoseAws } from "./doctor.ts";
-import { createEcsPlatform } from "./ecs/platform.ts";
-import { createIdentities } from "./identities.ts";
 import { createAwsLogs } from "./logs/store.ts";
-import { createAwsScheduler } from "./scheduler/scheduler.ts";
-import { configWith, outputsOf, partsNotNamed } from "./shared-parts.ts";
-import { createAwsVolumes } from "./storage/volume-store.ts";
+import { createAwsScheduler } from "./schedules/scheduler.ts";
+import { configWith, outputsOf, partsNotNamed } from "./shared-resources.ts";
+import { createAwsSql } from "./sql/index.ts";
+import { createAwsVolumes } from "./volumes/volume-store.ts";
 
 export interface AwsProvider {
   readonly provider: Provider;

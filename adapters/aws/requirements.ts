@@ -1,6 +1,6 @@
 /**
  * The IAM actions that Portside needs, by service, each with its reason. A command may need other actions than its own.
- * `docs/aws-template.yaml` grants them. Source, unless another is named:
+ * `docs/providers/aws-template.yaml` grants them. Source, unless another is named:
  * https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
  */
 

@@ -4,7 +4,7 @@
  */
 import type { Unavailable } from "../../core/errors.ts";
 import { err, ok, type Result } from "../../core/result.ts";
-import { type CallState, isCallState, type ProviderCall } from "../shared/provider-call.ts";
+import { type CallState, isCallState, type ProviderCall } from "../shared/calls/provider-call.ts";
 import type { ClientSource } from "./clients.ts";
 
 const load = () => import("@aws-sdk/client-s3");

@@ -1,11 +1,12 @@
 /** Capabilities of this provider, with reasons: Cloud Run's sizes and limits, and those of other Google Cloud services. */
-import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
-import { cloudDeadlines } from "../../core/domain/limits.ts";
-import { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
-import { gcpSqlQueries, sqlLagSeconds } from "./bigquery/index.ts";
+
+import { cloudDeadlines } from "../../core/domain/accounts/limits.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
 import type { GcpConfig } from "./config.ts";
-import { gcpLogCapabilities } from "./logging/capabilities.ts";
-import { gcpCron } from "./scheduler/capabilities.ts";
+import { gcpLogCapabilities } from "./logs/capabilities.ts";
+import { gcpCron } from "./schedules/capabilities.ts";
+import { gcpSqlQueries, sqlLagSeconds } from "./sql/index.ts";
 
 export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
   provider: "gcp",

@@ -10,7 +10,7 @@ import type { v2 as run } from "@google-cloud/run";
 import type { CloudSchedulerClient } from "@google-cloud/scheduler";
 import type { Storage } from "@google-cloud/storage";
 import type { AuthClient, GoogleAuth } from "google-auth-library";
-import { needPackages } from "../shared/optional-package.ts";
+import { needPackages } from "../shared/runtime/optional-package.ts";
 
 /** Every client that the adapter uses. */
 export interface GcpClients {

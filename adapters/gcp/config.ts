@@ -1,9 +1,9 @@
-/** Configuration of a platform on Google Cloud; source of `docs/configuration.md` and of the command line's help. */
+/** Configuration of a platform on Google Cloud; source of `docs/reference/configuration.md` and of the command line's help. */
 import { z } from "zod";
-import { GiB } from "../../core/domain/limits.ts";
-import { spoolSetting } from "../shared/spool-place.ts";
+import { GiB } from "../../core/domain/accounts/limits.ts";
+import { spoolSetting } from "../shared/archives/spool-place.ts";
+import { identityProblem, serviceAccountOf } from "./accounts/service-accounts.ts";
 import type { GcpClients } from "./clients.ts";
-import { identityProblem, serviceAccountOf } from "./service-accounts.ts";
 
 const text = z.string().min(1);
 

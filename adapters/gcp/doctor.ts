@@ -1,13 +1,13 @@
 /** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
-import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { UnusablePackage } from "../shared/optional-package.ts";
-import { spoolPlace } from "../shared/spool-place.ts";
+import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { UnusablePackage } from "../shared/runtime/optional-package.ts";
+import { serviceAccountOf } from "./accounts/service-accounts.ts";
 import type { ClientSource, GcpClients } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 import { googleFault } from "./errors.ts";
 import { ownService } from "./own-service.ts";
 import { apis, roles, sqlApi, sqlRoles } from "./requirements.ts";
-import { serviceAccountOf } from "./service-accounts.ts";
 
 type Requested = Pick<
   GcpConfig,

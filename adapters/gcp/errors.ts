@@ -2,7 +2,7 @@
  * Classifies errors of Google's clients by code: gRPC's (https://grpc.io/docs/guides/status-codes/), or the HTTP status
  * in REST clients. https://cloud.google.com/apis/design/errors#error_model maps one to the other.
  */
-import type { CallFault } from "../shared/provider-call.ts";
+import type { CallFault } from "../shared/calls/provider-call.ts";
 
 /** The shape that both packages share: GaxiosError has fetch's `Headers`, nodejs-common's ApiError a plain object. */
 interface GoogleFailure {

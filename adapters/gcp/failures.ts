@@ -1,8 +1,8 @@
 /** Maps an outage, or a refusal of the platform's own calls, to a deploy failure by the error code. */
-import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
+import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
 import type { Unavailable } from "../../core/errors.ts";
+import { codeOf } from "./call-policy.ts";
 import { googleFault } from "./errors.ts";
-import { codeOf } from "./google.ts";
 
 /** RESOURCE_EXHAUSTED; Too Many Requests. */
 const EXHAUSTED = [8, 429];

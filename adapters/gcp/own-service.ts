@@ -2,10 +2,10 @@
  * Checks the Cloud Run service that runs this process: a control plane needs CPU between its requests too.
  * google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
  */
-import { type Finding, fine, worrying } from "../../core/domain/finding.ts";
+import { type Finding, fine, worrying } from "../../core/domain/wire/check.ts";
+import { callOptions, inTime } from "./call-policy.ts";
 import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
-import { callOptions, inTime } from "./google.ts";
 
 const ALWAYS_CPU = "CPU between requests";
 const INSTANCES = "an instance that stays";

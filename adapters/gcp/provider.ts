@@ -1,24 +1,24 @@
 /** The complete provider: all ports for one project and one region. */
 import { join } from "node:path";
 import { CONTRACT_VERSION, type Provider } from "../../core/ports/provider.ts";
-import { createBucketSpool } from "../shared/bucket-spool.ts";
-import { createDiskSpool } from "../shared/disk-spool.ts";
-import { lastLinesOf } from "../shared/last-lines.ts";
-import { spoolPlace } from "../shared/spool-place.ts";
-import { checkStart } from "../shared/start-refused.ts";
-import { createGcpSql } from "./bigquery/index.ts";
-import { createCloudBuilder } from "./build/builder.ts";
-import { gcsSpool } from "./build/spool-bucket.ts";
+import { createBucketSpool } from "../shared/archives/bucket-spool.ts";
+import { createDiskSpool } from "../shared/archives/disk-spool.ts";
+import { spoolPlace } from "../shared/archives/spool-place.ts";
+import { lastLinesOf } from "../shared/deploy/last-lines.ts";
+import { checkStart } from "../shared/runtime/start-refused.ts";
+import { createIdentities } from "./accounts/identities.ts";
+import { type GcpAmbient, googleCalls } from "./call-policy.ts";
 import { gcpCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
+import { createCloudBuilder } from "./deploy/build/builder.ts";
+import { gcsSpool } from "./deploy/build/spool-bucket.ts";
+import { createRunPlatform } from "./deploy/platform.ts";
 import { diagnoseGcp } from "./doctor.ts";
-import { type GcpAmbient, googleCalls } from "./google.ts";
-import { createIdentities } from "./identities.ts";
-import { createGcpLogs } from "./logging/store.ts";
-import { createRunPlatform } from "./run/platform.ts";
-import { createGcpScheduler } from "./scheduler/scheduler.ts";
-import { createGcpVolumes } from "./storage/volume-store.ts";
+import { createGcpLogs } from "./logs/store.ts";
+import { createGcpScheduler } from "./schedules/scheduler.ts";
+import { createGcpSql } from "./sql/index.ts";
+import { createGcpVolumes } from "./volumes/volume-store.ts";
 
 export interface GcpProvider {
   readonly provider: Provider;

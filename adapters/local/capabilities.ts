@@ -1,11 +1,11 @@
 /** What the local engine can do on this machine, said with reasons. */
 import { availableParallelism, totalmem } from "node:os";
-import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "../../core/domain/capabilities.ts";
-import { deployLimits, MiB } from "../../core/domain/limits.ts";
-import { sqlQueries } from "../shared/sql/installed.ts";
-import type { Toolchain } from "./builder/toolchain.ts";
+import { deployLimits, MiB } from "../../core/domain/accounts/limits.ts";
+import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { sqlQueries } from "../shared/sql/process/installed.ts";
+import type { Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
-import type { ChosenRunner } from "./runner/choose.ts";
+import type { ChosenRunner } from "./sandbox/choose.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 

@@ -1,8 +1,8 @@
-/** How the local engine is set up; `docs/configuration.md` and the command line's help are made from it. */
+/** How the local engine is set up; `docs/reference/configuration.md` and the command line's help are made from it. */
 import { z } from "zod";
-import { accountLimits, GiB } from "../../core/domain/limits.ts";
+import { accountLimits, GiB } from "../../core/domain/accounts/limits.ts";
 import { readDomain } from "./ingress/domain.ts";
-import { readUidRange } from "./users/uid-range.ts";
+import { readUidRange } from "./sandbox/users/uid-range.ts";
 
 const port = (preset: number, description: string) => z.int().min(0).max(65_535).default(preset).describe(description);
 const seconds = (preset: number, description: string) => z.number().positive().default(preset).describe(description);

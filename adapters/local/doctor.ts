@@ -2,18 +2,18 @@
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Finding, fine, lacking, worrying } from "../../core/domain/finding.ts";
-import { GiB } from "../../core/domain/limits.ts";
-import { installCommand } from "../shared/optional-package.ts";
-import { sqlPackages, sqlQueries } from "../shared/sql/installed.ts";
-import { findToolchain, type Toolchain } from "./builder/toolchain.ts";
+import { GiB } from "../../core/domain/accounts/limits.ts";
+import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { installCommand } from "../shared/runtime/optional-package.ts";
+import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
+import { silent } from "./accounts/identity.ts";
+import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
-import { silent } from "./identity.ts";
-import { chooseRunner, type RunnerChoice } from "./runner/choose.ts";
+import { chooseRunner, type RunnerChoice } from "./sandbox/choose.ts";
+import { uidRangeProblem } from "./sandbox/users/account-users.ts";
+import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
 import { judge } from "./state/verdict.ts";
-import { uidRangeProblem } from "./users/account-users.ts";
-import { readUidRange, type UidRange } from "./users/uid-range.ts";
 
 export interface Examined {
   readonly dataDir: string;

@@ -1,8 +1,9 @@
 /** What the memory provider can do: a simulation with Cloud Run's sizes, so that every rule can be tested anywhere. */
-import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/capabilities.ts";
-import { deployLimits } from "../../core/domain/limits.ts";
-import { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
-import { sqlQueries } from "../shared/sql/installed.ts";
+
+import { deployLimits } from "../../core/domain/accounts/limits.ts";
+import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";
+import { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
+import { sqlQueries } from "../shared/sql/process/installed.ts";
 
 const simulated = missing("the memory provider simulates services; nothing runs");
 

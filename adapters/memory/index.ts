@@ -6,25 +6,25 @@
  * const controlPlane = createControlPlane(memory.ports);
  * ```
  */
-import type { AccountId } from "../../core/domain/account.ts";
-import type { Capabilities } from "../../core/domain/capabilities.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { CONTRACT_VERSION, type Identity, type Ports, type Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";
-import { createIdentity, generateSigningKey } from "../identity/index.ts";
-import { compileRe2 } from "../shared/re2.ts";
-import type { BillingRow } from "../shared/sql/billing.ts";
-import { createSystemClock, randomIds } from "../shared/system.ts";
-import { createMemoryBilling, type MemoryBilling } from "./billing.ts";
-import { createMemoryBuilder, createMemorySpool } from "./build.ts";
+import { createIdentity, generateSigningKey } from "../jwt/index.ts";
+import { compileRe2 } from "../shared/logs/re2.ts";
+import { createSystemClock, randomIds } from "../shared/runtime/system.ts";
+import type { BillingRow } from "../shared/sql/tables/billing.ts";
+import { createMemoryKeys } from "./accounts/keys.ts";
 import { memoryCapabilities } from "./capabilities.ts";
-import { createMemoryKeys } from "./keys.ts";
-import { createMemoryLogs } from "./log-store.ts";
-import { createMemoryScheduler } from "./scheduler.ts";
-import { createMemoryPlatform } from "./service-platform.ts";
-import { createMemorySql } from "./sql.ts";
-import { createMemoryStorage } from "./storage.ts";
-import { createMemoryVolumes } from "./volume-store.ts";
+import { createMemoryBuilder, createMemorySpool } from "./deploy/build.ts";
+import { createMemoryPlatform } from "./deploy/service-platform.ts";
+import { createMemoryLogs } from "./logs/log-store.ts";
+import { createMemoryScheduler } from "./schedules/scheduler.ts";
+import { createMemorySql } from "./sql/sql-engine.ts";
+import { createMemoryBilling, type MemoryBilling } from "./usage/billing.ts";
+import { createMemoryStorage } from "./volumes/storage-server.ts";
+import { createMemoryVolumes } from "./volumes/volume-store.ts";
 import { createWorld, resetWorld, snapshotWorld, type World } from "./world.ts";
 
 export interface MemoryConfig {
@@ -96,9 +96,9 @@ export const createMemoryProvider = (config: MemoryConfig = {}): MemoryProvider 
   };
 };
 
-export { cloudRunSizes } from "../shared/cloud-run-sizes.ts";
-export { delayed, type Fault, faulty, type PortCall } from "../shared/faulty.ts";
-export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../shared/receive-archive.ts";
-export type { BillingRow } from "../shared/sql/billing.ts";
+export { delayed, type Fault, faulty, type PortCall } from "../decorators/faulty.ts";
+export { type ArchiveSink, type ReceivedArchive, receiveArchive } from "../shared/archives/receive-archive.ts";
+export { cloudRunSizes } from "../shared/deploy/cloud-run-sizes.ts";
+export type { BillingRow } from "../shared/sql/tables/billing.ts";
 export { createManualClock, type ManualClock } from "./manual-clock.ts";
 export type { World } from "./world.ts";

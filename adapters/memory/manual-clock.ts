@@ -1,5 +1,5 @@
 /** A clock that stands still until it is told to move, so that tests of hours take milliseconds. */
-import { type Instant, parseInstant, plusMillis } from "../../core/domain/instant.ts";
+import { type Instant, parseInstant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 
 export interface ManualClock extends Clock {

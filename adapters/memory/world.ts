@@ -1,13 +1,13 @@
 /** The single in-memory cloud behind the memory provider's ports: plain data, copied in and out. */
-import type { AccountId } from "../../core/domain/account.ts";
-import type { CronJob } from "../../core/domain/cron-job.ts";
-import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
-import type { Instant, Timestamp } from "../../core/domain/instant.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
-import type { VolumeName } from "../../core/domain/names.ts";
-import type { KeyRecord } from "../shared/key-record.ts";
-import type { ServiceDocument } from "../shared/service-document.ts";
-import type { BillingRow } from "../shared/sql/billing.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
+import type { LogEntry } from "../../core/domain/logs/entry.ts";
+import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
+import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../core/domain/wire/names.ts";
+import type { KeyRecord } from "../shared/accounts/key-record.ts";
+import type { ServiceDocument } from "../shared/deploy/service-document.ts";
+import type { BillingRow } from "../shared/sql/tables/billing.ts";
 
 export interface StoredRevision {
   readonly id: string;

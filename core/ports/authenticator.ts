@@ -1,6 +1,6 @@
 /** Ports for authentication, API keys and tokens. */
-import type { AccountId, Principal } from "../domain/account.ts";
-import type { Instant, Timestamp } from "../domain/instant.ts";
+import type { AccountId, Principal } from "../domain/accounts/account.ts";
+import type { Instant, Timestamp } from "../domain/wire/instant.ts";
 import type { NotFound, Unauthenticated, Unavailable, Unsupported } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

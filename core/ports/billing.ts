@@ -1,6 +1,6 @@
 /** Port for subscriptions. Independent of the provider, like identity. */
-import type { AccountId } from "../domain/account.ts";
-import type { Subscription } from "../domain/subscription.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { Subscription } from "../domain/usage/subscription.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

@@ -1,7 +1,7 @@
 /** Port for builds: turns a source archive into an image. */
-import type { AccountId } from "../domain/account.ts";
-import type { DeployFailure } from "../domain/deploy-reason.ts";
-import type { DeploymentName } from "../domain/names.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { DeployFailure } from "../domain/deploy/reason.ts";
+import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Source } from "./source-spool.ts";
 import type { CallOptions } from "./system.ts";
 

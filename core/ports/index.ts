@@ -1,20 +1,11 @@
 /** What the author of an adapter sees: the ports, the domain types that they mention, and the errors. */
-export type { AccountId, Principal } from "../domain/account.ts";
-export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "../domain/capabilities.ts";
-export { type CronJob, cronJobOf } from "../domain/cron-job.ts";
-export type { DeployOutcome, DeployStatus } from "../domain/deploy-events.ts";
-export type { Expected } from "../domain/deploy-plan.ts";
-export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy-reason.ts";
-export type { Environment } from "../domain/environment.ts";
-export {
-  type Instant,
-  instantOfMillis,
-  millisOf,
-  parseInstant,
-  type Timestamp,
-  timestampOf,
-} from "../domain/instant.ts";
-export { type Issue, type IssueType, issue } from "../domain/issue.ts";
+export type { AccountId, Principal } from "../domain/accounts/account.ts";
+export type { Environment } from "../domain/deploy/environment.ts";
+export type { DeployOutcome, DeployStatus } from "../domain/deploy/events.ts";
+export type { Expected } from "../domain/deploy/plan.ts";
+export { type DeployFailure, type DeployReason, deployReasons } from "../domain/deploy/reason.ts";
+export type { ResourceCatalogue, ResourceSize } from "../domain/deploy/resources.ts";
+export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/deploy/service-template.ts";
 export {
   before,
   behind,
@@ -23,7 +14,7 @@ export {
   nameCode,
   nextPosition,
   ordinalCode,
-} from "../domain/log-cursor.ts";
+} from "../domain/logs/cursor.ts";
 export {
   type HttpRequestLog,
   isWritable,
@@ -31,25 +22,39 @@ export {
   type LogName,
   type NewLogEntry,
   type Severity,
-} from "../domain/log-entry.ts";
-export { lowerBound } from "../domain/log-filter/bounds.ts";
-export { matcherOf } from "../domain/log-filter/match.ts";
-export type { CompilePattern } from "../domain/log-filter/pattern.ts";
-export { printLogFilter } from "../domain/log-filter/print.ts";
-export { type LogRecord, recordOf } from "../domain/log-filter/record.ts";
-export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/log-filter/tree.ts";
-export { fitting } from "../domain/log-page-room.ts";
-export type { BoundMount, Mount } from "../domain/mounts.ts";
-export type { DeploymentName, VolumeName } from "../domain/names.ts";
-export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } from "../domain/object-path.ts";
-export type { ResourceCatalogue, ResourceSize } from "../domain/resources.ts";
-export type { Schedule } from "../domain/schedule.ts";
-export type { Revision, Service, ServiceSpec, ServiceTemplate } from "../domain/service-template.ts";
+} from "../domain/logs/entry.ts";
+export { lowerBound } from "../domain/logs/filter/bounds.ts";
+export { matcherOf } from "../domain/logs/filter/match.ts";
+export type { CompilePattern } from "../domain/logs/filter/pattern.ts";
+export { printLogFilter } from "../domain/logs/filter/print.ts";
+export { type LogRecord, recordOf } from "../domain/logs/filter/record.ts";
+export { type Comparison, conjuncts, everything, type FieldPath, type LogFilter } from "../domain/logs/filter/tree.ts";
+export { fitting } from "../domain/logs/page-size.ts";
+export { type CronJob, cronJobOf } from "../domain/schedules/cron-job.ts";
+export type { Schedule } from "../domain/schedules/schedule.ts";
 export type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 export type { StatementPart, StatementSummary } from "../domain/sql/statement.ts";
-export { freeSubscription, mostRelevant, type Subscription, type SubscriptionStatus } from "../domain/subscription.ts";
-export type { DeletedVolume } from "../domain/volume.ts";
-export { type Present, writeConflict } from "../domain/write-condition.ts";
+export {
+  freeSubscription,
+  mostRelevant,
+  type Subscription,
+  type SubscriptionStatus,
+} from "../domain/usage/subscription.ts";
+export type { BoundMount, Mount } from "../domain/volumes/mounts.ts";
+export { comparePaths, type ObjectPath, objectPathProblem, parseObjectPath } from "../domain/volumes/object-path.ts";
+export type { DeletedVolume } from "../domain/volumes/volume.ts";
+export { type Present, writeConflict } from "../domain/volumes/write-condition.ts";
+export { type Capabilities, capabilitiesSchema, type Feature, missing, offered } from "../domain/wire/capabilities.ts";
+export {
+  type Instant,
+  instantOfMillis,
+  millisOf,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "../domain/wire/instant.ts";
+export { type Issue, type IssueType, issue } from "../domain/wire/issue.ts";
+export type { DeploymentName, VolumeName } from "../domain/wire/names.ts";
 export {
   type Conflict,
   type ControlPlaneError,

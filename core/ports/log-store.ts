@@ -1,10 +1,10 @@
 /** Port for logs. The entries of a deployment have a total order. */
-import type { AccountId } from "../domain/account.ts";
-import type { Instant } from "../domain/instant.ts";
-import type { LogPosition } from "../domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../domain/log-entry.ts";
-import type { LogFilter } from "../domain/log-filter/tree.ts";
-import type { DeploymentName } from "../domain/names.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { LogPosition } from "../domain/logs/cursor.ts";
+import type { LogEntry, NewLogEntry } from "../domain/logs/entry.ts";
+import type { LogFilter } from "../domain/logs/filter/tree.ts";
+import type { Instant } from "../domain/wire/instant.ts";
+import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

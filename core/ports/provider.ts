@@ -1,6 +1,7 @@
 /** The ports that a provider implements, and all ports that the control plane needs. */
-import type { Capabilities } from "../domain/capabilities.ts";
-import type { CompilePattern } from "../domain/log-filter/pattern.ts";
+
+import type { CompilePattern } from "../domain/logs/filter/pattern.ts";
+import type { Capabilities } from "../domain/wire/capabilities.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { ApiKeys, Authenticator, TokenIssuer } from "./authenticator.ts";

@@ -1,7 +1,7 @@
 /** Port for schedules. A service receives `POST /cron` each time its schedule fires. */
-import type { AccountId } from "../domain/account.ts";
-import type { CronJob } from "../domain/cron-job.ts";
-import type { DeploymentName } from "../domain/names.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { CronJob } from "../domain/schedules/cron-job.ts";
+import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

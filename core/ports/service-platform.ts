@@ -2,12 +2,12 @@
  * Port for running services. The platform is also the control plane's database: the templates of its services are the only
  * record of what runs, who owns it and what it mounts.
  */
-import type { AccountId } from "../domain/account.ts";
-import type { DeployOutcome } from "../domain/deploy-events.ts";
-import type { Expected } from "../domain/deploy-plan.ts";
-import type { DeployFailure } from "../domain/deploy-reason.ts";
-import type { DeploymentName } from "../domain/names.ts";
-import type { Service, ServiceTemplate } from "../domain/service-template.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { DeployOutcome } from "../domain/deploy/events.ts";
+import type { Expected } from "../domain/deploy/plan.ts";
+import type { DeployFailure } from "../domain/deploy/reason.ts";
+import type { Service, ServiceTemplate } from "../domain/deploy/service-template.ts";
+import type { DeploymentName } from "../domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

@@ -1,5 +1,5 @@
 /** Port for uploaded sources: validates them on arrival and stores them until their build. */
-import type { Issue } from "../domain/issue.ts";
+import type { Issue } from "../domain/wire/issue.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

@@ -1,5 +1,5 @@
 /** Port for queries in GoogleSQL over the logs and billing of one account. */
-import type { AccountId } from "../domain/account.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
 import type { SqlColumn, SqlValue } from "../domain/sql/answer.ts";
 import type { StatementSummary } from "../domain/sql/statement.ts";
 import type { Unavailable } from "../errors.ts";

@@ -1,5 +1,5 @@
 /** Ports for time, random values and the operator's log. */
-import type { Instant } from "../domain/instant.ts";
+import type { Instant } from "../domain/wire/instant.ts";
 
 export interface Clock {
   /** Returns the current time. */

@@ -2,11 +2,11 @@
  * Port for volumes: named storage that outlives deployments. A volume is a bucket of objects. Clients transfer bytes
  * through signed URLs, directly with the storage. The core decides about names, lifetimes and permissions.
  */
-import type { AccountId } from "../domain/account.ts";
-import type { Instant, Timestamp } from "../domain/instant.ts";
-import type { VolumeName } from "../domain/names.ts";
-import type { ObjectPath } from "../domain/object-path.ts";
-import type { DeletedVolume } from "../domain/volume.ts";
+import type { AccountId } from "../domain/accounts/account.ts";
+import type { ObjectPath } from "../domain/volumes/object-path.ts";
+import type { DeletedVolume } from "../domain/volumes/volume.ts";
+import type { Instant, Timestamp } from "../domain/wire/instant.ts";
+import type { VolumeName } from "../domain/wire/names.ts";
 import type { Conflict, NotFound, Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";

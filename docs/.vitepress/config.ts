@@ -4,6 +4,7 @@
  */
 import { defineConfig } from "vitepress";
 import { navigation } from "./navigation.ts";
+import { writeRedirects } from "./redirects.ts";
 import { repositoryLinks } from "./repository-links.ts";
 
 export default defineConfig({
@@ -18,6 +19,7 @@ export default defineConfig({
   rewrites: (path) => path.replace(/README\.md$/, "index.md"),
   ignoreDeadLinks: false,
   markdown: { config: repositoryLinks },
+  buildEnd: ({ outDir }) => writeRedirects(outDir),
   themeConfig: {
     search: { provider: "local" },
     sidebar: navigation.map(({ text, items }) => ({ text, items: [...items] })),

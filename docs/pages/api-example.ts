@@ -1,5 +1,5 @@
 /** A request of each endpoint that its own rules take, as data and as a curl command. */
-import type { Endpoint } from "../../hosts/http/endpoints/index.ts";
+import type { Endpoint } from "../../hosts/http/endpoints.ts";
 import type { Schema } from "./json-shape.ts";
 
 /** Fields that may be left out, but without which an example would say little. */

@@ -1,6 +1,7 @@
 /** Every endpoint of the HTTP API, from the table that its routes are made from and its OpenAPI document. */
-import { type Endpoint, endpointGroups, endpoints } from "../../hosts/http/endpoints/index.ts";
-import { openApiDocument } from "../../hosts/http/openapi.ts";
+
+import { openApiDocument } from "../../hosts/http/docs/openapi.ts";
+import { type Endpoint, endpointGroups, endpoints } from "../../hosts/http/endpoints.ts";
 import { curlOf, exampleValues } from "./api-example.ts";
 import { type Schema, shapeOf } from "./json-shape.ts";
 import { MADE, table } from "./markdown.ts";

@@ -1,8 +1,8 @@
 /** Every command of the command line, in the words of its own help. */
 import { type Command, commonOptions, type Option, optionLine } from "../../hosts/cli/command.ts";
-import { volumeCommands } from "../../hosts/cli/commands/volume.ts";
 import { commands } from "../../hosts/cli/program.ts";
 import { settingOptions } from "../../hosts/cli/settings.ts";
+import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";
 import { MADE, table } from "./markdown.ts";
 
 interface Listed {

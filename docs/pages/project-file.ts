@@ -1,6 +1,6 @@
 /** `portside.json` field by field, from the schema that reads it. */
-import { fieldLimits } from "../../core/domain/limits.ts";
-import { projectSchema } from "../../hosts/http/openapi.ts";
+import { fieldLimits } from "../../core/domain/accounts/limits.ts";
+import { projectSchema } from "../../hosts/http/docs/openapi.ts";
 import { fieldRow } from "./api.ts";
 import type { Schema } from "./json-shape.ts";
 import { MADE, table } from "./markdown.ts";
@@ -69,18 +69,18 @@ ${json({
 
 \`sub_path\` mounts one folder of the volume. \`read_only\` refuses writes. A service may have ${fieldLimits.mounts.max} mounts, and none inside
 another one. A volume that does not exist is created. The field is needed so that no deploy drops storage by mistake:
-\`{}\` declares a service without storage. [volumes.md](volumes.md) has the rest.
+\`{}\` declares a service without storage. [volumes.md](../volumes.md) has the rest.
 
 ## env
 
 Variables of the service. If the field is absent, the service keeps the variables that it has; \`{}\` removes them all. The flags
 \`--env\` and \`--env-file\` add to the field and take precedence. Keep secrets out of the file: pass them with the flags.
-[environment.md](environment.md) lists the names that Portside reserves.
+[environment.md](../guides/environment.md) lists the names that Portside reserves.
 
 ## schedule
 
 \`cron\` has five fields; \`timezone\` defaults to UTC. Without the field a deploy removes the schedule.
-[schedules.md](schedules.md) describes what the service receives.
+[schedules.md](../schedules.md) describes what the service receives.
 
 ## source
 

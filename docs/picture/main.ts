@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import type { Io } from "../../hosts/cli/io.ts";
 import { runProgram } from "../../hosts/cli/program.ts";
+import type { Io } from "../../hosts/cli/terminal/io.ts";
 import { COLUMNS, Recording, type Row } from "./recording.ts";
 import { svgOf } from "./svg.ts";
 

@@ -1,6 +1,6 @@
 /**
  * One variable decides where services run: `PORTSIDE_PROVIDER=memory|local|gcp|aws npm start`. The clouds take theirs from
- * the environment as well, as `portside serve` does (docs/gcp.md, docs/aws.md).
+ * the environment as well, as `portside serve` does (docs/providers/gcp.md, docs/providers/aws.md).
  */
 import { accountOf } from "portside";
 import { buildPlatform, resolveSettings, SettingsError } from "portside/composition";

@@ -1,6 +1,6 @@
 /** The API as commands call it: JSON in and out, refusals in words. */
-import type { Account } from "./account.ts";
-import { CommandError } from "./io.ts";
+import type { Account } from "./accounts/account.ts";
+import { CommandError } from "./terminal/io.ts";
 
 interface Issue {
   readonly loc: readonly (string | number)[];

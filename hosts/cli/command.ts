@@ -1,9 +1,9 @@
 /** What a command is, and how its words are read. */
 import { parseArgs } from "node:util";
-import { closest } from "../../core/domain/closest.ts";
+import { closest } from "../../core/domain/wire/closest.ts";
 import { joinValues } from "./arguments.ts";
-import { paint } from "./colour.ts";
-import { type Io, UsageError } from "./io.ts";
+import { paint } from "./terminal/colour.ts";
+import { type Io, UsageError } from "./terminal/io.ts";
 
 export interface Option {
   readonly type: "string" | "boolean";

@@ -1,10 +1,10 @@
 /** The command line: finds the command, reads its words, turns what goes wrong into words and an exit code. */
 
-import { closest } from "../../core/domain/closest.ts";
-import { paint } from "./colour.ts";
+import { closest } from "../../core/domain/wire/closest.ts";
 import { type Command, columns, commandHelp, readInput } from "./command.ts";
-import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./io.ts";
-import { safeText } from "./safe-text.ts";
+import { paint } from "./terminal/colour.ts";
+import { Cancelled, CommandError, INTERRUPTED, type Io, print, say, UsageError } from "./terminal/io.ts";
+import { safeText } from "./terminal/safe-text.ts";
 
 interface Entry {
   readonly summary: string;
@@ -17,63 +17,63 @@ interface Entry {
 export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     summary: "Run the whole platform on this machine.",
-    load: async () => (await import("./commands/serve.ts")).serve,
+    load: async () => (await import("./server/serve.ts")).serve,
   },
-  init: { summary: "Write a service to start from.", load: async () => (await import("./commands/init.ts")).init },
+  init: { summary: "Write a service to start from.", load: async () => (await import("./deploy/init.ts")).init },
   run: {
     summary: "Run a folder here and follow its changes.",
-    load: async () => (await import("./commands/run.ts")).runCommand,
+    load: async () => (await import("./deploy/run.ts")).runCommand,
   },
-  deploy: { summary: "Deploy a folder.", load: async () => (await import("./commands/deploy.ts")).deploy },
+  deploy: { summary: "Deploy a folder.", load: async () => (await import("./deploy/deploy.ts")).deploy },
   list: {
     summary: "List your deployments.",
     aliases: ["ls"],
-    load: async () => (await import("./commands/list.ts")).list,
+    load: async () => (await import("./deploy/list.ts")).list,
   },
   remove: {
     summary: "Remove a deployment.",
     aliases: ["rm"],
-    load: async () => (await import("./commands/remove.ts")).remove,
+    load: async () => (await import("./deploy/remove.ts")).remove,
   },
-  logs: { summary: "Show a deployment's log.", load: async () => (await import("./commands/logs.ts")).logs },
+  logs: { summary: "Show a deployment's log.", load: async () => (await import("./logs/logs.ts")).logs },
   volume: {
     summary: "Make, fill, empty and delete volumes.",
-    load: async (words) => (await import("./commands/volume.ts")).volumeCommand(words),
+    load: async (words) => (await import("./volumes/volume.ts")).volumeCommand(words),
   },
   cost: {
     summary: "Show what models and infrastructure cost.",
-    load: async () => (await import("./commands/cost.ts")).cost,
+    load: async () => (await import("./usage/cost.ts")).cost,
   },
   sql: {
     summary: "Ask questions about your logs and billing in SQL.",
-    load: async () => (await import("./commands/sql.ts")).sql,
+    load: async () => (await import("./sql/sql.ts")).sql,
   },
-  keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./commands/keys.ts")).keys },
+  keys: { summary: "Make, list and revoke API keys.", load: async () => (await import("./accounts/keys.ts")).keys },
   token: {
     summary: "Print a short-lived bearer token.",
-    load: async () => (await import("./commands/token.ts")).token,
+    load: async () => (await import("./accounts/token.ts")).token,
   },
   login: {
     summary: "Keep the platform's address and your key.",
-    load: async () => (await import("./commands/login.ts")).login,
+    load: async () => (await import("./accounts/login.ts")).login,
   },
   shell: {
     summary: "Open a shell in a running instance.",
-    load: async () => (await import("./commands/shell.ts")).shell,
+    load: async () => (await import("./deploy/shell.ts")).shell,
   },
   doctor: {
     summary: "Check what a platform needs, and how to get it.",
-    load: async () => (await import("./commands/doctor.ts")).doctor,
+    load: async () => (await import("./server/doctor.ts")).doctor,
   },
   backup: {
     summary: "Write everything of a data folder to one file.",
-    load: async () => (await import("./commands/backup.ts")).backup,
+    load: async () => (await import("./server/backup.ts")).backup,
   },
   restore: {
     summary: "Make a data folder of a backup.",
-    load: async () => (await import("./commands/restore.ts")).restore,
+    load: async () => (await import("./server/restore.ts")).restore,
   },
-  version: { summary: "Print the version.", load: async () => (await import("./commands/version.ts")).version },
+  version: { summary: "Print the version.", load: async () => (await import("./server/version.ts")).version },
 };
 
 const find = (word: string): [string, Entry] | undefined =>

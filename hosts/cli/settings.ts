@@ -8,9 +8,9 @@ import {
   SettingsError,
   serveShape,
 } from "../composition/settings.ts";
-import { warn } from "./colour.ts";
 import type { Input, Option } from "./command.ts";
-import { type Io, UsageError } from "./io.ts";
+import { warn } from "./terminal/colour.ts";
+import { type Io, UsageError } from "./terminal/io.ts";
 
 const settingKeys = Object.keys(serveShape) as (keyof typeof serveShape)[];
 

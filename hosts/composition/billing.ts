@@ -1,7 +1,7 @@
 /** Who collects the money: Stripe where there is a key for it, else nobody. */
-import { createStripeBilling, createStripeClient, noBilling } from "../../adapters/billing/index.ts";
+import { createStripeBilling, createStripeClient, noBilling } from "../../adapters/stripe/index.ts";
 import type { Billing } from "../../core/ports/billing.ts";
-import type { Ambient } from "./providers.ts";
+import type { Ambient } from "./providers/load-provider.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export const createBilling = async ({ stripeKey, stripeUrl }: ServeSettings, ambient: Ambient): Promise<Billing> =>

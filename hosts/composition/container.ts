@@ -6,21 +6,22 @@
  */
 import "reflect-metadata";
 import { Container, ContainerModule } from "inversify";
-import { memoryDisk } from "../../adapters/shared/spool-place.ts";
-import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
+import { memoryDisk } from "../../adapters/shared/archives/spool-place.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Policy } from "../../core/domain/policy.ts";
+import type { Policy } from "../../core/domain/deploy/policy.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import type { SettingsInput } from "../../core/use-cases/context.ts";
-import type { Metrics } from "../metrics/index.ts";
+import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
+import { issuersOf } from "./accounts/issuers.ts";
+import { openSharedIdentity } from "./accounts/keys-database.ts";
 import { createBilling } from "./billing.ts";
 import { coreModule } from "./core-module.ts";
-import { issuersOf } from "./issuers.ts";
-import { openSharedIdentity } from "./keys-database.ts";
 import { createPino, loggerOf } from "./logger.ts";
-import { type Ambient, loadProvider, type ProvidedParts } from "./providers.ts";
+import { watch } from "./observability.ts";
+import { type Ambient, loadProvider, type ProvidedParts } from "./providers/load-provider.ts";
 import type { ServeSettings } from "./settings.ts";
 import {
   BILLING,
@@ -35,7 +36,6 @@ import {
   SETTINGS,
   WATCHING,
 } from "./tokens.ts";
-import { watch } from "./watching.ts";
 
 /** Parts of an embedder's own, in the place of those that the settings make. */
 export interface OwnParts {

@@ -1,6 +1,6 @@
 /** The control plane out of its ports. */
 import { ContainerModule } from "inversify";
-import { compileRe2 } from "../../adapters/shared/re2.ts";
+import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import type { Ports } from "../../core/ports/provider.ts";
 import { BILLING, CLOCK, CONTROL_PLANE, IDENTITY, IDS, LOGGER, PORTS, PROVIDER, SETTINGS, WATCHING } from "./tokens.ts";

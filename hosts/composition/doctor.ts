@@ -1,7 +1,7 @@
 /** What the chosen provider needs, and whether it is there. */
-import type { Finding } from "../../core/domain/finding.ts";
+import type { Finding } from "../../core/domain/wire/check.ts";
 import { createPino, loggerOf } from "./logger.ts";
-import { awsConfigFrom, gcpConfigFrom } from "./provider-config.ts";
+import { awsConfigFrom, gcpConfigFrom } from "./providers/cloud-config.ts";
 import { type ServeSettings, SettingsError } from "./settings.ts";
 
 export const onlyLocal = ({ provider }: ServeSettings): void => {

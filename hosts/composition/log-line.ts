@@ -1,6 +1,6 @@
 /** A line of the server's log for people: `12:03:04 WARN  a clock was set back  name=hello`. */
 import { styleText } from "node:util";
-import { withoutControls } from "../../core/domain/build-output.ts";
+import { withoutControls } from "../../core/domain/deploy/build-output.ts";
 
 /** pino's levels: https://getpino.io/#/docs/api?id=logger-level */
 const levels: Readonly<Record<number, readonly [name: string, style: Parameters<typeof styleText>[0]]>> = {

@@ -2,7 +2,7 @@
 import { clearDataFolder } from "../../adapters/local/data-folder/clear.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
-import type { Principal } from "../../core/domain/account.ts";
+import type { Principal } from "../../core/domain/accounts/account.ts";
 import type { Logger } from "../../core/ports/system.ts";
 import { createPino, loggerOf } from "./logger.ts";
 

@@ -9,12 +9,12 @@ import { z } from "zod";
 import { awsConfigSchema } from "../../adapters/aws/config.ts";
 import { gcpConfigSchema } from "../../adapters/gcp/config.ts";
 import { localConfigSchema } from "../../adapters/local/config.ts";
-import { spoolSetting } from "../../adapters/shared/spool-place.ts";
-import { closest } from "../../core/domain/closest.ts";
-import { envAliasesProblem } from "../../core/domain/environment.ts";
-import { accountLimits, deployLimits } from "../../core/domain/limits.ts";
+import { spoolSetting } from "../../adapters/shared/archives/spool-place.ts";
+import { accountLimits, deployLimits } from "../../core/domain/accounts/limits.ts";
+import { envAliasesProblem } from "../../core/domain/deploy/environment.ts";
+import { closest } from "../../core/domain/wire/closest.ts";
 import { logLevels } from "./logger.ts";
-import { prefixed } from "./provider-settings.ts";
+import { prefixed } from "./providers/settings-names.ts";
 
 const {
   dataDir: _dataDir,

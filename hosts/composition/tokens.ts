@@ -4,8 +4,8 @@ import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { Identity, Ports, Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
-import type { SettingsInput } from "../../core/use-cases/context.ts";
-import type { Watching } from "./watching.ts";
+import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
+import type { Watching } from "./observability.ts";
 
 const token = <T>(name: string): ServiceIdentifier<T> => Symbol.for(`portside.${name}`) as ServiceIdentifier<T>;
 

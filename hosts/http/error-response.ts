@@ -10,7 +10,7 @@ export interface ErrorResponse {
   readonly body: { readonly detail: unknown };
 }
 
-/** Each kind's status; `docs/errors.md` is tested against it. */
+/** Each kind's status; `docs/reference/errors.md` is tested against it. */
 export const statusOfKind: Readonly<Record<ErrorKind, number>> = {
   invalid_input: 422,
   unauthenticated: 401,

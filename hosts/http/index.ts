@@ -1,5 +1,6 @@
 /** The HTTP API as a Fastify plugin, and the server that Portside itself runs. */
-export { createMetricsServer, type Figures } from "./metrics-server.ts";
-export { openApiDocument, projectSchema } from "./openapi.ts";
+
+export { openApiDocument, projectSchema } from "./docs/openapi.ts";
 export { type PortsideOptions, portside, principalOf, requestIdOf, type ServedCall } from "./plugin.ts";
-export { createServer, type ServerOptions } from "./server.ts";
+export { createMetricsServer, type Figures } from "./server/metrics-server.ts";
+export { createServer, type ServerOptions } from "./server/server.ts";

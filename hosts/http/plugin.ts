@@ -8,20 +8,20 @@
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Principal } from "../../core/domain/account.ts";
-import { saneRequestId } from "../../core/domain/request-id.ts";
+import type { Principal } from "../../core/domain/accounts/account.ts";
+import { saneRequestId } from "../../core/domain/wire/request-id.ts";
 import { type ControlPlaneError, internal } from "../../core/errors.ts";
 import { ok } from "../../core/result.ts";
-import { BodyRefused, contentTypeProblem, readBodies } from "./body.ts";
-import { hasBody, isClosed, isCut, isUnseen } from "./clients.ts";
 import { checkOrigins, crossSiteRefusal } from "./cross-site.ts";
-import { deployHandler, planHandler, resumeHandler } from "./deploy-routes.ts";
-import { documentRoutes } from "./document-routes.ts";
-import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints/index.ts";
+import { deployHandler, planHandler, resumeHandler } from "./deploy/routes.ts";
+import { hasBody, isClosed, isCut, isUnseen } from "./disconnects.ts";
+import { documentRoutes } from "./docs/document-routes.ts";
+import { type Endpoint, endpoints, type JsonEndpoint } from "./endpoints.ts";
 import { errorResponse, type Place } from "./error-response.ts";
-import { healthRoutes } from "./health-routes.ts";
 import { hostErrorResponse } from "./host-error.ts";
 import { refuseOtherMethods } from "./other-methods.ts";
+import { BodyRefused, contentTypeProblem, readBodies } from "./read-bodies.ts";
+import { healthRoutes } from "./server/health-routes.ts";
 
 export interface PortsideOptions {
   readonly controlPlane: ControlPlane;

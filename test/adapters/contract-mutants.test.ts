@@ -2,16 +2,16 @@
 import { Readable } from "node:stream";
 import { gunzipSync } from "node:zlib";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
-import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
-import type { AccountId } from "../../core/domain/account.ts";
-import { missing, offered } from "../../core/domain/capabilities.ts";
-import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
-import type { Instant, Timestamp } from "../../core/domain/instant.ts";
-import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
-import { everything } from "../../core/domain/log-filter/tree.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
+import { behind, comparePositions, type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
+import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
-import { freeSubscription } from "../../core/domain/subscription.ts";
+import { freeSubscription } from "../../core/domain/usage/subscription.ts";
+import { missing, offered } from "../../core/domain/wire/capabilities.ts";
+import type { Instant, Timestamp } from "../../core/domain/wire/instant.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { LogStore } from "../../core/ports/log-store.ts";
@@ -47,7 +47,7 @@ import {
   sourceSpoolCases,
   sqlEngineCases,
 } from "../contracts/index.ts";
-import { biteTests, type Mutants, subjectWith } from "../support/mutants.ts";
+import { biteTests, type Mutants, subjectWith } from "../support/vitest/mutants.ts";
 
 const services = (change: (port: ServicePlatform) => Partial<ServicePlatform>) => () =>
   subjectWith((provider) => ({ services: { ...provider.services, ...change(provider.services) } }));

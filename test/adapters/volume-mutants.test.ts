@@ -1,15 +1,15 @@
 /** The contract suites of volumes and schedules bite: each of their groups rejects what is broken on purpose. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { AccountId } from "../../core/domain/account.ts";
-import { plusMillis, type Timestamp } from "../../core/domain/instant.ts";
-import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import { plusMillis, type Timestamp } from "../../core/domain/wire/instant.ts";
 import { notFound } from "../../core/errors.ts";
 import type { Scheduler } from "../../core/ports/scheduler.ts";
 import type { VolumeStore } from "../../core/ports/volume-store.ts";
 import { errAsync, okAsync, ResultAsync } from "../../core/result.ts";
 import { type ProviderSubject, schedulerCases, volumeObjectCases, volumeStoreCases } from "../contracts/index.ts";
-import { biteTests, type Mutants, subjectWith } from "../support/mutants.ts";
+import { biteTests, type Mutants, subjectWith } from "../support/vitest/mutants.ts";
 
 const volumes = (change: (port: VolumeStore) => Partial<VolumeStore>) => () =>
   subjectWith((provider) => ({ volumes: { ...provider.volumes, ...change(provider.volumes) } }));

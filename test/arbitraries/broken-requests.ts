@@ -3,9 +3,9 @@
  * contract 4.1, 4.2, 4.5 and 5.2, one by one.
  */
 import fc from "fast-check";
-import type { IssueType } from "../../core/domain/issue.ts";
-import { fieldLimits, GiB } from "../../core/domain/limits.ts";
-import { deploymentNameProblem, normalizeDeploymentName, reservedNames } from "../../core/domain/names.ts";
+import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import type { IssueType } from "../../core/domain/wire/issue.ts";
+import { deploymentNameProblem, normalizeDeploymentName, reservedNames } from "../../core/domain/wire/names.ts";
 import { brokenSchedules } from "./broken-schedules.ts";
 import { brokenEnvironments, brokenVolumes } from "./broken-storage.ts";
 import { type DeployRequestCase, deployRequest } from "./deploy-requests.ts";

@@ -3,11 +3,11 @@
  * they declare: the reading is compared with the intent.
  */
 import fc from "fast-check";
-import type { DeployDeclaration } from "../../core/domain/deploy-declaration.ts";
-import { accountLimits, fieldLimits, GiB } from "../../core/domain/limits.ts";
-import { type DeploymentName, parseDeploymentName } from "../../core/domain/names.ts";
-import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/resources.ts";
-import type { Schedule } from "../../core/domain/schedule.ts";
+import { accountLimits, fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import type { DeployDeclaration } from "../../core/domain/deploy/declaration.ts";
+import { fitResources, formatMemory, type ResourceCatalogue } from "../../core/domain/deploy/resources.ts";
+import type { Schedule } from "../../core/domain/schedules/schedule.ts";
+import { type DeploymentName, parseDeploymentName } from "../../core/domain/wire/names.ts";
 import { environment } from "./environments.ts";
 import { mountDeclaration } from "./mounts.ts";
 import { writtenDeploymentName } from "./names.ts";

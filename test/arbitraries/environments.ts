@@ -1,6 +1,6 @@
 /** Environments that a deployment may declare: odd names that are legal, and values of any text. */
 import fc from "fast-check";
-import type { Environment } from "../../core/domain/environment.ts";
+import type { Environment } from "../../core/domain/deploy/environment.ts";
 import { character } from "./characters.ts";
 
 const head = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";

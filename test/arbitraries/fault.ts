@@ -1,6 +1,6 @@
 /** One way to break a request: the fields that it changes, and the field and the word that the answer must have. */
 import fc from "fast-check";
-import type { IssueType } from "../../core/domain/issue.ts";
+import type { IssueType } from "../../core/domain/wire/issue.ts";
 
 export interface Fault {
   readonly field: string;

@@ -1,7 +1,7 @@
 /** Moments and places in a log, ties included, over all the years that RFC 3339 can write. */
 import fc from "fast-check";
-import type { Instant } from "../../core/domain/instant.ts";
-import { type LogPosition, ordinalCode } from "../../core/domain/log-cursor.ts";
+import { type LogPosition, ordinalCode } from "../../core/domain/logs/cursor.ts";
+import type { Instant } from "../../core/domain/wire/instant.ts";
 
 /** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59.999999999Z in nanoseconds. */
 export const firstInstant = -62_135_596_800_000_000_000n as Instant;

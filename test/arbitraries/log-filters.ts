@@ -1,11 +1,11 @@
 /** Log entries that share few values, and filters that speak of those, so that many match and many do not. */
 import fc from "fast-check";
-import type { AccountId } from "../../core/domain/account.ts";
-import type { Instant } from "../../core/domain/instant.ts";
-import { ordinalCode } from "../../core/domain/log-cursor.ts";
-import { type LogEntry, type LogName, type NewLogEntry, severityNames } from "../../core/domain/log-entry.ts";
-import { type Comparison, type FieldPath, joined, type LogFilter } from "../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { ordinalCode } from "../../core/domain/logs/cursor.ts";
+import { type LogEntry, type LogName, type NewLogEntry, severityNames } from "../../core/domain/logs/entry.ts";
+import { type Comparison, type FieldPath, joined, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
+import type { Instant } from "../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../core/domain/wire/names.ts";
 
 /** Words with every trouble of folding: sharp s, sigmas, wide letters, a Kelvin sign, quotes and backslashes. */
 const words = [

@@ -1,7 +1,7 @@
 /** Mount declarations within the rules of contract 5.2, in both forms, with the mounts that they mean. */
 import fc from "fast-check";
-import { fieldLimits } from "../../core/domain/limits.ts";
-import type { Mount } from "../../core/domain/mounts.ts";
+import { fieldLimits } from "../../core/domain/accounts/limits.ts";
+import type { Mount } from "../../core/domain/volumes/mounts.ts";
 import { volumeName } from "./names.ts";
 
 /** Path parts that are allowed although they look odd: dots, spaces, other scripts, a leading hyphen. */

@@ -1,13 +1,13 @@
 /** Names that clients choose, always within the rules of contract 4.2 and 5.1, up to their full length. */
 import fc from "fast-check";
-import type { AccountId } from "../../core/domain/account.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
 import {
   DEPLOYMENT_NAME_MAX,
   type DeploymentName,
   reservedNames,
   VOLUME_NAME_MAX,
   type VolumeName,
-} from "../../core/domain/names.ts";
+} from "../../core/domain/wire/names.ts";
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 const digits = "0123456789";

@@ -1,7 +1,7 @@
 /** Memory quantities and the catalogues of sizes that providers sell, real ones and made-up ones. */
 import fc from "fast-check";
-import { fieldLimits, GiB, KiB, MiB } from "../../core/domain/limits.ts";
-import { fitResources, type ResourceCatalogue, type Resources } from "../../core/domain/resources.ts";
+import { fieldLimits, GiB, KiB, MiB } from "../../core/domain/accounts/limits.ts";
+import { fitResources, type ResourceCatalogue, type Resources } from "../../core/domain/deploy/resources.ts";
 
 const units: readonly (readonly [string, number])[] = [
   ["", 1],

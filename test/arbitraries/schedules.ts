@@ -3,7 +3,7 @@
  * is compared with the intent and not with itself.
  */
 import fc from "fast-check";
-import type { Schedule } from "../../core/domain/schedule.ts";
+import type { Schedule } from "../../core/domain/schedules/schedule.ts";
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const weekdays = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];

@@ -2,9 +2,9 @@
  * Service templates with every field in use: what an adapter must render and read back without losing anything.
  */
 import fc from "fast-check";
-import { fieldLimits, GiB } from "../../core/domain/limits.ts";
-import type { BoundMount, Mount } from "../../core/domain/mounts.ts";
-import type { ServiceSpec, ServiceTemplate } from "../../core/domain/service-template.ts";
+import { fieldLimits, GiB } from "../../core/domain/accounts/limits.ts";
+import type { ServiceSpec, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
+import type { BoundMount, Mount } from "../../core/domain/volumes/mounts.ts";
 import { environment } from "./environments.ts";
 import { mounts } from "./mounts.ts";
 import { accountId, deploymentName } from "./names.ts";

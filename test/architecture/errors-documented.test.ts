@@ -1,12 +1,12 @@
-/** `docs/errors.md` and the code's own tables are equal, in both directions; drift of either fails here. */
+/** `docs/reference/errors.md` and the code's own tables are equal, in both directions; drift of either fails here. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { deployReasons } from "../../core/domain/deploy-reason.ts";
-import { issueTypes } from "../../core/domain/issue.ts";
+import { deployReasons } from "../../core/domain/deploy/reason.ts";
+import { issueTypes } from "../../core/domain/wire/issue.ts";
 import { type ErrorKind, errorKinds } from "../../core/errors.ts";
 import { statusOfKind } from "../../hosts/http/error-response.ts";
 
-const page = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
+const page = readFileSync(new URL("../../docs/reference/errors.md", import.meta.url), "utf8");
 
 /** The rows of the table under a heading, cell by cell; code marks are dropped. */
 const rowsUnder = (markdown: string, heading: string): string[][] => {

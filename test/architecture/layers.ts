@@ -30,7 +30,7 @@ const rules: readonly Rule[] = [
   ...["memory", "local"].map((provider) => ({
     from: new RegExp(`^adapters/${provider}/`),
     may: [
-      new RegExp(`^adapters/(${provider}|shared|identity|billing)/`),
+      new RegExp(`^adapters/(${provider}|shared|decorators|jwt)/`),
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
@@ -41,7 +41,7 @@ const rules: readonly Rule[] = [
   {
     from: /^adapters\/gcp\//,
     may: [
-      /^adapters\/(gcp|shared|identity|billing)\//,
+      /^adapters\/(gcp|shared)\//,
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
@@ -52,44 +52,50 @@ const rules: readonly Rule[] = [
   {
     from: /^adapters\/aws\//,
     may: [
-      /^adapters\/(aws|shared|identity|billing)\//,
+      /^adapters\/(aws|shared)\//,
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|mime|tar|@aws-sdk\/[a-z0-9-]+)$/,
+      /^(zod|mime|tar|@aws-sdk\/[a-z0-9-]+|@polyglot-sql\/sdk)$/,
     ],
     why: "a cloud's packages are known to its own adapter alone",
   },
   {
-    from: /^adapters\//,
+    from: /^adapters\/decorators\//,
     may: [
-      /^adapters\/(shared|identity|billing)\//,
+      /^adapters\/(decorators|shared)\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(control-plane|errors|result)\.ts$/,
+      /^(prom-client|@opentelemetry\/api)$/,
+    ],
+    why: "decorators wrap ports and the control plane, and know no provider",
+  },
+  ...["jwt", "postgres", "stripe"].map((vendor) => ({
+    from: new RegExp(`^adapters/${vendor}/`),
+    may: [
+      new RegExp(`^adapters/(${vendor}|shared)/`),
+      ...(vendor === "postgres" ? [/^adapters\/jwt\//] : []),
       /^core\/(domain|ports)\//,
       /^core\/(errors|result)\.ts$/,
       node,
-      /^(zod|tar|jose|re2js|mime|fresh|range-parser|semver|stripe|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
+      /^(zod|jose|stripe)$/,
+    ],
+    why: "a vendor of one port knows its own package",
+  })),
+  {
+    from: /^adapters\/shared\//,
+    may: [
+      /^adapters\/shared\//,
+      /^core\/(domain|ports)\//,
+      /^core\/(errors|result)\.ts$/,
+      node,
+      /^(zod|tar|jose|re2js|mime|fresh|range-parser|semver|@duckdb\/node-api|@polyglot-sql\/sdk)$/,
     ],
     why: "shared adapters know no provider",
   },
   {
-    from: /^hosts\/(metrics|tracing)\//,
-    may: [
-      /^hosts\/(metrics|tracing)\//,
-      /^core\/(domain|ports)\//,
-      /^core\/(control-plane|errors|result)\.ts$/,
-      /^adapters\/shared\/(around|optional-package)\.ts$/,
-      /^(prom-client|@opentelemetry\/api)$/,
-    ],
-    why: "what watches the control plane sees it from both sides, and no provider",
-  },
-  {
     from: /^hosts\/composition\//,
-    may: [
-      /^(core|adapters)\//,
-      /^hosts\/(composition|metrics|tracing)\//,
-      node,
-      /^(zod|jose|pino|inversify|reflect-metadata|pg)$/,
-    ],
+    may: [/^(core|adapters)\//, /^hosts\/composition\//, node, /^(zod|jose|pino|inversify|reflect-metadata|pg)$/],
     why: "composition knows the providers and the container, and no host",
   },
   {
@@ -109,7 +115,7 @@ const rules: readonly Rule[] = [
       /^hosts\//,
       /^core\/domain\//,
       /^core\/control-plane\.ts$/,
-      /^adapters\/shared\/loopback\.ts$/,
+      /^adapters\/shared\/runtime\/loopback\.ts$/,
       node,
       /^(tar|ignore|cli-table3)$/,
     ],
@@ -122,7 +128,12 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^test\/simulation\//,
-    may: [/^test\/simulation\//, core, /^adapters\/memory\/(index|manual-clock)\.ts$/, /^adapters\/shared\/re2\.ts$/],
+    may: [
+      /^test\/simulation\//,
+      core,
+      /^adapters\/memory\/(index|manual-clock)\.ts$/,
+      /^adapters\/shared\/logs\/re2\.ts$/,
+    ],
     why: "published: the simulation is the memory provider in bad weather",
   },
 ];

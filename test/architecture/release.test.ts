@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { needs } from "../support/machine.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 const release = (...args: string[]) =>
   spawnSync(process.execPath, [".ci/release.mjs", ...args], {

@@ -56,50 +56,50 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rmdir",
   ),
   "adapters/local/backup/writer.ts": outOfReach("Writes to the work folder.", "createWriteStream"),
-  "adapters/local/builder/extract.ts": {
+  "adapters/local/builds/extract.ts": {
     functions: ["mkdir", "rename"],
     answer: "before tenant code",
     why: "A new folder with a random name beside the app folder, moved into its place once it is whole.",
   },
-  "adapters/local/builder/images.ts": outOfReach(
+  "adapters/local/builds/images.ts": outOfReach(
     "image.json and the moved image lie beside the app folder, in the account's image folder.",
     ".writeFile",
     "lutimesSync",
     "mkdir",
     "open",
   ),
-  "adapters/local/builder/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
-  "adapters/local/builder/node.ts": outOfReach(
+  "adapters/local/builds/index.ts": outOfReach("Makes the cache folder of an account if it is missing.", "mkdir"),
+  "adapters/local/builds/node.ts": outOfReach(
     "Kept dependencies lie beside the cache that commands see. They are copied within the sandbox.",
     "lutimes",
     "mkdir",
     "rename",
   ),
-  "adapters/local/builder/python.ts": outOfReach(
+  "adapters/local/builds/python.ts": outOfReach(
     "The record lies beside the environment; the environment's folder is made before commands run.",
     "mkdir",
     "writeFile",
   ),
-  "adapters/local/builder/toolchain.ts": outOfReach(
+  "adapters/local/builds/toolchain.ts": outOfReach(
     "Commands see the folder of tools read-only.",
     "chmodSync",
     "mkdirSync",
     "writeFileSync",
   ),
-  "adapters/local/builder/tree-writer.ts": {
+  "adapters/local/builds/tree-writer.ts": {
     functions: ["chmodSync", "fchmodSync", "mkdirSync", "openSync", "unlinkSync", "writeSync"],
     answer: "before tenant code",
     why: "Unpacks into a new folder; archives have no links, and files are opened with O_EXCL and O_NOFOLLOW.",
   },
-  "adapters/local/container/containers.ts": outOfReach("Makes the folder of the container runner.", "mkdirSync"),
-  "adapters/local/container/host-image.ts": outOfReach(
+  "adapters/local/containers/containers.ts": outOfReach("Makes the folder of the container runner.", "mkdirSync"),
+  "adapters/local/containers/host-image.ts": outOfReach(
     "Makes the image's files in the folder of the container runner.",
     "mkdirSync",
     "rmSync",
     "symlinkSync",
     "writeFileSync",
   ),
-  "adapters/local/container/mount-points.ts": outOfReach(
+  "adapters/local/containers/mount-points.ts": outOfReach(
     "Mount points lie in the folder of the container runner; a volume's folder gets its mode through its handle.",
     "fchmodSync",
     "mkdirSync",
@@ -122,13 +122,13 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   ),
   "adapters/local/data-folder/set-aside.ts": outOfReach("Moves damaged files of the state.", "mkdirSync", "renameSync"),
   "adapters/local/doctor.ts": outOfReach("Tries a new folder with a random name.", "mkdtempSync", "rmSync"),
-  "adapters/local/entrances.ts": {
+  "adapters/local/containers/exec-targets.ts": {
     functions: ["openSync"],
     answer: "kernel",
     why: "Opens a namespace below /proc for reading.",
   },
   "adapters/local/health.ts": outOfReach("Writes probes to the platform's own folders.", "rm", "writeFile"),
-  "adapters/local/leftovers.ts": outOfReach(
+  "adapters/local/data-folder/leftovers.ts": outOfReach(
     "The moved trees lie in image, cache, run and spool folders, whose parents no tenant code writes.",
     "mkdir",
     "rename",
@@ -142,34 +142,34 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "writeFileSync",
   ),
   "adapters/local/logs/scan.ts": outOfReach("Reads a log in the platform's folder.", "DatabaseSync"),
-  "adapters/local/runner/bubblewrap.ts": outOfReach(
+  "adapters/local/sandbox/bubblewrap.ts": outOfReach(
     "Sandboxes see the runner's few files read-only.",
     "chmodSync",
     "mkdirSync",
     "writeFileSync",
   ),
-  "adapters/local/runner/cgroup.ts": {
+  "adapters/local/sandbox/cgroup.ts": {
     functions: ["mkdirSync", "rmdirSync", "writeFileSync"],
     answer: "kernel",
     why: "Control groups have no links.",
   },
-  "adapters/local/runner/instance-notes.ts": outOfReach(
+  "adapters/local/instances/instance-notes.ts": outOfReach(
     "Notes lie in the run folder, which sandboxes do not see; plain processes do not know the random names.",
     "rmSync",
     "writeFileSync",
   ),
-  "adapters/local/runner/launch-service.ts": outOfReach(
+  "adapters/local/instances/launch-service.ts": outOfReach(
     "Makes a plain process's home with a random name in the run folder before the process starts.",
     "mkdirSync",
   ),
-  "adapters/local/runner/mounts.ts": openFolders(
+  "adapters/local/sandbox/mounts.ts": openFolders(
     "Mount points and the links of plain processes are made from open folders.",
     ".chmod",
     ".chown",
     "symlinkSync",
     "unlinkSync",
   ),
-  "adapters/local/runner/network/networks.ts": outOfReach(
+  "adapters/local/sandbox/network/networks.ts": outOfReach(
     "The resolver settings lie in the sandbox folder. Sandboxes see the file read-only.",
     "chmodSync",
     "writeFileSync",
@@ -186,7 +186,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
   "adapters/local/state/inspect.ts": outOfReach("Reads the state's file.", "DatabaseSync", "openSync"),
   "adapters/local/state/services.ts": outOfReach("Reads the state's file.", "DatabaseSync"),
   "adapters/local/state/lock.ts": outOfReach("A file of the state.", "truncateSync"),
-  "adapters/local/storage/objects.ts": openFolders(
+  "adapters/local/volumes/objects.ts": openFolders(
     "Uploads lie beside the volumes; objects get their place from open folders.",
     ".chown",
     "fchownSync",
@@ -199,7 +199,7 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rmdir",
     "unlink",
   ),
-  "adapters/local/storage/records.ts": outOfReach(
+  "adapters/local/volumes/records.ts": outOfReach(
     "Records of volumes lie in a folder of the platform.",
     ".writeFile",
     "mkdir",
@@ -207,8 +207,8 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rename",
     "rm",
   ),
-  "adapters/local/storage/store.ts": outOfReach("Removes an empty volume folder that no service has mounted.", "rmdir"),
-  "adapters/local/storage/quarantine.ts": outOfReach(
+  "adapters/local/volumes/store.ts": outOfReach("Removes an empty volume folder that no service has mounted.", "rmdir"),
+  "adapters/local/volumes/quarantine.ts": outOfReach(
     "Moves a volume's folder as a whole; its parent belongs to the platform.",
     "chmod",
     "mkdir",
@@ -235,14 +235,14 @@ export const writtenFiles: Readonly<Record<string, WrittenFiles>> = {
     "rmdir",
     "unlink",
   ),
-  "adapters/shared/disk-spool.ts": outOfReach(
+  "adapters/shared/archives/disk-spool.ts": outOfReach(
     "Received sources lie in the spool.",
     ".writeFile",
     "mkdir",
     "open",
     "rm",
   ),
-  "adapters/shared/make-folders.ts": outOfReach(
+  "adapters/shared/runtime/make-folders.ts": outOfReach(
     "The operator chose the path; a service has no part in it.",
     "mkdirSync",
   ),

@@ -1,7 +1,7 @@
 /** A request to a service that is scaled to zero: the price of not running. */
 import { spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../support/free-port.ts";
+import { freePort } from "../support/http/free-port.ts";
 import type { Bench } from "./bench.ts";
 import { instancesOf, listening, startServer, stop } from "./processes.ts";
 

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startOnFreePort } from "../support/free-port.ts";
+import { startOnFreePort } from "../support/http/free-port.ts";
 import type { Bench, Contender } from "./bench.ts";
 import {
   canPin,

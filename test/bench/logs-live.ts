@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LogPage } from "../../core/domain/log-entry.ts";
+import type { LogPage } from "../../core/domain/logs/entry.ts";
 import { type Bench, median } from "./bench.ts";
 import { type Server, startServer } from "./processes.ts";
 

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { allProcesses, environmentOf, treeOf } from "../../adapters/local/runner/proc.ts";
-import { portside } from "../support/terminal.ts";
+import { allProcesses, environmentOf, treeOf } from "../../adapters/local/instances/proc.ts";
+import { portside } from "../support/cli/terminal.ts";
 
 const run = promisify(execFile);
 

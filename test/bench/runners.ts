@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { nodeSource } from "../support/archives.ts";
-import { greedy } from "../support/greedy.ts";
-import { has } from "../support/machine.ts";
-import { Client } from "../support/served.ts";
+import { nodeSource } from "../support/archives/archives.ts";
+import { Client } from "../support/http/served.ts";
+import { greedy } from "../support/sandbox/greedy.ts";
+import { has } from "../support/vitest/machine.ts";
 import { type Bench, type Contender, notHere } from "./bench.ts";
 import { canPin, installed, pin, type Server, startServer, wrk } from "./processes.ts";
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { startOnFreePort } from "../support/free-port.ts";
+import { startOnFreePort } from "../support/http/free-port.ts";
 import type { Bench, Setup } from "./bench.ts";
 import { canPin, endWithUs, installed, pin, startServer, stop } from "./processes.ts";
 

@@ -2,15 +2,15 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LocalObjects } from "../../adapters/local/storage/objects.ts";
+import { LocalObjects } from "../../adapters/local/volumes/objects.ts";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
-import { renderService } from "../../adapters/shared/service-document.ts";
-import { randomIds } from "../../adapters/shared/system.ts";
+import { renderService } from "../../adapters/shared/deploy/service-document.ts";
+import { randomIds } from "../../adapters/shared/runtime/system.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
-import { type AccountId, parseAccount } from "../../core/domain/account.ts";
-import type { DeploymentName, VolumeName } from "../../core/domain/names.ts";
+import { type AccountId, parseAccount } from "../../core/domain/accounts/account.ts";
+import type { DeploymentName, VolumeName } from "../../core/domain/wire/names.ts";
 import { okAsync } from "../../core/result.ts";
-import { serviceOf } from "../support/services.ts";
+import { serviceOf } from "../support/logs/services.ts";
 import type { Bench } from "./bench.ts";
 
 const BUCKET = "vol-bench";

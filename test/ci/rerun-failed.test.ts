@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Folder, folderWith } from "../support/folders.ts";
+import { type Folder, folderWith } from "../support/archives/folders.ts";
 
 const repository = join(import.meta.dirname, "..", "..");
 const vitest = [join(repository, "node_modules/vitest/vitest.mjs"), "run"];
@@ -25,7 +25,7 @@ const project = (...names: string[]): Folder => {
     ends: `test("ends its process", () => new Promise(() => process.kill(process.pid, "SIGKILL")));`,
   };
   const imports = `import { existsSync, writeFileSync } from "node:fs"; import { test } from "vitest";`;
-  const reporter = join(repository, "test/support/failed-files-reporter.ts");
+  const reporter = join(repository, "test/support/vitest/failed-files-reporter.ts");
   folder.write({
     "vitest.config.ts": `export default { test: { pool: "forks", reporters: [${JSON.stringify(reporter)}] } };`,
     ...Object.fromEntries(names.map((name) => [`${name}.test.ts`, imports + tests[name]])),

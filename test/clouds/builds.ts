@@ -1,9 +1,9 @@
 /** A cloud's builder on its fakes: its output, failures and results, and that it builds nothing twice. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { STATIC_COMMAND } from "../../adapters/shared/static-site.ts";
-import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
-import { plusMillis } from "../../core/domain/instant.ts";
+import { STATIC_COMMAND } from "../../adapters/shared/deploy/static-site.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
+import { plusMillis } from "../../core/domain/wire/instant.ts";
 import type { BuildEvent, ImageBuilder } from "../../core/ports/image-builder.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
@@ -11,11 +11,11 @@ import { collect } from "../contracts/support.ts";
 import type { EngineBuild } from "../fakes/engine/builds.ts";
 import { createPretendedEngine } from "../fakes/engine/engine.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
-import { nodeSource, sourceOf } from "../support/archives.ts";
-import { accountOf, nameOf } from "../support/brands.ts";
-import { eventually } from "../support/eventually.ts";
-import { createLeapingClock } from "../support/leaping-clock.ts";
-import { keepingLogger } from "../support/silent-logger.ts";
+import { nodeSource, sourceOf } from "../support/archives/archives.ts";
+import { createLeapingClock } from "../support/clocks/leaping-clock.ts";
+import { accountOf, nameOf } from "../support/http/brands.ts";
+import { keepingLogger } from "../support/logs/silent-logger.ts";
+import { eventually } from "../support/vitest/eventually.ts";
 
 interface Ambient {
   readonly clock: Clock;

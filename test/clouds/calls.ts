@@ -1,10 +1,10 @@
 /** Cloud calls per response must not grow with the account's data: calls are billed and have project quotas. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { randomIds } from "../../adapters/shared/system.ts";
+import { randomIds } from "../../adapters/shared/runtime/system.ts";
 import { expectOk } from "../contracts/support.ts";
-import { createFastClock } from "../support/fast-clock.ts";
-import { principalOf } from "../support/local-platform.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { createFastClock } from "../support/clocks/fast-clock.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
+import { principalOf } from "../support/providers/local-platform.ts";
 import { type Cloud, callsOf, type Fakes, openPlatform } from "./cloud.ts";
 import { first, stepsOn } from "./deploy-steps.ts";
 

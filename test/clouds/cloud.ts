@@ -3,7 +3,7 @@ import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
 import type { Ports, Provider } from "../../core/ports/provider.ts";
 import type { Faults } from "../fakes/faults.ts";
-import { folderWith } from "../support/folders.ts";
+import { folderWith } from "../support/archives/folders.ts";
 import { type Ambient, ambientOf } from "./subject.ts";
 
 export interface Fakes {

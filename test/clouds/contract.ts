@@ -1,8 +1,8 @@
 /** A cloud's provider fulfils every port contract on its fakes. */
-import { missing, offered } from "../../core/domain/capabilities.ts";
+import { missing, offered } from "../../core/domain/wire/capabilities.ts";
 import { contractTests, freshNames, providerCases } from "../contracts/index.ts";
-import { nodeContractSources } from "../support/contract-sources.ts";
-import { has } from "../support/machine.ts";
+import { nodeContractSources } from "../support/providers/contract-sources.ts";
+import { has } from "../support/vitest/machine.ts";
 import { type Cloud, type Fakes, openCloud } from "./cloud.ts";
 
 export const cloudContractTests = async <F extends Fakes>(cloud: Cloud<F>): Promise<void> => {

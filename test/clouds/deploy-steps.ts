@@ -1,11 +1,11 @@
 /** Common steps of tests on a platform. */
 import { expect } from "vitest";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Principal } from "../../core/domain/account.ts";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
+import type { Principal } from "../../core/domain/accounts/account.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import { chunked, expectOk } from "../contracts/support.ts";
-import { nodeSource } from "../support/archives.ts";
-import { principalOf } from "../support/local-platform.ts";
+import { nodeSource } from "../support/archives/archives.ts";
+import { principalOf } from "../support/providers/local-platform.ts";
 
 /** A declaration. */
 export const first = { timeout: 10, volumes: {} };

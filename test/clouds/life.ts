@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { storageLife } from "../models/storage-life.ts";
-import { runs, within } from "../support/runs.ts";
-import { liveOut, runningSystem } from "../support/storage-system.ts";
+import { liveOut, runningSystem } from "../support/providers/storage-system.ts";
+import { runs, within } from "../support/vitest/runs.ts";
 import { type Cloud, type Fakes, openPlatform } from "./cloud.ts";
 
 export const lifeTests = <F extends Fakes>(cloud: Cloud<F>): void => {

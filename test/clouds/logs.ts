@@ -1,17 +1,17 @@
 /** Reads of a cloud's log: calls are shared between readers, and quotas are respected. Also steps for such tests. */
 import { describe, expect, test } from "vitest";
-import { compileRe2 } from "../../adapters/shared/re2.ts";
-import type { AccountId } from "../../core/domain/account.ts";
-import type { Instant } from "../../core/domain/instant.ts";
-import { behind } from "../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
-import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
-import { everything } from "../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
+import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { behind } from "../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../core/domain/logs/entry.ts";
+import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
+import { everything } from "../../core/domain/logs/filter/tree.ts";
+import type { Instant } from "../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { LogQuery, LogStore } from "../../core/ports/log-store.ts";
 import { expectError, expectOk } from "../contracts/support.ts";
 import type { Faults } from "../fakes/faults.ts";
-import type { LeapingClock } from "../support/leaping-clock.ts";
+import type { LeapingClock } from "../support/clocks/leaping-clock.ts";
 
 export const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 export const START = behind(0n as Instant);

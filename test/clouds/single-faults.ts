@@ -3,12 +3,12 @@
  * or in a last record or an error with a cause. What served before still serves, and repeating the command completes it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { randomIds } from "../../adapters/shared/system.ts";
+import { randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { FaultKind } from "../fakes/faults.ts";
-import { createFastClock } from "../support/fast-clock.ts";
-import { MATRIX_MS } from "../support/runs.ts";
-import { sampled } from "../support/sampled.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { createFastClock } from "../support/clocks/fast-clock.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
+import { MATRIX_MS } from "../support/vitest/runs.ts";
+import { sampled } from "../support/vitest/sampled.ts";
 import { type Cloud, callsOf, clearFaults, type Fakes, openPlatform } from "./cloud.ts";
 import { first, second, stepsOn } from "./deploy-steps.ts";
 

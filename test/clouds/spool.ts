@@ -2,17 +2,17 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { PIECE_BYTES, SPOOL_PREFIX } from "../../adapters/shared/bucket-spool.ts";
-import { KiB } from "../../core/domain/limits.ts";
+import { PIECE_BYTES, SPOOL_PREFIX } from "../../adapters/shared/archives/bucket-spool.ts";
+import { KiB } from "../../core/domain/accounts/limits.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 import type { Source, SourceSpool } from "../../core/ports/source-spool.ts";
 import { contractTests, freshNames, sourceSpoolCases } from "../contracts/index.ts";
 import { collect } from "../contracts/support.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
-import { bytesOf, type Entry, tarOf } from "../support/archives.ts";
-import { accountOf, nameOf } from "../support/brands.ts";
-import { nodeContractSources } from "../support/contract-sources.ts";
-import { folderWith } from "../support/folders.ts";
+import { bytesOf, type Entry, tarOf } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { accountOf, nameOf } from "../support/http/brands.ts";
+import { nodeContractSources } from "../support/providers/contract-sources.ts";
 import { type Cloud, clearFaults, type Fakes } from "./cloud.ts";
 import { type Ambient, ambientOf } from "./subject.ts";
 

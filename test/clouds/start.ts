@@ -1,7 +1,7 @@
 /** A platform does not start on a broken cloud account, and reports everything that is missing. */
 import { describe, expect, test } from "vitest";
-import { folderWith } from "../support/folders.ts";
-import { keepingLogger } from "../support/silent-logger.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { keepingLogger } from "../support/logs/silent-logger.ts";
 import type { Cloud, Fakes } from "./cloud.ts";
 import { ambientOf } from "./subject.ts";
 

@@ -1,11 +1,11 @@
 /** A memory provider in which a test replaces ports with a cloud's. */
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
-import { createSystemClock, randomIds } from "../../adapters/shared/system.ts";
+import { createSystemClock, randomIds } from "../../adapters/shared/runtime/system.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { freshNames, type ProviderSubject } from "../contracts/index.ts";
-import { nodeContractSources } from "../support/contract-sources.ts";
-import { silentLogger } from "../support/silent-logger.ts";
+import { silentLogger } from "../support/logs/silent-logger.ts";
+import { nodeContractSources } from "../support/providers/contract-sources.ts";
 
 export interface Ambient {
   readonly clock: Clock;

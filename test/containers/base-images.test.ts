@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { sourceOf } from "../support/archives.ts";
-import { imagesOf } from "../support/at-docker.ts";
-import { type ImageRegistry, startImageRegistry } from "../support/image-registry.ts";
-import { startLocal, type TestPlatform } from "../support/local-platform.ts";
-import { has, needs } from "../support/machine.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { imagesOf } from "../support/providers/at-docker.ts";
+import { type ImageRegistry, startImageRegistry } from "../support/providers/image-registry.ts";
+import { startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
+import { has, needs } from "../support/vitest/machine.ts";
 
 const BASE = "node:24-bookworm-slim";
 const server = `require("node:http").createServer((q, r) => r.end("up")).listen(process.env.PORT);`;

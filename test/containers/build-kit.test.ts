@@ -3,10 +3,10 @@ import { createServer, request as forward, type Server } from "node:http";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { LocalDeps } from "../../adapters/local/index.ts";
-import { sourceOf } from "../support/archives.ts";
-import { folderWith } from "../support/folders.ts";
-import { startLocal } from "../support/local-platform.ts";
-import { needs } from "../support/machine.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { startLocal } from "../support/providers/local-platform.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 const server = `require("node:http").createServer((q, r) => r.end("hi")).listen(process.env.PORT)`;
 const withMount = `FROM node:24-bookworm-slim

@@ -1,10 +1,10 @@
 /** Sources with a Dockerfile, as people write them: deployed, called, logged, stopped. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
-import { sourceOf, tarGz } from "../support/archives.ts";
-import { eventually } from "../support/eventually.ts";
-import { principalOf, startLocal, type TestPlatform } from "../support/local-platform.ts";
-import { needs } from "../support/machine.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
+import { sourceOf, tarGz } from "../support/archives/archives.ts";
+import { principalOf, startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
+import { eventually } from "../support/vitest/eventually.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 let platform: TestPlatform;
 beforeAll(async () => {

@@ -1,7 +1,7 @@
 /** The main job with services in containers, and with the other runners where an engine is there. */
 import { e2eCases } from "../e2e/cases.ts";
 import { e2eTests } from "../e2e/harness.ts";
-import { openForMainJob } from "../support/local-suites.ts";
+import { openForMainJob } from "../support/providers/local-suites.ts";
 
 for (const runner of ["container", "bubblewrap", "process"] as const)
   e2eTests(`local (${runner})`, e2eCases, () => openForMainJob(runner));

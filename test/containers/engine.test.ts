@@ -2,14 +2,14 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sourceOf } from "../support/archives.ts";
-import { containersOf, removeImagesOf } from "../support/at-docker.ts";
-import { eventually } from "../support/eventually.ts";
-import { folderWith } from "../support/folders.ts";
-import { principalOf, startLocal, startLocalIn, type TestPlatform } from "../support/local-platform.ts";
-import { has, needs } from "../support/machine.ts";
-import { startPrivateEngine } from "../support/private-engine.ts";
-import { Client, serve } from "../support/served.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { Client, serve } from "../support/http/served.ts";
+import { containersOf, removeImagesOf } from "../support/providers/at-docker.ts";
+import { principalOf, startLocal, startLocalIn, type TestPlatform } from "../support/providers/local-platform.ts";
+import { startPrivateEngine } from "../support/providers/private-engine.ts";
+import { eventually } from "../support/vitest/eventually.ts";
+import { has, needs } from "../support/vitest/machine.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 COPY server.js /

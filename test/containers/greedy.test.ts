@@ -1,12 +1,12 @@
 /** Services in containers that take more than they are given: contained, told, and no trouble for a neighbour. */
 import { availableParallelism } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { helloServer, nodeSource, sourceOf } from "../support/archives.ts";
-import { containersOf, processesOf, volumesOf } from "../support/at-docker.ts";
-import { eventually } from "../support/eventually.ts";
-import { greedy } from "../support/greedy.ts";
-import { principalOf, startLocal, type TestPlatform } from "../support/local-platform.ts";
-import { has, needs } from "../support/machine.ts";
+import { helloServer, nodeSource, sourceOf } from "../support/archives/archives.ts";
+import { containersOf, processesOf, volumesOf } from "../support/providers/at-docker.ts";
+import { principalOf, startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
+import { greedy } from "../support/sandbox/greedy.ts";
+import { eventually } from "../support/vitest/eventually.ts";
+import { has, needs } from "../support/vitest/machine.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 COPY server.js /

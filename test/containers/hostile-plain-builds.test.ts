@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { helloServer, nodeSource, sourceOf, tarGz } from "../support/archives.ts";
-import { folderWith } from "../support/folders.ts";
-import { canaries, fingerprint } from "../support/hostile-builds.ts";
-import { startLocalIn } from "../support/local-platform.ts";
-import { has, needs } from "../support/machine.ts";
-import { wheelOf } from "../support/python-index.ts";
+import { helloServer, nodeSource, sourceOf, tarGz } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { wheelOf } from "../support/archives/python-index.ts";
+import { startLocalIn } from "../support/providers/local-platform.ts";
+import { canaries, fingerprint } from "../support/sandbox/hostile-builds.ts";
+import { has, needs } from "../support/vitest/machine.ts";
 
 const kinds = ["file-link", "folder-link", "new-link", "fifo", "socket", "folder", "closed", "race"] as const;
 type Kind = (typeof kinds)[number];

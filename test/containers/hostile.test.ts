@@ -1,11 +1,11 @@
 /** What a service in a container cannot reach: tried from inside, by one that runs any command it is told to. */
 import { GenericContainer, Wait } from "testcontainers";
 import { describe, expect, test } from "vitest";
-import { nodeSource, sourceOf } from "../support/archives.ts";
-import { sweepLabelled } from "../support/at-docker.ts";
-import { hostileTests } from "../support/hostile-suite.ts";
-import { needs } from "../support/machine.ts";
-import { puppet, tell } from "../support/puppet.ts";
+import { nodeSource, sourceOf } from "../support/archives/archives.ts";
+import { sweepLabelled } from "../support/providers/at-docker.ts";
+import { puppet, tell } from "../support/providers/exec-service.ts";
+import { hostileTests } from "../support/sandbox/hostile-suite.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 WORKDIR /app

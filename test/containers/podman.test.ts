@@ -6,11 +6,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sourceOf } from "../support/archives.ts";
-import { eventually } from "../support/eventually.ts";
-import { folderWith } from "../support/folders.ts";
-import { principalOf, startLocal } from "../support/local-platform.ts";
-import { has, needs } from "../support/machine.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { principalOf, startLocal } from "../support/providers/local-platform.ts";
+import { eventually } from "../support/vitest/eventually.ts";
+import { has, needs } from "../support/vitest/machine.ts";
 
 const folder = folderWith();
 const socket = join(folder.path, "podman.sock");

@@ -2,13 +2,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { openContainers } from "../../adapters/local/container/containers.ts";
-import { findEngine } from "../../adapters/local/container/engine.ts";
-import { silent } from "../../adapters/local/identity.ts";
-import { type AccountId, parseAccount } from "../../core/domain/account.ts";
-import { MiB } from "../../core/domain/limits.ts";
-import { folderWith } from "../support/folders.ts";
-import { needs } from "../support/machine.ts";
+import { silent } from "../../adapters/local/accounts/identity.ts";
+import { openContainers } from "../../adapters/local/containers/containers.ts";
+import { findEngine } from "../../adapters/local/containers/engine.ts";
+import { type AccountId, parseAccount } from "../../core/domain/accounts/account.ts";
+import { MiB } from "../../core/domain/accounts/limits.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 test("a taken port is told apart from everything that a service does", async (context) => {
   needs(context, "base images");

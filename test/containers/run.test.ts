@@ -2,12 +2,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { helloServer } from "../support/archives.ts";
-import { containersOf, imagesOf } from "../support/at-docker.ts";
-import { folderWith } from "../support/folders.ts";
-import { needs } from "../support/machine.ts";
-import { portside } from "../support/terminal.ts";
-import { watched } from "../support/watched.ts";
+import { helloServer } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { portside } from "../support/cli/terminal.ts";
+import { containersOf, imagesOf } from "../support/providers/at-docker.ts";
+import { needs } from "../support/vitest/machine.ts";
+import { watched } from "../support/vitest/watched.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 COPY server.mjs /

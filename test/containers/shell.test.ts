@@ -1,9 +1,9 @@
 /** `portside shell` leads into containers. */
 import { afterAll } from "vitest";
-import { sourceOf } from "../support/archives.ts";
-import { removeImagesOf } from "../support/at-docker.ts";
-import { has } from "../support/machine.ts";
-import { DEPLOYED, plainSource, server, shellTests } from "../support/shell-suite.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { DEPLOYED, plainSource, server, shellTests } from "../support/cli/shell-suite.ts";
+import { removeImagesOf } from "../support/providers/at-docker.ts";
+import { has } from "../support/vitest/machine.ts";
 
 const Dockerfile = `FROM node:24-bookworm-slim
 WORKDIR /srv

@@ -1,7 +1,7 @@
 /** The promises of `Billing`. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import { freeSubscription, type Subscription, subscriptionSchema } from "../../core/domain/subscription.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { freeSubscription, type Subscription, subscriptionSchema } from "../../core/domain/usage/subscription.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { ContractCase } from "./harness.ts";
 import { expectError, expectOk } from "./support.ts";

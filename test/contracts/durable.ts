@@ -1,9 +1,9 @@
 /** What lasts when a provider is closed and another is opened on the same storage. */
 import { expect } from "vitest";
-import { timestampOf } from "../../core/domain/instant.ts";
-import { comparePositions } from "../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
-import type { VolumeName } from "../../core/domain/names.ts";
+import { comparePositions } from "../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../core/domain/logs/entry.ts";
+import { timestampOf } from "../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { ContractCase, DurableSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";
 import { expectOk } from "./support.ts";

@@ -5,9 +5,9 @@
  * hand against one that is broken on purpose and must not.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import type { Capabilities } from "../../core/domain/capabilities.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
+import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 
 /** Sources that the provider's builder takes, as tar.gz bytes. */

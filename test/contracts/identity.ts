@@ -1,7 +1,7 @@
 /** The promises of `Authenticator`, `ApiKeys` and `TokenIssuer`, as one identity keeps them together. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import { type Instant, parseInstant, type Timestamp } from "../../core/domain/instant.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../core/domain/wire/instant.ts";
 import type { ApiKey } from "../../core/ports/authenticator.ts";
 import type { Identity } from "../../core/ports/provider.ts";
 import type { ContractCase } from "./harness.ts";

@@ -8,12 +8,12 @@ import {
   cursorOf,
   type LogPosition,
   parseCursor,
-} from "../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
-import { matcherOf } from "../../core/domain/log-filter/match.ts";
-import { parseLogFilter } from "../../core/domain/log-filter/parse.ts";
-import type { CompilePattern } from "../../core/domain/log-filter/pattern.ts";
-import { everything, type LogFilter } from "../../core/domain/log-filter/tree.ts";
+} from "../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../core/domain/logs/filter/match.ts";
+import { parseLogFilter } from "../../core/domain/logs/filter/parse.ts";
+import type { CompilePattern } from "../../core/domain/logs/filter/pattern.ts";
+import { everything, type LogFilter } from "../../core/domain/logs/filter/tree.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import { hostileFilters, logFilter, newLogEntry } from "../arbitraries/index.ts";
 import { type ContractCase, pageLimit, type StoreSubject } from "./harness.ts";

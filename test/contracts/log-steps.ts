@@ -1,6 +1,6 @@
 /** What the suites of logs write and ask: a deployment of its own, numbered lines, every entry. */
-import type { LogEntry, NewLogEntry } from "../../core/domain/log-entry.ts";
-import { everything } from "../../core/domain/log-filter/tree.ts";
+import type { LogEntry, NewLogEntry } from "../../core/domain/logs/entry.ts";
+import { everything } from "../../core/domain/logs/filter/tree.ts";
 import type { LogQuery, LogScope } from "../../core/ports/log-store.ts";
 import type { StoreSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";

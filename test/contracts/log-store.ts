@@ -1,8 +1,8 @@
 /** The promises of `LogStore`. */
 import { expect } from "vitest";
-import { comparePositions } from "../../core/domain/log-cursor.ts";
-import { type LogEntry, messageOf, type NewLogEntry } from "../../core/domain/log-entry.ts";
-import { readLine } from "../../core/domain/log-line.ts";
+import { comparePositions } from "../../core/domain/logs/cursor.ts";
+import { type LogEntry, messageOf, type NewLogEntry } from "../../core/domain/logs/entry.ts";
+import { readLine } from "../../core/domain/logs/line.ts";
 import type { LogScope } from "../../core/ports/log-store.ts";
 import type { ContractCase, StoreSubject } from "./harness.ts";
 import { append, every, line, numbers, scopeOf, texts } from "./log-steps.ts";

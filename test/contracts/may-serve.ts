@@ -3,8 +3,8 @@
  * it looks for the volume once its template can be read; so one of the two sees the other.
  */
 import { expect } from "vitest";
-import type { DeployFailure } from "../../core/domain/deploy-reason.ts";
-import type { Service } from "../../core/domain/service-template.ts";
+import type { DeployFailure } from "../../core/domain/deploy/reason.ts";
+import type { Service } from "../../core/domain/deploy/service-template.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, collect, expectOk, rollOut, running, serviceOf, stateOf, templateFor } from "./support.ts";
 

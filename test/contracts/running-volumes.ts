@@ -1,9 +1,9 @@
 /** What mounts and schedules mean to services that really run (`capabilities.runs`). */
 import { expect } from "vitest";
-import type { BoundMount } from "../../core/domain/mounts.ts";
-import type { VolumeName } from "../../core/domain/names.ts";
-import type { ObjectPath } from "../../core/domain/object-path.ts";
-import type { ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
+import type { BoundMount } from "../../core/domain/volumes/mounts.ts";
+import type { ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { build, deployed, expectOk, rollOut, serviceOf, templateFor } from "./support.ts";

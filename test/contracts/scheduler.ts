@@ -1,6 +1,6 @@
 /** The promises of `Scheduler` about what is set; that it fires is shown where services run. */
 import { expect } from "vitest";
-import type { CronJob } from "../../core/domain/cron-job.ts";
+import type { CronJob } from "../../core/domain/schedules/cron-job.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";
 

@@ -1,10 +1,10 @@
 /** The promises of `ServicePlatform` that hold on every platform, whether or not services really run. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import { capabilitiesSchema } from "../../core/domain/capabilities.ts";
-import type { DeployOutcome } from "../../core/domain/deploy-events.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
-import type { ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
+import type { ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
+import { capabilitiesSchema } from "../../core/domain/wire/capabilities.ts";
+import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { mayServeCases } from "./may-serve.ts";
 import {

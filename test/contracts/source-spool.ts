@@ -1,6 +1,6 @@
 /** The promises of `SourceSpool`. */
 import { expect } from "vitest";
-import { archiveLimits } from "../../core/domain/limits.ts";
+import { archiveLimits } from "../../core/domain/accounts/limits.ts";
 import { type ArchivedEntry, archiveOf, paxOf } from "./archives.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { chunked, collect, expectError, expectOk, receive } from "./support.ts";

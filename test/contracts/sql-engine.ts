@@ -1,8 +1,8 @@
 /** The promises of `SqlEngine`. */
 import { expect } from "vitest";
-import type { Capabilities } from "../../core/domain/capabilities.ts";
-import type { NewLogEntry } from "../../core/domain/log-entry.ts";
+import type { NewLogEntry } from "../../core/domain/logs/entry.ts";
 import type { SqlValue } from "../../core/domain/sql/answer.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import { isSqlFailure, type SqlFailure, type SqlLimits, type SqlScope } from "../../core/ports/sql-engine.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { append, line, numbers, scopeOf } from "./log-steps.ts";

@@ -1,11 +1,11 @@
 /** Steps that several suites take: build a source, roll out a template, collect events. */
 import { inspect } from "node:util";
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import type { Expected } from "../../core/domain/deploy-plan.ts";
-import type { DeployReason } from "../../core/domain/deploy-reason.ts";
-import type { DeploymentName } from "../../core/domain/names.ts";
-import type { Service, ServiceTemplate } from "../../core/domain/service-template.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import type { Expected } from "../../core/domain/deploy/plan.ts";
+import type { DeployReason } from "../../core/domain/deploy/reason.ts";
+import type { Service, ServiceTemplate } from "../../core/domain/deploy/service-template.ts";
+import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { BuildEvent } from "../../core/ports/image-builder.ts";
 import type { NameState, RolloutEvent, RolloutRequest } from "../../core/ports/service-platform.ts";
 import type { Source } from "../../core/ports/source-spool.ts";

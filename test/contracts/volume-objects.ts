@@ -1,8 +1,8 @@
 /** The promises of `VolumeStore` about objects: put and got by signed URLs, listed in order, removed. */
 import { createHash, randomBytes } from "node:crypto";
 import { expect } from "vitest";
-import { instantOfMillis, millisOf, parseInstant } from "../../core/domain/instant.ts";
-import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
+import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import { instantOfMillis, millisOf, parseInstant } from "../../core/domain/wire/instant.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { collect, expectError, expectOk } from "./support.ts";
 import { downloadUrl, everyObject, get, newVolume, now, put, textOf, uploadUrl, volumesOf } from "./volume-steps.ts";

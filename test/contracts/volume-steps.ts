@@ -1,9 +1,9 @@
 /** Steps that the suites of volumes take: make one, put and get objects by signed URLs. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import { type Instant, instantOfMillis, plusMillis } from "../../core/domain/instant.ts";
-import type { VolumeName } from "../../core/domain/names.ts";
-import { comparePaths, type ObjectPath } from "../../core/domain/object-path.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { comparePaths, type ObjectPath } from "../../core/domain/volumes/object-path.ts";
+import { type Instant, instantOfMillis, plusMillis } from "../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { ObjectEntry, StoredVolume, VolumeStore } from "../../core/ports/volume-store.ts";
 import { pageLimit, type StoreSubject } from "./harness.ts";
 import { expectOk } from "./support.ts";

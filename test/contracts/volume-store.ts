@@ -1,8 +1,8 @@
 /** The promises of `VolumeStore` about volumes: made, found, hidden, deleted, restored. */
 import { expect } from "vitest";
-import type { AccountId } from "../../core/domain/account.ts";
-import { plusMillis, timestampOf } from "../../core/domain/instant.ts";
-import type { VolumeName } from "../../core/domain/names.ts";
+import type { AccountId } from "../../core/domain/accounts/account.ts";
+import { plusMillis, timestampOf } from "../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../core/domain/wire/names.ts";
 import type { StoredVolume } from "../../core/ports/volume-store.ts";
 import type { ContractCase, ProviderSubject } from "./harness.ts";
 import { expectError, expectOk } from "./support.ts";

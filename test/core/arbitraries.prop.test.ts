@@ -1,12 +1,12 @@
 /** The published generators keep their word: what is valid is taken, every edge is reached, a seed gives one value. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deployFields } from "../../core/domain/deploy-fields.ts";
-import { mountPathProblem } from "../../core/domain/mounts.ts";
-import { deploymentNameProblem, volumeNameProblem } from "../../core/domain/names.ts";
-import { isTimeZone, parseCron } from "../../core/domain/schedule.ts";
+import { deployFields } from "../../core/domain/deploy/fields.ts";
+import { isTimeZone, parseCron } from "../../core/domain/schedules/schedule.ts";
+import { mountPathProblem } from "../../core/domain/volumes/mounts.ts";
+import { deploymentNameProblem, volumeNameProblem } from "../../core/domain/wire/names.ts";
 import * as arbitraries from "../arbitraries/index.ts";
-import { runs } from "../support/runs.ts";
+import { runs } from "../support/vitest/runs.ts";
 
 const sampled = <T>(arbitrary: fc.Arbitrary<T>, count = 2000): T[] => fc.sample(arbitrary, runs(count));
 const reached = <T>(values: readonly T[], ...edges: ((value: T) => boolean)[]): void => {

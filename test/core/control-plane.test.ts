@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
-import { capabilitiesAnswerSchema } from "../../core/domain/answers.ts";
-import { accountLimits, deployLimits, logLimits } from "../../core/domain/limits.ts";
-import { reservedNames } from "../../core/domain/names.ts";
+import { accountLimits, deployLimits, logLimits } from "../../core/domain/accounts/limits.ts";
+import { reservedNames } from "../../core/domain/wire/names.ts";
+import { capabilitiesAnswerSchema } from "../../core/domain/wire/responses.ts";
 import { unavailable } from "../../core/errors.ts";
 import { errAsync } from "../../core/result.ts";
 

@@ -1,6 +1,6 @@
 /** The error union as data: every kind has a constructor that makes it, a meaning, and a word about retrying. */
 import { describe, expect, test } from "vitest";
-import { issue } from "../../core/domain/issue.ts";
+import { issue } from "../../core/domain/wire/issue.ts";
 import {
   type ControlPlaneError,
   conflict,
@@ -17,7 +17,7 @@ import {
   unsupported,
 } from "../../core/errors.ts";
 import { err, ok, ResultAsync } from "../../core/result.ts";
-import { attempt } from "../../core/use-cases/attempt.ts";
+import { attempt } from "../../core/use-cases/pipeline/catch-bugs.ts";
 
 const makers: { readonly [K in ErrorKind]: (message: string) => Extract<ControlPlaneError, { kind: K }> } = {
   invalid_input: (message) => invalidInput([issue(["field"], message, "value_error")]),

@@ -2,12 +2,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createControlPlane } from "../../core/control-plane.ts";
-import { type AccountId, parseAccount } from "../../core/domain/account.ts";
+import { type AccountId, parseAccount } from "../../core/domain/accounts/account.ts";
 import { unavailable } from "../../core/errors.ts";
 import { brokenDeployRequest, deployRequest } from "../arbitraries/index.ts";
 import { simulateDeploy } from "../simulation/simulate-deploy.ts";
 import { createSimulatedCloud } from "../simulation/simulated-cloud.ts";
-import { runs } from "../support/runs.ts";
+import { runs } from "../support/vitest/runs.ts";
 
 const fields = { function_name: "my_app", volumes: {} };
 

@@ -1,5 +1,5 @@
 /**
- * `npm run coverage`: the branches of core that its tests take, and whether docs/testing.md has a reason for each that
+ * `npm run coverage`: the branches of core that its tests take, and whether docs/contributing/testing.md has a reason for each that
  * none takes. The least share of them is in vitest.config.ts.
  */
 import { spawnSync } from "node:child_process";
@@ -21,7 +21,7 @@ const report = JSON.parse(readFileSync("reports/coverage/coverage-final.json", "
 const branches = Object.values(report).flatMap((one) =>
   uncoveredBranches(one, relative(".", one.path), readFileSync(one.path, "utf8")),
 );
-const wrong = differences(branches, namedBranches(readFileSync("docs/testing.md", "utf8")));
+const wrong = differences(branches, namedBranches(readFileSync("docs/contributing/testing.md", "utf8")));
 for (const words of wrong) console.error(words);
-console.log(`${branches.length} branches are not taken; docs/testing.md says why`);
+console.log(`${branches.length} branches are not taken; docs/contributing/testing.md says why`);
 if (wrong.length > 0) process.exitCode = 1;

@@ -35,8 +35,8 @@ test("each needs a row, and each row a branch", () => {
   ]);
 });
 
-test("every row of docs/testing.md names code that is there, and a reason", () => {
-  const rows = namedBranches(readFileSync("docs/testing.md", "utf8"));
+test("every row of docs/contributing/testing.md names code that is there, and a reason", () => {
+  const rows = namedBranches(readFileSync("docs/contributing/testing.md", "utf8"));
   expect(rows.length).toBeGreaterThan(0);
   for (const { file, code, why } of rows) {
     expect(readFileSync(file, "utf8")).toContain(code);

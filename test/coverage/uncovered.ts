@@ -1,4 +1,4 @@
-/** The branches that no test took: what a coverage report says of them, and what docs/testing.md names. */
+/** The branches that no test took: what a coverage report says of them, and what docs/contributing/testing.md names. */
 
 interface Place {
   readonly line?: number;

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { serveMemory } from "../support/api.ts";
-import { sourceOf } from "../support/archives.ts";
-import { endpointNames } from "../support/endpoint-calls.ts";
-import { needs } from "../support/machine.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { serveMemory } from "../support/http/api.ts";
+import { endpointNames } from "../support/http/endpoint-calls.ts";
+import { needs } from "../support/vitest/machine.ts";
 
-const page = readFileSync("docs/api.md", "utf8");
+const page = readFileSync("docs/reference/api.md", "utf8");
 const sections = page
   .split(/^### /m)
   .slice(1)

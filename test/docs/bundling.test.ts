@@ -1,4 +1,4 @@
-/** docs/bundling.md: its build script packs an application that works where nothing is installed. */
+/** docs/guides/bundling.md: its build script packs an application that works where nothing is installed. */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   copyFileSync,
@@ -13,14 +13,14 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { helloServer, nodeSource } from "../support/archives.ts";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
 
 /** Where nothing is installed. */
 const elsewhere = () => mkdtempSync(join(tmpdir(), "portside-bundle-"));
 
-const script = /^```js\n(.*?)^```$/ms.exec(readFileSync("docs/bundling.md", "utf8"))?.[1] as string;
+const script = /^```js\n(.*?)^```$/ms.exec(readFileSync("docs/guides/bundling.md", "utf8"))?.[1] as string;
 
-const sqlReason = expect.stringContaining("Mark 'portside' as external in the bundler (docs/bundling.md).");
+const sqlReason = expect.stringContaining("Mark 'portside' as external in the bundler (docs/guides/bundling.md).");
 /** What the application prints, per provider. */
 const expected = ["memory", "local"].map((provider) => ({
   provider,

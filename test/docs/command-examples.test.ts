@@ -1,8 +1,8 @@
 /** The examples of the command line's help are words that their own command takes. */
 import { describe, expect, test } from "vitest";
 import { type Command, readInput } from "../../hosts/cli/command.ts";
-import { volumeCommands } from "../../hosts/cli/commands/volume.ts";
 import { commands } from "../../hosts/cli/program.ts";
+import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";
 
 /** As a shell reads them. */
 const wordsOf = (line: string): string[] => (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ""));

@@ -1,18 +1,18 @@
 /** What the pages on portside.json and the environment show is what the rules take. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { envAliasesProblem, readEnvironment } from "../../core/domain/environment.ts";
-import { fieldLimits } from "../../core/domain/limits.ts";
-import { readProject } from "../../core/domain/project-file.ts";
+import { fieldLimits } from "../../core/domain/accounts/limits.ts";
+import { envAliasesProblem, readEnvironment } from "../../core/domain/deploy/environment.ts";
+import { readProject } from "../../core/domain/deploy/project-file.ts";
 
 const page = (name: string): string => readFileSync(`docs/${name}.md`, "utf8");
 
 const jsonOf = (text: string): Record<string, unknown>[] =>
   [...text.matchAll(/^```json\n(.*?)^```$/gms)].map(([, json = ""]) => JSON.parse(json));
 
-const environment = page("environment");
+const environment = page("guides/environment");
 
-describe.each([page("portside-json"), environment])("examples of portside.json", (text) => {
+describe.each([page("reference/project-file"), environment])("examples of portside.json", (text) => {
   const examples = jsonOf(text).filter((one) => Object.hasOwn(one, "name"));
 
   test.each(examples)("%j", (example) => {

@@ -1,4 +1,4 @@
-/** The proxy of docs/operations.md lets through what passes the platform: records as they come, services, signed uploads. */
+/** The proxy of docs/operations/running.md lets through what passes the platform: records as they come, services, signed uploads. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Serving, startServing } from "../../hosts/cli/serving.ts";
+import { type Serving, startServing } from "../../hosts/cli/server/serving.ts";
 import { resolveSettings } from "../../hosts/composition/settings.ts";
-import { nodeSource } from "../support/archives.ts";
-import { startOnFreePort } from "../support/free-port.ts";
-import { needs } from "../support/machine.ts";
+import { nodeSource } from "../support/archives/archives.ts";
+import { startOnFreePort } from "../support/http/free-port.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 /** Listens once a file is there. */
 const waiting = (file: string) => `
@@ -46,7 +46,7 @@ afterEach(async () => {
 
 /** What stands on the page, without its certificate, between the ports of the test. */
 const configuration = (port: number): string => {
-  const [, block = ""] = /```nginx\n(.*?)```/s.exec(readFileSync("docs/operations.md", "utf8")) ?? [];
+  const [, block = ""] = /```nginx\n(.*?)```/s.exec(readFileSync("docs/operations/running.md", "utf8")) ?? [];
   const portOf = (url = ""): string => new URL(url).port;
   const servers = block
     .replaceAll("listen 443 ssl;", `listen 127.0.0.1:${port};`)

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { build } from "vitepress";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { navigation } from "../../docs/.vitepress/navigation.ts";
+import { redirects } from "../../docs/.vitepress/redirects.ts";
 import { BuiltSite } from "./built-site.ts";
 
 let folder: string;
@@ -20,7 +21,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const decisions = globSync("docs/decisions/[0-9]*.md");
 const pages = [
-  ...globSync(["docs/*.md", "docs/reference/*.md"]),
+  ...globSync(["docs/*.md", "docs/{contributing,guides,operations,providers,reference}/*.md"]),
   "docs/decisions/README.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
@@ -31,7 +32,13 @@ test("every page of the documentation is built, and the README is the first", ()
   const built = [...pages, ...decisions, "README.md"].map((file) =>
     file.replace(/README\.md$/, "index.md").replace(/\.md$/, ".html"),
   );
-  expect(site.pages).toEqual([...built, "404.html"].sort());
+  const moved = Object.keys(redirects).map((page) => `docs/${page}.html`);
+  expect(site.pages).toEqual([...built, ...moved, "404.html"].sort());
+});
+
+test("the old name of a page that moved redirects to the page", () => {
+  for (const [from, to] of Object.entries(redirects))
+    expect(site.linksOf(`docs/${from}.html`), from).toEqual([`${to}.html`]);
 });
 
 test("every page is in the navigation, once, and on the first page; decisions are on a page of their own", () => {
@@ -56,8 +63,8 @@ test("nothing is loaded from elsewhere", () => {
 
 test.each([
   ["cursor exactly once", "docs/logs.html"],
-  ["did_not_listen", "docs/errors.html"],
-  ["PORTSIDE_KEYS_DATABASE", "docs/configuration.html"],
+  ["did_not_listen", "docs/reference/errors.html"],
+  ["PORTSIDE_KEYS_DATABASE", "docs/reference/configuration.html"],
 ])("the search finds '%s' on %s", async (words, page) => {
   const found = await site.search(words);
   expect(found.slice(0, 5).map((path) => path.replace(/^(\.?\/)*/, ""))).toContain(page);

@@ -1,11 +1,11 @@
 /** The main job, case by case. */
 import { expect } from "vitest";
-import type { Capabilities } from "../../core/domain/capabilities.ts";
-import { recordsOf } from "../support/api.ts";
-import { helloServer, nodeSource } from "../support/archives.ts";
-import { nodeContractSources } from "../support/contract-sources.ts";
-import { eventually } from "../support/eventually.ts";
-import { folderWith } from "../support/folders.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { recordsOf } from "../support/http/api.ts";
+import { nodeContractSources } from "../support/providers/contract-sources.ts";
+import { eventually } from "../support/vitest/eventually.ts";
 import type { E2eCase, Subject } from "./harness.ts";
 
 const text = async (url: string, init?: RequestInit): Promise<string> => (await fetch(url, init)).text();

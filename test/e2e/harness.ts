@@ -3,10 +3,10 @@
  * that a provider does not run names the capability that is missing there.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Capabilities, Feature } from "../../core/domain/capabilities.ts";
+import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";
 import type { Ports } from "../../core/ports/provider.ts";
-import { serveApi, type TestApi } from "../support/api.ts";
-import { portside, type Ran, type RunOptions } from "../support/terminal.ts";
+import { portside, type Ran, type RunOptions } from "../support/cli/terminal.ts";
+import { serveApi, type TestApi } from "../support/http/api.ts";
 
 export interface Subject {
   readonly api: TestApi;

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
-import { folderWith } from "../support/folders.ts";
-import { moments } from "../support/kill-moment-child.ts";
-import { principalOf, startLocalIn } from "../support/local-platform.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { moments } from "../support/crashes/kill-moment-child.ts";
+import { principalOf, startLocalIn } from "../support/providers/local-platform.ts";
 
-const child = join(import.meta.dirname, "..", "support", "kill-moment-child.ts");
+const child = join(import.meta.dirname, "..", "support", "crashes", "kill-moment-child.ts");
 
 /** Runs the server until it has killed itself; returns the records that its client got. */
 const runUntilKilled = async (folder: string, moment: string): Promise<DeployEvent[]> => {

@@ -4,8 +4,8 @@
  */
 import { randomInt } from "node:crypto";
 import { afterAll, describe, expect, test } from "vitest";
-import { type Crash, crash } from "../support/crash.ts";
-import { runners } from "../support/local-platform.ts";
+import { type Crash, crash } from "../support/crashes/crash.ts";
+import { runners } from "../support/providers/local-platform.ts";
 
 const count = Number(process.env["PORTSIDE_KILLS"] ?? 10);
 const first = Number(process.env["PORTSIDE_SEED"] ?? randomInt(2 ** 31));

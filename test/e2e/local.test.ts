@@ -1,5 +1,5 @@
 /** The main job on one machine, by the cases of every provider. */
-import { openForMainJob } from "../support/local-suites.ts";
+import { openForMainJob } from "../support/providers/local-suites.ts";
 import { e2eCases } from "./cases.ts";
 import { e2eTests } from "./harness.ts";
 

@@ -1,9 +1,9 @@
 /** kill -9 while a service logs ten thousand numbered lines a second: what was kept has no gap and no double. */
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { sourceOf } from "../support/archives.ts";
-import { folderWith } from "../support/folders.ts";
-import { Client, serve } from "../support/served.ts";
+import { sourceOf } from "../support/archives/archives.ts";
+import { folderWith } from "../support/archives/folders.ts";
+import { Client, serve } from "../support/http/served.ts";
 
 /** A hundred lines every ten milliseconds, each with its number and its moment. */
 const numbering = `

@@ -8,11 +8,11 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
-import { helloServer } from "../support/archives.ts";
-import { type Folder, folderWith } from "../support/folders.ts";
-import { needs } from "../support/machine.ts";
-import { serve } from "../support/served.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
+import { helloServer } from "../support/archives/archives.ts";
+import { type Folder, folderWith } from "../support/archives/folders.ts";
+import { serve } from "../support/http/served.ts";
+import { needs } from "../support/vitest/machine.ts";
 
 const run = promisify(execFile);
 

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
-import { helloServer, nodeSource } from "../support/archives.ts";
-import { principalOf, startLocal, type TestPlatform } from "../support/local-platform.ts";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
+import { principalOf, startLocal, type TestPlatform } from "../support/providers/local-platform.ts";
 
 const saying = (text: string) => nodeSource(`console.log(${JSON.stringify(`${text} is up`)});${helloServer(text)}`);
 const answerOf = async (url: string) => (await fetch(url)).text();

@@ -1,7 +1,7 @@
 /** The shell commands that pages show are typed from top to bottom, with a platform of their own. */
 import { expect, test } from "vitest";
-import { freePort } from "../support/free-port.ts";
-import { needs } from "../support/machine.ts";
+import { freePort } from "../support/http/free-port.ts";
+import { needs } from "../support/vitest/machine.ts";
 import { ShellPage } from "./shell-page.ts";
 
 const deployed = (...names: readonly string[]): string =>
@@ -10,11 +10,11 @@ const deployed = (...names: readonly string[]): string =>
 /** What each page takes for granted. */
 const pages: Readonly<Record<string, string>> = {
   "docs/quickstart.md": "",
-  "docs/operations.md": "",
+  "docs/operations/running.md": "",
   "docs/logs.md": deployed("logs-node", "logs-python", "shop"),
   "docs/schedules.md": deployed("shop"),
   "docs/sql.md": "echo 'SELECT COUNT(*) AS n FROM logs' > report.sql",
-  "docs/cost.md": deployed("my-app"),
+  "docs/usage.md": deployed("my-app"),
   "docs/volumes.md": `
 pg_dump() { echo "what is in $1"; }
 psql() { cat > /dev/null; }

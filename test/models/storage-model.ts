@@ -4,8 +4,8 @@
  */
 import { expect } from "vitest";
 import type { ControlPlane } from "../../core/control-plane.ts";
-import type { Principal } from "../../core/domain/account.ts";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
+import type { Principal } from "../../core/domain/accounts/account.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { Result } from "../../core/result.ts";
 

@@ -1,9 +1,9 @@
 /** Volumes in memory agree with the model through any life. */
 import fc from "fast-check";
 import { test } from "vitest";
-import { startMemory } from "../support/memory-platform.ts";
-import { runs, within } from "../support/runs.ts";
-import { liveOut, tickingSystem } from "../support/storage-system.ts";
+import { startMemory } from "../support/providers/memory-platform.ts";
+import { liveOut, tickingSystem } from "../support/providers/storage-system.ts";
+import { runs, within } from "../support/vitest/runs.ts";
 import { storageLife } from "./storage-life.ts";
 
 test("any life of volumes in memory is the model's", { timeout: within() }, async () => {

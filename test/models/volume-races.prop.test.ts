@@ -5,8 +5,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { whileTicking } from "../simulation/ticking.ts";
-import { runs, within } from "../support/runs.ts";
-import { damageOf, deploying, filled, type Race, raceOver } from "../support/volume-race.ts";
+import { damageOf, deploying, filled, type Race, raceOver } from "../support/providers/volume-races.ts";
+import { runs, within } from "../support/vitest/runs.ts";
 
 const pauses = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 24 });
 const start = fc.integer({ min: 0, max: 2000 });

@@ -3,14 +3,14 @@
 /** The rules that cost the most when they are wrong: what a deploy does, who mounts what, where a log goes on, whose it is. */
 const HIGH = 90;
 const highFiles = [
-  "core/domain/account.ts",
-  "core/domain/attachments.ts",
-  "core/domain/cron-job.ts",
-  "core/domain/deploy-plan.ts",
-  "core/domain/log-cursor.ts",
-  "core/domain/mounts.ts",
-  "core/domain/schedule.ts",
-  "core/domain/write-condition.ts",
+  "core/domain/accounts/account.ts",
+  "core/domain/volumes/attachments.ts",
+  "core/domain/schedules/cron-job.ts",
+  "core/domain/deploy/plan.ts",
+  "core/domain/logs/cursor.ts",
+  "core/domain/volumes/mounts.ts",
+  "core/domain/schedules/schedule.ts",
+  "core/domain/volumes/write-condition.ts",
 ];
 
 const REST = 80;

@@ -38,5 +38,5 @@ test("what nobody noticed is told in the order of the lines", () => {
 
 test("every file with a bound of its own is there, and the bound is the higher one", () => {
   for (const file of [...boundedFiles, ...heldByEngines]) expect(existsSync(file), file).toBe(true);
-  for (const file of boundedFiles) expect(boundOf(file)).toBeGreaterThan(boundOf("core/domain/names.ts"));
+  for (const file of boundedFiles) expect(boundOf(file)).toBeGreaterThan(boundOf("core/domain/wire/names.ts"));
 });

@@ -23,8 +23,8 @@ export default defineConfig({
   test: {
     include: ["test/core/**/*.test.ts"],
     // It asks every endpoint, SQL's process among them, who owns what; of a rule it says nothing that others do not.
-    exclude: ["test/core/use-cases/isolation.test.ts"],
-    setupFiles: ["./test/support/seed.ts"],
+    exclude: ["test/core/use-cases/accounts/isolation.test.ts"],
+    setupFiles: ["./test/support/vitest/seed.ts"],
     isolate: false,
     sequence: { sequencer: OwnTestsFirst },
     testTimeout: 120_000,

@@ -1,10 +1,10 @@
 /** A log as the clouds keep it: entries carry times of their own, and are shown a while after they were written. */
 
-import { compileRe2 } from "../../adapters/shared/re2.ts";
-import { type Instant, plusMillis } from "../../core/domain/instant.ts";
-import { comparePositions, type LogPosition, nameCode } from "../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../core/domain/log-entry.ts";
-import { matcherOf } from "../../core/domain/log-filter/match.ts";
+import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
+import { comparePositions, type LogPosition, nameCode } from "../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../core/domain/logs/filter/match.ts";
+import { type Instant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../core/ports/log-store.ts";
 import type { Clock } from "../../core/ports/system.ts";
 import { okAsync } from "../../core/result.ts";

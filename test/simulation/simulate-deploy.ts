@@ -1,13 +1,13 @@
 /** One deploy on a simulated cloud, from its request to its last record: for properties of deploy rules. */
 import { createControlPlane } from "../../core/control-plane.ts";
-import { type AccountId, type Principal, parseAccount } from "../../core/domain/account.ts";
-import type { DeployEvent } from "../../core/domain/deploy-events.ts";
-import type { Deployment } from "../../core/domain/deployment.ts";
-import { millisOf } from "../../core/domain/instant.ts";
-import { normalizeDeploymentName } from "../../core/domain/names.ts";
+import { type AccountId, type Principal, parseAccount } from "../../core/domain/accounts/account.ts";
+import type { Deployment } from "../../core/domain/deploy/deployment.ts";
+import type { DeployEvent } from "../../core/domain/deploy/events.ts";
+import { millisOf } from "../../core/domain/wire/instant.ts";
+import { normalizeDeploymentName } from "../../core/domain/wire/names.ts";
 import type { ControlPlaneError } from "../../core/errors.ts";
 import type { Source } from "../../core/ports/source-spool.ts";
-import type { SettingsInput } from "../../core/use-cases/context.ts";
+import type { SettingsInput } from "../../core/use-cases/pipeline/context.ts";
 import { createSimulatedCloud, type SimulatedCloud } from "./simulated-cloud.ts";
 
 export interface SimulateOptions {

@@ -22,7 +22,7 @@ import {
   type MemoryProvider,
   type PortCall,
 } from "../../adapters/memory/index.ts";
-import type { Capabilities } from "../../core/domain/capabilities.ts";
+import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
 import type { Ports, Provider } from "../../core/ports/provider.ts";
 import { createLateLogs } from "./late-logs.ts";
 import { whileTicking } from "./ticking.ts";

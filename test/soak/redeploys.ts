@@ -9,9 +9,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { helloServer, nodeSource } from "../support/archives.ts";
-import { processMemory } from "../support/memory-use.ts";
-import { Client, serve } from "../support/served.ts";
+import { helloServer, nodeSource } from "../support/archives/archives.ts";
+import { processMemory } from "../support/crashes/memory-use.ts";
+import { Client, serve } from "../support/http/served.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,8 +1,8 @@
 /** The capabilities and limits of CloudWatch Logs. */
-import { type Capabilities, offered } from "../../../core/domain/capabilities.ts";
+import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { AwsConfig } from "../config.ts";
 
-/** The retention of the log group in `docs/aws-template.yaml`. Searches go back no further. */
+/** The retention of the log group in `docs/providers/aws-template.yaml`. Searches go back no further. */
 export const RETENTION_DAYS = 30;
 
 const quota = "by CloudWatch Logs, whose FilterLogEvents all deployments of the account and region share";

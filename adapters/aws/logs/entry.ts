@@ -3,18 +3,19 @@
  * Services write plain lines to the streams of their tasks:
  * https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_FilteredLogEvent.html
  */
-import type { Instant } from "../../../core/domain/instant.ts";
-import { nameCode } from "../../../core/domain/log-cursor.ts";
+
+import { nameCode } from "../../../core/domain/logs/cursor.ts";
 import {
   type LogEntry,
   type LogName,
   type NewLogEntry,
   type Severity,
   severities,
-} from "../../../core/domain/log-entry.ts";
-import { readLine } from "../../../core/domain/log-line.ts";
+} from "../../../core/domain/logs/entry.ts";
+import { readLine } from "../../../core/domain/logs/line.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
-import { streamPrefixOf } from "../log-streams.ts";
+import { streamPrefixOf } from "./streams.ts";
 
 /** An event as the SDK returns it. */
 export interface LogEvent {

@@ -6,11 +6,12 @@
  * entries nest their fields one level deeper than a service's lines.
  * https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
  */
-import type { Instant } from "../../../core/domain/instant.ts";
-import { timeOf } from "../../../core/domain/log-filter/literals.ts";
-import { matcherOf } from "../../../core/domain/log-filter/match.ts";
-import type { CompilePattern } from "../../../core/domain/log-filter/pattern.ts";
-import type { LogFilter } from "../../../core/domain/log-filter/tree.ts";
+
+import { timeOf } from "../../../core/domain/logs/filter/literals.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogScope } from "../../../core/ports/log-store.ts";
 import { serviceLine } from "./entry.ts";
 

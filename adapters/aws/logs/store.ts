@@ -5,27 +5,28 @@
  * platform's entries also contain their nanosecond. AWS orders events within a millisecond by the put request, which no
  * response shows. So the store reads each millisecond completely and sorts it here.
  */
-import { type Instant, millisOf } from "../../../core/domain/instant.ts";
-import type { LogPosition } from "../../../core/domain/log-cursor.ts";
-import { isWritable, type NewLogEntry } from "../../../core/domain/log-entry.ts";
-import { matcherOf } from "../../../core/domain/log-filter/match.ts";
+
+import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { compileRe2 } from "../../shared/logs/re2.ts";
+import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
-import { isCallState, type ProviderCall } from "../../shared/provider-call.ts";
-import { compileRe2 } from "../../shared/re2.ts";
-import { RisingClock } from "../../shared/rising-clock.ts";
-import { type AwsAmbient, awsCalls } from "../amazon.ts";
+import { type AwsAmbient, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { streamPrefixOf } from "../log-streams.ts";
 import { batchesOf, type InputEvent } from "./batches.ts";
 import { RETENTION_DAYS } from "./capabilities.ts";
 import { logEntryOf, messageFor, PLATFORM_STREAM } from "./entry.ts";
 import { isEverything, isNothing, pushedOf } from "./push.ts";
+import { streamPrefixOf } from "./streams.ts";
 
 /** "Up to 10,000 log events" in one page (FilterLogEventsRequest, `limit`). */
 const LISTED = 10_000;

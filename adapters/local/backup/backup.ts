@@ -12,7 +12,7 @@ import { readdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { MANIFEST, readManifest } from "../builder/images.ts";
+import { MANIFEST, readManifest } from "../builds/images.ts";
 import { DataFolderError, explainFileError, isDamage } from "../data-folder/error.ts";
 import { backupRuleOf } from "../data-folder/layout.ts";
 import { syncFolder } from "../state/check-file.ts";

@@ -1,7 +1,7 @@
 /** Why a data folder cannot be used: a kind for programs, and words with the path and the next step for people. */
 import { accessSync, constants, type Stats, statSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/disk-fault.ts";
+import { type DiskFault, diskFaultOf, sqliteCodeOf } from "../../shared/runtime/disk-fault.ts";
 
 export type DataFolderProblem =
   | "in_use"
@@ -98,7 +98,7 @@ const steps: Readonly<Record<DataFolderProblem, string>> = {
   read_only: "Mount the file system for writing, or choose another folder with --data-dir.",
   full: "Free space on that disk and try again.",
   damaged:
-    "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'; see 'Damaged files' in docs/operations.md.",
+    "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'; see 'Damaged files' in docs/operations/running.md.",
   outdated: "Run 'portside doctor --repair', or put a backup back with 'portside restore --force FILE'.",
   unreadable: "Check the path, the disk and the system's log, then try again.",
 };

@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../../core/ports/system.ts";
-import { makeFolders } from "../../shared/make-folders.ts";
+import { makeFolders } from "../../shared/runtime/make-folders.ts";
 import { DataFolderError, explainFileError } from "./error.ts";
 import { setAside } from "./set-aside.ts";
 

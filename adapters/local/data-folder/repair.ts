@@ -14,8 +14,8 @@ import { COPY_FILE, type Inspected, inspectDataFolder, inspectState, STATE_FILE 
 import { lockDataDir } from "../state/lock.ts";
 import { judge, knownGeneration } from "../state/verdict.ts";
 import { type VolumeRecord, VolumeRows } from "../state/volumes.ts";
-import { Quarantine } from "../storage/quarantine.ts";
-import { VolumeRecords } from "../storage/records.ts";
+import { Quarantine } from "../volumes/quarantine.ts";
+import { VolumeRecords } from "../volumes/records.ts";
 import { DataFolderError } from "./error.ts";
 import { makeLayout } from "./layout.ts";
 import { setAside } from "./set-aside.ts";

@@ -1,7 +1,7 @@
 /** The client's side of an exchange with an HTTP/2 service; the client may use HTTP/1.1 or HTTP/2. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { readOn } from "../../shared/read-on.ts";
+import { readOn } from "../../shared/calls/drain-body.ts";
 import { bodyOf, type OwnAnswer, sendOwnAnswer } from "./answers.ts";
 import { flushHead } from "./headers.ts";
 import { hasBody, isPlainOrChunked } from "./relayed-body.ts";

@@ -1,10 +1,10 @@
 /** Handles a request from arrival to log entry: admits it, forwards it, enforces its timeout, responds. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
-import { saneRequestId } from "../../../core/domain/request-id.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
-import { readOn } from "../../shared/read-on.ts";
+import { readOn } from "../../shared/calls/drain-body.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import {
   answerFor,

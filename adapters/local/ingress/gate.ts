@@ -1,5 +1,5 @@
 /** A service in the ingress: its settings, the pool that takes its requests, and the pools that drain. */
-import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Lease, Pool, Refusal } from "./pool.ts";
 
 export interface Serving {

@@ -13,7 +13,7 @@ import {
   type OutgoingHttpHeaders,
   type ServerHttp2Stream,
 } from "node:http2";
-import { saneRequestId } from "../../../core/domain/request-id.ts";
+import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import { answerFor, BAD_CODING, BAD_HEAD, BAD_TARGET, BROKEN, type OwnAnswer, TIMED_OUT } from "./answers.ts";
 import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
-import { describeListenError } from "../../shared/loopback.ts";
-import { readOn } from "../../shared/read-on.ts";
+import { readOn } from "../../shared/calls/drain-body.ts";
+import { describeListenError } from "../../shared/runtime/loopback.ts";
 import { bodyOf, NOT_HTTP2, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
 import { serviceNamedBy, urlBelow } from "./domain.ts";
 import { type FrontDeps, serveRequest } from "./front.ts";

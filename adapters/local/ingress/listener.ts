@@ -2,7 +2,7 @@
 import { createServer as createHttp1, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttp2, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { createServer, type Server, type Socket } from "node:net";
-import { listenAt, listenOnLoopbacks } from "../../shared/loopback.ts";
+import { listenAt, listenOnLoopbacks } from "../../shared/runtime/loopback.ts";
 
 export interface Handlers {
   request(req: IncomingMessage, res: ServerResponse): void;

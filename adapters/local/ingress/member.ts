@@ -1,5 +1,5 @@
 /** An instance in its pool, with the forwarders' resources for it. */
-import type { Instance } from "../runner/instance.ts";
+import type { Instance } from "../instances/instance.ts";
 
 /** Whether the connection was never established, so the instance saw nothing: it no longer listens, or is gone. */
 export const neverMade = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";

@@ -2,9 +2,9 @@
  * The instances of one revision. The pool starts them for waiting requests, fills them to the declared concurrency, stops
  * idle ones, and drains when another revision takes over.
  */
-import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
-import type { Instance } from "../runner/instance.ts";
-import type { Exit } from "../runner/runner.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Instance } from "../instances/instance.ts";
+import type { Exit } from "../sandbox/runner.ts";
 import { Member } from "./member.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 

@@ -1,6 +1,7 @@
 /** Converts a served request to an entry in its deployment's log. */
-import type { NewLogEntry, Severity } from "../../../core/domain/log-entry.ts";
-import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry, Severity } from "../../../core/domain/logs/entry.ts";
 
 export interface ServedRequest {
   readonly method: string;

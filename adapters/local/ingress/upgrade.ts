@@ -2,7 +2,7 @@
 
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
-import { saneRequestId } from "../../../core/domain/request-id.ts";
+import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { cookieFor, instanceOfCookie } from "./affinity.ts";
 import { answerFor, BROKEN, bodyOf, NO_UPGRADE, type OwnAnswer, TIMED_OUT } from "./answers.ts";
 import { schemeAskedFor } from "./domain.ts";

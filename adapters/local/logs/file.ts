@@ -3,10 +3,10 @@
  * Each account has its own file, which isolates accounts.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Instant } from "../../../core/domain/instant.ts";
-import type { LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../../core/domain/log-entry.ts";
-import { pageRoom } from "../../../core/domain/log-page-room.ts";
+import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../../core/domain/logs/entry.ts";
+import { pageRoom } from "../../../core/domain/logs/page-size.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogFindings, LogScope } from "../../../core/ports/log-store.ts";
 import { isDamage } from "../data-folder/error.ts";
 import { openDatabase } from "../data-folder/layout.ts";

@@ -5,10 +5,10 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import type { AccountId } from "../../../core/domain/account.ts";
-import { timestampOf } from "../../../core/domain/instant.ts";
-import { nextPosition } from "../../../core/domain/log-cursor.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { nextPosition } from "../../../core/domain/logs/cursor.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Clock, Logger } from "../../../core/ports/system.ts";
 import { LogFile } from "./file.ts";
 import { readableRows, type Value } from "./pages.ts";

@@ -3,7 +3,7 @@
  * however much there is to remove.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Instant } from "../../../core/domain/instant.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import { transaction } from "../state/database.ts";
 import { columnTime, type Key, LAST_NS } from "./rows.ts";
 

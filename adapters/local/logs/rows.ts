@@ -1,7 +1,6 @@
 /** Converts log entries to SQLite rows, and log positions to row keys. */
-import type { AccountId } from "../../../core/domain/account.ts";
-import type { Instant } from "../../../core/domain/instant.ts";
-import { type LogPosition, ordinalCode } from "../../../core/domain/log-cursor.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type LogPosition, ordinalCode } from "../../../core/domain/logs/cursor.ts";
 import {
   type HttpRequestLog,
   type JsonPayload,
@@ -10,8 +9,9 @@ import {
   type Severity,
   severities,
   severityNames,
-} from "../../../core/domain/log-entry.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
+} from "../../../core/domain/logs/entry.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 
 export interface Row {
   service: string;

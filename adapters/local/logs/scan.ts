@@ -3,14 +3,14 @@
  * Blocks its thread; `Searches` runs it in a separate one, except in a bundle.
  */
 import { DatabaseSync } from "node:sqlite";
-import { comparePositions, type LogPosition } from "../../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../../core/domain/log-entry.ts";
-import { lowerBound } from "../../../core/domain/log-filter/bounds.ts";
-import { nanosOf } from "../../../core/domain/log-filter/literals.ts";
-import { matcherOf } from "../../../core/domain/log-filter/match.ts";
-import { pageRoom } from "../../../core/domain/log-page-room.ts";
+import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../../core/domain/logs/entry.ts";
+import { lowerBound } from "../../../core/domain/logs/filter/bounds.ts";
+import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import { pageRoom } from "../../../core/domain/logs/page-size.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
-import { compileRe2 } from "../../shared/re2.ts";
+import { compileRe2 } from "../../shared/logs/re2.ts";
 import { isDamage } from "../data-folder/error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
 import { NANOS_OF, type Where, whereOf } from "./where.ts";

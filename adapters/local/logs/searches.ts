@@ -1,7 +1,7 @@
 /** Filtered searches in separate threads, so that no client's filter delays other requests. */
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
-import { packagedScript } from "../../shared/packaged-script.ts";
+import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { isWhole, type Search, search as searchHere } from "./scan.ts";
 import { Turns } from "./turns.ts";
 

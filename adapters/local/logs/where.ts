@@ -3,13 +3,13 @@
  * match. Rows that it lets through may still not match, unless it is `exact`.
  */
 
-import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/log-entry.ts";
-import { fold } from "../../../core/domain/log-filter/fold.ts";
-import { nanosOf, numberOf, severityRank, timeOf } from "../../../core/domain/log-filter/literals.ts";
-import { textTest } from "../../../core/domain/log-filter/match.ts";
-import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
-import { conjuncts, type LogFilter } from "../../../core/domain/log-filter/tree.ts";
-import { compileRe2 } from "../../shared/re2.ts";
+import { type LogName, type Severity, severities, severityNames } from "../../../core/domain/logs/entry.ts";
+import { fold } from "../../../core/domain/logs/filter/fold.ts";
+import { nanosOf, numberOf, severityRank, timeOf } from "../../../core/domain/logs/filter/literals.ts";
+import { textTest } from "../../../core/domain/logs/filter/match.ts";
+import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
+import { conjuncts, type LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { compileRe2 } from "../../shared/logs/re2.ts";
 import { columnTime } from "./rows.ts";
 
 export interface Where {

@@ -1,6 +1,6 @@
 /** The metered rows of this machine, as the SQL table `billing` takes them. */
-import type { BillingSource } from "../../shared/sql/billing.ts";
-import type { BillingRows } from "../billing/rows.ts";
+import type { BillingSource } from "../../shared/sql/tables/billing.ts";
+import type { BillingRows } from "../usage/rows.ts";
 
 export const billingSourceOf =
   (rows: BillingRows): BillingSource =>

@@ -1,7 +1,7 @@
 /** The process of one account: `node child.ts DATABASE LOG`. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { serveSql } from "../../shared/sql/serve.ts";
+import { serveSql } from "../../shared/sql/process/serve.ts";
 import { makeFolder } from "../data-folder/layout.ts";
 import { readLogFile } from "./log-reader.ts";
 

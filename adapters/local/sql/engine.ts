@@ -1,10 +1,10 @@
 /** The local engine's SQL: a process and a derived database an account, beside its log file. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { accountDigest } from "../../shared/account-digest.ts";
-import { packagedScript } from "../../shared/packaged-script.ts";
-import type { BillingSource } from "../../shared/sql/billing.ts";
-import { ProcessSqlEngine } from "../../shared/sql/engine.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { packagedScript } from "../../shared/runtime/packaged-script.ts";
+import { ProcessSqlEngine } from "../../shared/sql/process/engine.ts";
+import type { BillingSource } from "../../shared/sql/tables/billing.ts";
 import type { LocalLogs } from "../logs/store.ts";
 
 /** Processes at once; one that rests makes room. */

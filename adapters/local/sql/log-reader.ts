@@ -1,7 +1,7 @@
 /** An account's log file as the derived database reads it: one state of it, beside its writer. */
 import { DatabaseSync } from "node:sqlite";
-import { severities } from "../../../core/domain/log-entry.ts";
-import type { EntryRow, LogReader, Place } from "../../shared/sql/entries.ts";
+import { severities } from "../../../core/domain/logs/entry.ts";
+import type { EntryRow, LogReader, Place } from "../../shared/sql/tables/entries.ts";
 
 const severityNames = new Map(Object.entries(severities).map(([name, rank]) => [BigInt(rank), name]));
 

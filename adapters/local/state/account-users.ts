@@ -1,6 +1,6 @@
 /** The user (uid) of each account on this machine. Rows are never deleted, so no uid is given to a second account. */
 import type { DatabaseSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
 
 export class AccountUserRows {
   readonly #db: DatabaseSync;

@@ -1,10 +1,10 @@
 /** The status of this machine's deploys: the last one of each service, and all unfinished ones. */
 import type { DatabaseSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
-import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy-events.ts";
-import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
-import { scopeKey } from "../../shared/scope-key.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeployOutcome, DeployStatus } from "../../../core/domain/deploy/events.ts";
+import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { transaction } from "./database.ts";
 
 export interface NotedDeploy extends DeployOutcome {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { explainFileError, isDamage } from "../data-folder/error.ts";
-import { recordPath } from "../storage/records.ts";
+import { recordPath } from "../volumes/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
 import type { Evidence, FoundState } from "./verdict.ts";
 import { digestOf, notedVersion } from "./version.ts";

@@ -1,7 +1,7 @@
 /** API keys in the state file; another process may add keys while the server runs. */
 import type { DatabaseSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
-import { type KeyRecords, keyRecordOf } from "../../shared/key-record.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type KeyRecords, keyRecordOf } from "../../shared/accounts/key-record.ts";
 
 export interface KeyRows extends KeyRecords {
   count(): number;

@@ -1,9 +1,9 @@
 /** This machine's schedules as rows. Their latest fires are mirrored in memory for reading. */
 import type { DatabaseSync } from "node:sqlite";
-import type { CronJob } from "../../../core/domain/cron-job.ts";
-import type { LastFire } from "../../../core/domain/fire-policy.ts";
+import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
+import type { LastFire } from "../../../core/domain/schedules/fire-policy.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
-import { scopeKey } from "../../shared/scope-key.ts";
+import { scopeKey } from "../../shared/accounts/scope-key.ts";
 
 const jobOf = (row: unknown): CronJob => JSON.parse((row as { job: string }).job) as CronJob;
 

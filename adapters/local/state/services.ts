@@ -4,14 +4,14 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
-import type { Expected } from "../../../core/domain/deploy-plan.ts";
-import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
-import type { Timestamp } from "../../../core/domain/instant.ts";
-import type { DeploymentName } from "../../../core/domain/names.ts";
-import type { Revision, ServiceTemplate } from "../../../core/domain/service-template.ts";
-import { type Present, writeConflict } from "../../../core/domain/write-condition.ts";
-import { parseService, renderService } from "../../shared/service-document.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../core/domain/deploy/plan.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Revision, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import { type Present, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 import { transaction } from "./database.ts";
 import { STATE_FILE } from "./inspect.ts";
 

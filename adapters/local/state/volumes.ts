@@ -1,9 +1,9 @@
 /** This machine's volumes as rows, live and in the trash. Their bytes are in folders. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { AccountId } from "../../../core/domain/account.ts";
-import type { Timestamp } from "../../../core/domain/instant.ts";
-import type { VolumeName } from "../../../core/domain/names.ts";
-import type { DeletedVolume } from "../../../core/domain/volume.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeletedVolume } from "../../../core/domain/volumes/volume.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { StoredVolume, VolumeState } from "../../../core/ports/volume-store.ts";
 
 /** Everything that the state and a volume's record store about it. */

@@ -3,10 +3,11 @@
  * orders entries of one moment may not be said, or not be the order of positions: there the whole of such a group is read
  * and put in order here.
  */
-import type { Instant } from "../../../core/domain/instant.ts";
-import { comparePositions, type LogPosition } from "../../../core/domain/log-cursor.ts";
-import { type LogEntry, messageOf } from "../../../core/domain/log-entry.ts";
-import { pageRoom } from "../../../core/domain/log-page-room.ts";
+
+import { comparePositions, type LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { type LogEntry, messageOf } from "../../../core/domain/logs/entry.ts";
+import { pageRoom } from "../../../core/domain/logs/page-size.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 
 export interface Listing {

@@ -2,16 +2,17 @@
  * Searches in a cloud's log under a quota that all tenants share: they wait for their turn, who asks the same shares one,
  * and who goes is answered at once.
  */
-import { millisOf } from "../../../core/domain/instant.ts";
-import type { LogPosition } from "../../../core/domain/log-cursor.ts";
-import { printLogFilter } from "../../../core/domain/log-filter/print.ts";
+
+import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
 import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-store.ts";
 import type { CallOptions, Clock } from "../../../core/ports/system.ts";
 import { err, type Result, ResultAsync } from "../../../core/result.ts";
-import { accountDigest } from "../account-digest.ts";
-import { ReadLimiter } from "../read-limiter.ts";
-import { SharedReads } from "../shared-reads.ts";
+import { accountDigest } from "../accounts/account-digest.ts";
+import { ReadLimiter } from "./read-limiter.ts";
+import { SharedReads } from "./shared-reads.ts";
 
 /** For how long one poll is also the next one's of the same question. */
 const SHARED_MS = 1000;

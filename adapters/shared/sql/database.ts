@@ -4,8 +4,8 @@
  */
 import { rmSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import { RESOURCE_TYPE } from "../../../core/domain/log-filter/record.ts";
-import { createMacros } from "./macros.ts";
+import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
+import { createMacros } from "./tables/macros.ts";
 
 /** Another number, and databases that are there are built anew. */
 const SCHEMA = 1;

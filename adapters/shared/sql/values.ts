@@ -15,8 +15,8 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from "@duckdb/node-api";
-import { type Instant, timestampOf } from "../../../core/domain/instant.ts";
 import type { SqlValue } from "../../../core/domain/sql/answer.ts";
+import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
 
 const names: Readonly<Partial<Record<DuckDBTypeId, string>>> = {
   [DuckDBTypeId.BOOLEAN]: "BOOL",

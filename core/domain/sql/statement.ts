@@ -2,7 +2,7 @@
  * Which statements may run: one SELECT that reads `logs` and `billing`, with functions that are known to mean the same on
  * every engine. Judged over a summary of the syntax tree, which an engine's own parser makes.
  */
-import { type Issue, issue } from "../issue.ts";
+import { type Issue, issue } from "../wire/issue.ts";
 import { sqlFunctionNames } from "./functions.ts";
 import { sqlTableNames } from "./tables.ts";
 

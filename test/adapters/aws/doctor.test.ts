@@ -5,7 +5,7 @@ import { clientSource, packages } from "../../../adapters/aws/clients.ts";
 import { awsSettingsOf, sharedPartsSchema } from "../../../adapters/aws/config.ts";
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
-import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
+import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
 
 const basis = { region: "eu-west-1", dataDir: "/nowhere" };

@@ -13,7 +13,7 @@ import { type FakeAthena, startFakeAthena } from "../../fakes/aws/athena/server.
 import { type FakeCloudWatch, startFakeCloudWatch } from "../../fakes/aws/logs/server.ts";
 import { type FakeEventBridge, startFakeEventBridge } from "../../fakes/aws/scheduler/server.ts";
 import { awsConfig } from "../../fakes/aws/test-config.ts";
-import { eventually } from "../../support/eventually.ts";
+import { eventually } from "../../support/vitest/eventually.ts";
 
 const clock = createManualClock("2026-01-31T09:00:00Z");
 const NOW = Date.parse("2026-01-31T09:00:00Z");

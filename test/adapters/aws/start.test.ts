@@ -4,7 +4,7 @@ import { createAwsProvider } from "../../../adapters/aws/index.ts";
 import { aws } from "../../clouds/aws.ts";
 import { openFakes, startTests } from "../../clouds/start.ts";
 import { expectOk } from "../../contracts/support.ts";
-import { accountOf } from "../../support/brands.ts";
+import { accountOf } from "../../support/http/brands.ts";
 
 type AwsFakes = Awaited<ReturnType<typeof aws.start>>;
 

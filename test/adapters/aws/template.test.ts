@@ -2,16 +2,16 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { logTableColumns } from "../../../adapters/aws/athena/views.ts";
 import { sharedPartsSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
 import { actionsOf, needs as asked, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
-import { functionSeconds, maxFireSeconds, SCHEDULE_GROUP } from "../../../adapters/aws/scheduler/job.ts";
-import { fireLimits } from "../../../core/domain/limits.ts";
+import { functionSeconds, maxFireSeconds, SCHEDULE_GROUP } from "../../../adapters/aws/schedules/job.ts";
+import { logTableColumns } from "../../../adapters/aws/sql/views.ts";
+import { fireLimits } from "../../../core/domain/accounts/limits.ts";
 import { cronFunctionText } from "../../fakes/aws/scheduler/function.ts";
-import { cfnLint, needs } from "../../support/machine.ts";
+import { cfnLint, needs } from "../../support/vitest/machine.ts";
 
-const path = "docs/aws-template.yaml";
+const path = "docs/providers/aws-template.yaml";
 const template = readFileSync(path, "utf8");
 
 /** The lines of a resource or a section. */

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { ClientSource, GcpClients } from "../../../adapters/gcp/clients.ts";
 import { clientSource, diagnoseGcp, gcpConfigOf } from "../../../adapters/gcp/index.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
-import { UnusablePackage } from "../../../adapters/shared/optional-package.ts";
-import { type Finding, refusalToStart } from "../../../core/domain/finding.ts";
+import { UnusablePackage } from "../../../adapters/shared/runtime/optional-package.ts";
+import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeProject, fakeProject } from "../../fakes/gcp/project.ts";
 
 const basis = { project: "p", region: "europe-west1", dataDir: "/nowhere" };

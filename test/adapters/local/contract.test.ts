@@ -7,8 +7,8 @@ import {
   runningCases,
   storedCases,
 } from "../../contracts/index.ts";
-import { runners } from "../../support/local-platform.ts";
-import { engineTests, startEngine } from "../../support/local-suites.ts";
+import { runners } from "../../support/providers/local-platform.ts";
+import { engineTests, startEngine } from "../../support/providers/local-suites.ts";
 
 for (const runner of runners) await engineTests(runner, `local provider (${runner})`, runningCases);
 await engineTests("process", "local provider", storedCases);

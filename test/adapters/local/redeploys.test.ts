@@ -4,11 +4,11 @@ import { queryObjects } from "node:v8";
 import { Pool as UndiciPool } from "undici";
 import { expect, test } from "vitest";
 import { Pool } from "../../../adapters/local/ingress/pool.ts";
-import { createSystemClock } from "../../../adapters/shared/system.ts";
-import { Run } from "../../../core/use-cases/deploy-run.ts";
-import { helloServer, nodeSource } from "../../support/archives.ts";
-import { startLocal } from "../../support/local-platform.ts";
-import { shiftedClock } from "../../support/shifted-clock.ts";
+import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
+import { Run } from "../../../core/use-cases/deploy/run.ts";
+import { helloServer, nodeSource } from "../../support/archives/archives.ts";
+import { shiftedClock } from "../../support/clocks/shifted-clock.ts";
+import { startLocal } from "../../support/providers/local-platform.ts";
 
 const HOUR_MS = 3_600_000;
 

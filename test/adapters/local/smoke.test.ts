@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { helloServer, nodeSource } from "../../support/archives.ts";
-import { runners, startLocal } from "../../support/local-platform.ts";
+import { helloServer, nodeSource } from "../../support/archives/archives.ts";
+import { runners, startLocal } from "../../support/providers/local-platform.ts";
 
 test.each(runners)("a Node source is built, started and answers (%s)", async (runner) => {
   await using platform = await startLocal({ runner });

@@ -1,14 +1,14 @@
 /** What the engine tells of itself: instances and requests as they are at the moment, cold starts, and the log. */
 import { expect, test } from "vitest";
+import { createMetrics } from "../../../adapters/decorators/metrics/index.ts";
 import { noTelemetry } from "../../../core/ports/telemetry.ts";
-import { createMetrics } from "../../../hosts/metrics/index.ts";
-import { nodeSource } from "../../support/archives.ts";
-import { send } from "../../support/clients.ts";
-import { eventually } from "../../support/eventually.ts";
-import { figuresIn } from "../../support/figures.ts";
-import { startLocal } from "../../support/local-platform.ts";
-import { eventsOf } from "../../support/log-entries.ts";
-import { startWitness, witnessCode } from "../../support/witness.ts";
+import { nodeSource } from "../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../support/http/callback-server.ts";
+import { send } from "../../support/http/clients.ts";
+import { figuresIn } from "../../support/logs/figures.ts";
+import { eventsOf } from "../../support/logs/log-entries.ts";
+import { startLocal } from "../../support/providers/local-platform.ts";
+import { eventually } from "../../support/vitest/eventually.ts";
 
 /** Holds requests of `/hold` until the test says so. */
 const server = `

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { test } from "vitest";
 import { storageLife } from "../../models/storage-life.ts";
-import { startLocal } from "../../support/local-platform.ts";
-import { runs, within } from "../../support/runs.ts";
-import { liveOut, runningSystem } from "../../support/storage-system.ts";
+import { startLocal } from "../../support/providers/local-platform.ts";
+import { liveOut, runningSystem } from "../../support/providers/storage-system.ts";
+import { runs, within } from "../../support/vitest/runs.ts";
 
 test("any life of volumes on one machine is the model's", { timeout: within() }, async () => {
   await fc.assert(

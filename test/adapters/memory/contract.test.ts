@@ -13,7 +13,7 @@ import {
   providerCases,
   type Started,
 } from "../../contracts/index.ts";
-import { nodeContractSources } from "../../support/contract-sources.ts";
+import { nodeContractSources } from "../../support/providers/contract-sources.ts";
 
 const nothing = async () => undefined;
 

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
-import { timestampOf } from "../../../core/domain/instant.ts";
-import { runs } from "../../support/runs.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { runs } from "../../support/vitest/runs.ts";
 
 test("time stands still until it is moved", async () => {
   const clock = createManualClock("2026-05-01T12:00:00Z");

@@ -1,8 +1,8 @@
 /** The memory provider as a tool for tests: reset, snapshot, and parts that can be replaced. */
 import { expect, test } from "vitest";
 import { createManualClock, createMemoryProvider } from "../../../adapters/memory/index.ts";
-import { missing } from "../../../core/domain/capabilities.ts";
-import { deployed, startMemory } from "../../support/memory-platform.ts";
+import { missing } from "../../../core/domain/wire/capabilities.ts";
+import { deployed, startMemory } from "../../support/providers/memory-platform.ts";
 
 test("a snapshot is a copy: what happens later is not in it, and changing it changes nothing", async () => {
   const platform = startMemory();

@@ -1,11 +1,11 @@
 /** How a cloud's rollouts end: success, failure with a cause, abort, or death of the control plane. */
 import { expect, test } from "vitest";
-import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
-import type { Expected } from "../../../core/domain/deploy-plan.ts";
-import type { DeployReason } from "../../../core/domain/deploy-reason.ts";
-import { plusMillis } from "../../../core/domain/instant.ts";
+import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import type { Expected } from "../../../core/domain/deploy/plan.ts";
+import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
+import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
-import { accountOf, nameOf } from "../../support/brands.ts";
+import { accountOf, nameOf } from "../../support/http/brands.ts";
 import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 export interface RolloutEnds<W> {

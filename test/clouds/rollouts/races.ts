@@ -1,8 +1,8 @@
 /** Control plane replicas on one cloud account: one wins, the others change nothing, and a note never decides. */
 import { expect, test } from "vitest";
-import { createSystemClock } from "../../../adapters/shared/system.ts";
-import type { DeployOutcome } from "../../../core/domain/deploy-events.ts";
-import { accountOf, nameOf } from "../../support/brands.ts";
+import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
+import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { accountOf, nameOf } from "../../support/http/brands.ts";
 import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });

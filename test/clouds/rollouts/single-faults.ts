@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import type { FaultKind } from "../../fakes/faults.ts";
-import { accountOf, nameOf } from "../../support/brands.ts";
-import { MATRIX_MS } from "../../support/runs.ts";
-import { sampled } from "../../support/sampled.ts";
+import { accountOf, nameOf } from "../../support/http/brands.ts";
+import { MATRIX_MS } from "../../support/vitest/runs.ts";
+import { sampled } from "../../support/vitest/sampled.ts";
 import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];

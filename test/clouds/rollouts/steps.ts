@@ -1,11 +1,11 @@
 /** A cloud's platform on fakes with simulated services, and common steps of rollout tests. */
-import type { Expected } from "../../../core/domain/deploy-plan.ts";
-import type { Service, ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { Expected } from "../../../core/domain/deploy/plan.ts";
+import type { Service, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { collect, templateFor } from "../../contracts/support.ts";
 import type { Faults } from "../../fakes/faults.ts";
-import { accountOf, nameOf } from "../../support/brands.ts";
+import { accountOf, nameOf } from "../../support/http/brands.ts";
 
 /** A read-write volume in the bucket `vol-data`. */
 export const oneMount = [

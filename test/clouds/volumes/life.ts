@@ -4,9 +4,9 @@ import { test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
 import type { VolumeStore } from "../../../core/ports/volume-store.ts";
 import { storageLife } from "../../models/storage-life.ts";
-import { startMemory } from "../../support/memory-platform.ts";
-import { runs, within } from "../../support/runs.ts";
-import { liveOut, tickingSystem } from "../../support/storage-system.ts";
+import { startMemory } from "../../support/providers/memory-platform.ts";
+import { liveOut, tickingSystem } from "../../support/providers/storage-system.ts";
+import { runs, within } from "../../support/vitest/runs.ts";
 
 interface OpenStorage {
   readonly volumes: VolumeStore;

@@ -1,8 +1,8 @@
 /** Races on a cloud's volumes, within one replica or between several, and what a restore brings back. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../adapters/memory/index.ts";
-import type { VolumeName } from "../../../core/domain/names.ts";
-import type { ObjectPath } from "../../../core/domain/object-path.ts";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { expectError, expectOk } from "../../contracts/support.ts";

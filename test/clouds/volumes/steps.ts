@@ -1,9 +1,9 @@
 /** Common steps of tests of a cloud's volumes. */
 import { expect } from "vitest";
-import type { AccountId } from "../../../core/domain/account.ts";
-import { instantOfMillis, timestampOf } from "../../../core/domain/instant.ts";
-import type { VolumeName } from "../../../core/domain/names.ts";
-import type { ObjectPath } from "../../../core/domain/object-path.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { expectOk } from "../../contracts/support.ts";
 

@@ -1,7 +1,7 @@
 /** Starts moto's server (https://docs.getmoto.org/en/latest/docs/server_mode.html), an independent implementation of AWS. */
 import { spawn } from "node:child_process";
-import { startOnFreePort } from "../../support/free-port.ts";
-import { motoServer } from "../../support/machine.ts";
+import { startOnFreePort } from "../../support/http/free-port.ts";
+import { motoServer } from "../../support/vitest/machine.ts";
 import { REGION } from "./test-config.ts";
 
 /** Returns its endpoint and a way to stop it. */

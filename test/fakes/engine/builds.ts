@@ -1,5 +1,5 @@
 /** What the fakes of clouds' builders build with. */
-import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
 export type EngineBuild = (
   archive: Uint8Array,

@@ -1,7 +1,7 @@
 /** What the fake Cloud Run runs revisions on, and an engine that only pretends, for tests of calls rather than services. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { HttpRequestLog, JsonPayload, Severity } from "../../../core/domain/log-entry.ts";
+import type { HttpRequestLog, JsonPayload, Severity } from "../../../core/domain/logs/entry.ts";
 
 export interface EngineRevision {
   readonly service: string;

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLocalProvider } from "../../../adapters/local/index.ts";
 import type { LocalLogs } from "../../../adapters/local/logs/store.ts";
-import type { AccountId } from "../../../core/domain/account.ts";
-import type { DeployFailure } from "../../../core/domain/deploy-reason.ts";
-import type { NewLogEntry } from "../../../core/domain/log-entry.ts";
-import type { DeploymentName, VolumeName } from "../../../core/domain/names.ts";
-import type { ServiceTemplate } from "../../../core/domain/service-template.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { DeploymentName, VolumeName } from "../../../core/domain/wire/names.ts";
 import type { EngineBuild } from "./builds.ts";
 import type { EngineRevision, RunEngine, RunLine } from "./engine.ts";
 

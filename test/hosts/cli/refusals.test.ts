@@ -1,7 +1,7 @@
 /** What a refusal says of when to come again, the platform's and a storage's alike. */
 import { expect, test } from "vitest";
 import { Refused, refusalIn } from "../../../hosts/cli/client.ts";
-import { storageRefusalOf } from "../../../hosts/cli/volume/storage-error.ts";
+import { storageRefusalOf } from "../../../hosts/cli/volumes/transfer/storage-error.ts";
 
 const busy = (headers: Readonly<Record<string, string>>) =>
   new Response("<Error><Code>SlowDown</Code><Message>Reduce your request rate</Message></Error>", {

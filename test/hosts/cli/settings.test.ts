@@ -3,7 +3,7 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readInput } from "../../../hosts/cli/command.ts";
-import { serve } from "../../../hosts/cli/commands/serve.ts";
+import { serve } from "../../../hosts/cli/server/serve.ts";
 import { settingsFrom } from "../../../hosts/cli/settings.ts";
 import {
   dataDirProblem,
@@ -13,8 +13,8 @@ import {
   serveShape,
   variableOf,
 } from "../../../hosts/composition/settings.ts";
-import { folderWith } from "../../support/folders.ts";
-import { terminal } from "../../support/terminal.ts";
+import { folderWith } from "../../support/archives/folders.ts";
+import { terminal } from "../../support/cli/terminal.ts";
 
 describe("a setting", () => {
   test("is the first of flag, variable, file and default", () => {

@@ -1,11 +1,11 @@
 /** A bug answers 500 with the request id and nothing else, wherever it is; the server goes on. */
 import { describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
-import { type AccountId, parseAccount } from "../../../core/domain/account.ts";
-import { recordsOf, serveApi } from "../../support/api.ts";
-import { sourceOf } from "../../support/archives.ts";
-import { callEndpoint, endpointNames } from "../../support/endpoint-calls.ts";
-import { type Breaking, SECRET_WORDS, throwingPorts } from "../../support/throwing-ports.ts";
+import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
+import { sourceOf } from "../../support/archives/archives.ts";
+import { recordsOf, serveApi } from "../../support/http/api.ts";
+import { callEndpoint, endpointNames } from "../../support/http/endpoint-calls.ts";
+import { type Breaking, SECRET_WORDS, throwingPorts } from "../../support/http/throwing-ports.ts";
 
 /** An API whose ports are broken, and a key made before they were. */
 const serveBroken = async (how: Breaking, only: (method: string) => boolean) => {

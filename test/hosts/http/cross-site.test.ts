@@ -5,11 +5,11 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
-import { accountOf } from "../../../core/domain/account.ts";
+import { accountOf } from "../../../core/domain/accounts/account.ts";
 import { checkOrigins, crossSiteRefusal } from "../../../hosts/http/cross-site.ts";
 import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
-import { sourceOf } from "../../support/archives.ts";
-import { field, file, formOf, formType } from "../../support/multipart.ts";
+import { sourceOf } from "../../support/archives/archives.ts";
+import { field, file, formOf, formType } from "../../support/http/multipart.ts";
 
 const origin = fc
   .tuple(fc.constantFrom("http", "https"), fc.domain(), fc.integer({ min: 1024, max: 65_535 }))

@@ -1,10 +1,10 @@
 /** Every path of the contract is there, asks who calls before anything else, and says what is not offered yet. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveMemory } from "../../support/api.ts";
-import { nothingMuch } from "../../support/capabilities.ts";
-import { openRaw } from "../../support/clients.ts";
-import { callEndpoint, endpointNames, sampleOf } from "../../support/endpoint-calls.ts";
-import { detailOf, problemsOf } from "../../support/refusals.ts";
+import { serveMemory } from "../../support/http/api.ts";
+import { openRaw } from "../../support/http/clients.ts";
+import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoint-calls.ts";
+import { detailOf, problemsOf } from "../../support/http/refusals.ts";
+import { nothingMuch } from "../../support/providers/capabilities.ts";
 
 /** Contract sections 2, 4, 5, 7 and 9, word for word. */
 const contract = [

@@ -4,7 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
-import { accountOf } from "../../../core/domain/account.ts";
+import { accountOf } from "../../../core/domain/accounts/account.ts";
 import { type PortsideOptions, portside } from "../../../hosts/http/index.ts";
 
 let app: FastifyInstance;

@@ -1,10 +1,10 @@
 /** JSON bodies: one object, each key once, no unknown ones, at most 1 MiB, and called what they are. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../hosts/http/endpoints/index.ts";
-import { serveMemory } from "../../support/api.ts";
-import { openRaw } from "../../support/clients.ts";
-import { sampleOf } from "../../support/endpoint-calls.ts";
-import { detailOf, problemsOf } from "../../support/refusals.ts";
+import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { serveMemory } from "../../support/http/api.ts";
+import { openRaw } from "../../support/http/clients.ts";
+import { sampleOf } from "../../support/http/endpoint-calls.ts";
+import { detailOf, problemsOf } from "../../support/http/refusals.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {

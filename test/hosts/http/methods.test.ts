@@ -1,9 +1,9 @@
 /** Unknown paths are 404; a method that a path does not have is 405 and names those it has. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endpoints } from "../../../hosts/http/endpoints/index.ts";
-import { serveMemory } from "../../support/api.ts";
-import { sendRaw } from "../../support/clients.ts";
-import { detailOf } from "../../support/refusals.ts";
+import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { serveMemory } from "../../support/http/api.ts";
+import { sendRaw } from "../../support/http/clients.ts";
+import { detailOf } from "../../support/http/refusals.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {

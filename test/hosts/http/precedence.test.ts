@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { faulty } from "../../../adapters/memory/index.ts";
 import { unavailable } from "../../../core/errors.ts";
 import type { Ports } from "../../../core/ports/provider.ts";
-import { type Answer, serveMemory, type TestApi } from "../../support/api.ts";
-import { sourceOf } from "../../support/archives.ts";
-import { nothingMuch } from "../../support/capabilities.ts";
-import { type DiskApi, serveOnDisk } from "../../support/disk-api.ts";
-import { callEndpoint } from "../../support/endpoint-calls.ts";
-import { detailOf, problemsOf } from "../../support/refusals.ts";
+import { sourceOf } from "../../support/archives/archives.ts";
+import { type Answer, serveMemory, type TestApi } from "../../support/http/api.ts";
+import { type DiskApi, serveOnDisk } from "../../support/http/disk-api.ts";
+import { callEndpoint } from "../../support/http/endpoint-calls.ts";
+import { detailOf, problemsOf } from "../../support/http/refusals.ts";
+import { nothingMuch } from "../../support/providers/capabilities.ts";
 
 const archive = sourceOf({ "index.js": "run()" });
 const TOO_LONG = `{"name":"${"x".repeat(1024 * 1024)}"}`;

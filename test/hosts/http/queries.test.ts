@@ -1,7 +1,7 @@
 /** Query parameters: those that are known are checked, unknown ones are ignored. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveMemory } from "../../support/api.ts";
-import { problemsOf } from "../../support/refusals.ts";
+import { serveMemory } from "../../support/http/api.ts";
+import { problemsOf } from "../../support/http/refusals.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {

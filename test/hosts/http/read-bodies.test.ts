@@ -7,9 +7,9 @@ import Fastify from "fastify";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
-import type { Principal } from "../../../core/domain/account.ts";
+import type { Principal } from "../../../core/domain/accounts/account.ts";
 import { portside } from "../../../hosts/http/index.ts";
-import { field, formOf, formType } from "../../support/multipart.ts";
+import { field, formOf, formType } from "../../support/http/multipart.ts";
 
 const caller = (): Principal => ({ account: "acme", credentialId: "session" }) as Principal;
 

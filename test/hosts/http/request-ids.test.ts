@@ -1,9 +1,9 @@
 /** Every answer carries a request id: the client's own where it sent a sane one, else one of ours. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serveMemory } from "../../support/api.ts";
-import { sourceOf } from "../../support/archives.ts";
-import { sendRaw } from "../../support/clients.ts";
-import { callEndpoint, endpointNames } from "../../support/endpoint-calls.ts";
+import { sourceOf } from "../../support/archives/archives.ts";
+import { serveMemory } from "../../support/http/api.ts";
+import { sendRaw } from "../../support/http/clients.ts";
+import { callEndpoint, endpointNames } from "../../support/http/endpoint-calls.ts";
 
 let api: Awaited<ReturnType<typeof serveMemory>>;
 beforeAll(async () => {

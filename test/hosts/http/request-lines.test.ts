@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createMemoryProvider } from "../../../adapters/memory/index.ts";
 import { createControlPlane } from "../../../core/control-plane.ts";
-import type { AccountId } from "../../../core/domain/account.ts";
-import { createServer } from "../../../hosts/http/server.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { createServer } from "../../../hosts/http/server/server.ts";
 
 const linesAt = async (level: string): Promise<string[]> => {
   const lines: string[] = [];

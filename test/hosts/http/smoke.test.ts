@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { recordsOf, serveMemory } from "../../support/api.ts";
-import { helloServer, nodeSource } from "../../support/archives.ts";
+import { helloServer, nodeSource } from "../../support/archives/archives.ts";
+import { recordsOf, serveMemory } from "../../support/http/api.ts";
 
 test("a deploy over HTTP ends with DONE and is listed", async () => {
   await using api = await serveMemory();

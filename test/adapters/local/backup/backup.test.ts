@@ -20,12 +20,12 @@ import {
   restoreDataFolder,
 } from "../../../../adapters/local/index.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
-import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { fingerprint } from "../../../support/hostile-builds.ts";
-import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
-import { needs } from "../../../support/machine.ts";
-import { silentLogger } from "../../../support/silent-logger.ts";
+import { helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { silentLogger } from "../../../support/logs/silent-logger.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { fingerprint } from "../../../support/sandbox/hostile-builds.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const acme = principalOf("acme");
 

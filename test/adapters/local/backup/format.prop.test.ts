@@ -11,8 +11,8 @@ import {
   modifiedOf,
 } from "../../../../adapters/local/backup/format.ts";
 import { type BackupVisitor, BadBackup, readBackup } from "../../../../adapters/local/backup/reader.ts";
-import { forgeBackup } from "../../../support/forged-backup.ts";
-import { runs } from "../../../support/runs.ts";
+import { forgeBackup } from "../../../support/crashes/forged-backup.ts";
+import { runs } from "../../../support/vitest/runs.ts";
 
 const name = fc
   .uint8Array({ minLength: 1, maxLength: 255 })

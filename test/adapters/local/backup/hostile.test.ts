@@ -21,14 +21,14 @@ import { describe, expect, test } from "vitest";
 import { backupDataFolder, createLocalIdentity, restoreDataFolder } from "../../../../adapters/local/index.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { VolumeRows } from "../../../../adapters/local/state/volumes.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Timestamp } from "../../../../core/domain/instant.ts";
-import type { VolumeName } from "../../../../core/domain/names.ts";
-import { randomFrom } from "../../../support/crash.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { type Forged, forgeBackup } from "../../../support/forged-backup.ts";
-import { canaries, fingerprint } from "../../../support/hostile-builds.ts";
-import { needs } from "../../../support/machine.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../../core/domain/wire/names.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { randomFrom } from "../../../support/crashes/crash.ts";
+import { type Forged, forgeBackup } from "../../../support/crashes/forged-backup.ts";
+import { canaries, fingerprint } from "../../../support/sandbox/hostile-builds.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const VOLUME = "storage/volumes/vol-1";
 

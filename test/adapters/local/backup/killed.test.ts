@@ -11,10 +11,10 @@ import {
   DataFolderError,
   restoreDataFolder,
 } from "../../../../adapters/local/index.ts";
-import { abortingDisk } from "../../../support/aborting-disk.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { needs } from "../../../support/machine.ts";
-import { portside } from "../../../support/terminal.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { abortingDisk } from "../../../support/crashes/aborting-disk.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const OBJECTS = 300;
 
@@ -36,7 +36,7 @@ const objectsIn = (path: string): number => {
   return names.length;
 };
 
-const child = new URL("../../../support/killed-backup-child.ts", import.meta.url).pathname;
+const child = new URL("../../../support/crashes/killed-backup-child.ts", import.meta.url).pathname;
 
 /** Runs until so many bytes are done, or until it is about to make that change of the file system, and kills it there. */
 const killed = async (

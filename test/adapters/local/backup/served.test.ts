@@ -7,11 +7,11 @@ import { once } from "node:events";
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { startCli } from "../../../support/cli-process.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { runners } from "../../../support/local-platform.ts";
-import { Client, type Served, serve } from "../../../support/served.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { startCli } from "../../../support/cli/cli-process.ts";
+import { Client, type Served, serve } from "../../../support/http/served.ts";
+import { runners } from "../../../support/providers/local-platform.ts";
 
 /** Content that tells whether it is whole. */
 const ownHash = (body: Buffer): Buffer => Buffer.concat([createHash("sha256").update(body).digest(), body]);

@@ -2,9 +2,9 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
 
 const tellsPid = `
 import { createServer } from "node:http";

@@ -2,12 +2,12 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { ImageStore } from "../../../../adapters/local/builder/images.ts";
+import { ImageStore } from "../../../../adapters/local/builds/images.ts";
 import type { Logger } from "../../../../core/ports/system.ts";
-import { helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
-import { type Folder, folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
-import { needs } from "../../../support/machine.ts";
+import { helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const acme = principalOf("acme");
 

@@ -2,14 +2,14 @@
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Deployment } from "../../../../core/domain/deployment.ts";
-import { abortingDisk } from "../../../support/aborting-disk.ts";
-import { nodeSource } from "../../../support/archives.ts";
-import { randomFrom } from "../../../support/crash.ts";
-import { failingFlush } from "../../../support/failing-flush.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { needs } from "../../../support/machine.ts";
-import { Client, type Served, serve } from "../../../support/served.ts";
+import type { Deployment } from "../../../../core/domain/deploy/deployment.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { abortingDisk } from "../../../support/crashes/aborting-disk.ts";
+import { randomFrom } from "../../../support/crashes/crash.ts";
+import { failingFlush } from "../../../support/crashes/failing-flush.ts";
+import { Client, type Served, serve } from "../../../support/http/served.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const options = { runner: "process", "grace-seconds": "1", "drain-seconds": "1" };
 

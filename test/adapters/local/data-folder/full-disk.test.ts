@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import { readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { DeployEvent } from "../../../../core/domain/deploy-events.ts";
-import { type Answer, serveApi } from "../../../support/api.ts";
-import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives.ts";
-import { type LocalOptions, principalOf, runners, startLocalIn } from "../../../support/local-platform.ts";
-import { needs } from "../../../support/machine.ts";
-import { ballastOn, smallDisk } from "../../../support/small-disk.ts";
+import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
+import { bytesOf, helloServer, nodeSource, sourceOf } from "../../../support/archives/archives.ts";
+import { ballastOn, smallDisk } from "../../../support/crashes/small-disk.ts";
+import { type Answer, serveApi } from "../../../support/http/api.ts";
+import { type LocalOptions, principalOf, runners, startLocalIn } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const acme = principalOf("acme");
 

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createLocalIdentity, createLocalProvider, DataFolderError } from "../../../../adapters/local/index.ts";
 import { inOnePiece } from "../../../models/upload-url.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
-import { needs } from "../../../support/machine.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const acme = principalOf("acme");
 const umask = process.umask();

@@ -4,8 +4,8 @@
  * names the first.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DamageCase, damage } from "../../../support/damage.ts";
-import { type Bases, makeBases } from "../../../support/damaged-folder.ts";
+import { type DamageCase, damage } from "../../../support/crashes/damage.ts";
+import { type Bases, makeBases } from "../../../support/crashes/damaged-folder.ts";
 
 const count = Number(process.env["PORTSIDE_DAMAGES"] ?? 25);
 const first = process.env["PORTSIDE_DAMAGES"] === undefined ? 1 : Number(process.env["PORTSIDE_SEED"] ?? 1);

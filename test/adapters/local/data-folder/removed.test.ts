@@ -2,9 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bytesOf, helloServer, nodeSource } from "../../../support/archives.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import { bytesOf, helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 const acme = principalOf("acme");
 const REMOVED = /the data folder was removed or replaced/;

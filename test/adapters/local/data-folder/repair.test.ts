@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { rebuildDataFolder, repairDataFolder } from "../../../../adapters/local/data-folder/repair.ts";
 import { DataFolderError } from "../../../../adapters/local/index.ts";
-import type { VolumeName } from "../../../../core/domain/names.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { type Folder, folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
-import { silentLogger } from "../../../support/silent-logger.ts";
-import { portside } from "../../../support/terminal.ts";
+import type { VolumeName } from "../../../../core/domain/wire/names.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { silentLogger } from "../../../support/logs/silent-logger.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 const acme = principalOf("acme");
 

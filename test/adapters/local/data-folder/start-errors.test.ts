@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createLocalProvider, DataFolderError, type DataFolderProblem } from "../../../../adapters/local/index.ts";
 import { openState } from "../../../../adapters/local/state/database.ts";
-import { type Folder, folderWith } from "../../../support/folders.ts";
-import { startLocalIn } from "../../../support/local-platform.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { startLocalIn } from "../../../support/providers/local-platform.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..", "..");
 

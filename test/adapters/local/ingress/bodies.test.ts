@@ -3,9 +3,9 @@ import { createHash, randomBytes } from "node:crypto";
 import { Agent } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRaw, openRequest, replyOf, send, sendRaw } from "../../../support/clients.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { openRaw, openRequest, replyOf, send, sendRaw } from "../../../support/http/clients.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 const server = `
 import { createServer } from "node:http";

@@ -1,12 +1,12 @@
 /** Services at zero: started once for all who wait, stopped when idle, started again for the next. */
 import { expect, test } from "vitest";
 import { createLocalProvider } from "../../../../adapters/local/index.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { portOf, send } from "../../../support/clients.ts";
-import { eventually, isAlive } from "../../../support/eventually.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { entriesOf, eventsOf } from "../../../support/log-entries.ts";
-import { startWitness, witnessCode } from "../../../support/witness.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { portOf, send } from "../../../support/http/clients.ts";
+import { entriesOf, eventsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
 /** Answers its process id, those of `/slow` after a second. */
 const server = `

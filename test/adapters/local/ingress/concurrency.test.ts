@@ -1,11 +1,11 @@
 /** No instance gets more than its concurrency, no service more than its instances; the rest waits, within bounds. */
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRequest, type Reply, replyOf, send } from "../../../support/clients.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { requestsOf } from "../../../support/log-entries.ts";
-import { startWitness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { openRequest, type Reply, replyOf, send } from "../../../support/http/clients.ts";
+import { requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Reports each request, holds those of `/hold`, and says how many it had at once. */
 const server = `

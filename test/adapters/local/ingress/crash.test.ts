@@ -1,12 +1,12 @@
 /** Instances that break: the client is told, the instance is replaced, and nothing is sent twice. */
 import { Agent } from "node:http";
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRequest, send } from "../../../support/clients.ts";
-import { eventually, isAlive } from "../../../support/eventually.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
-import { eventsOf, requestsOf } from "../../../support/log-entries.ts";
-import { startWitness, type Witness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, type Witness, witnessCode } from "../../../support/http/callback-server.ts";
+import { openRequest, send } from "../../../support/http/clients.ts";
+import { eventsOf, requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
 /** Reports every request; some of them end it, or its way in. */
 const server = `

@@ -1,9 +1,9 @@
 /** What the service sees of a request, and the client of its answer, through the service's own address. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { send, sendForJson, sendRaw } from "../../../support/clients.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
-import { requestsOf } from "../../../support/log-entries.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { send, sendForJson, sendRaw } from "../../../support/http/clients.ts";
+import { requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 /** Answers what it saw; the headers of its answer come from `x-answer`, as JSON of a flat list. */
 const server = `

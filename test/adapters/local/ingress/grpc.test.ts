@@ -1,11 +1,11 @@
 /** gRPC: an unmodified `@grpc/grpc-js` server behind `use_http2`, called by an unmodified client. */
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { portOf } from "../../../support/clients.ts";
-import { chat, drain, FAILURE, failed, grpcEcho, stream, sumOf, unary } from "../../../support/grpc-echo.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
-import { requestsOf } from "../../../support/log-entries.ts";
-import { startWitness, type Witness } from "../../../support/witness.ts";
+import { startWitness, type Witness } from "../../../support/http/callback-server.ts";
+import { portOf } from "../../../support/http/clients.ts";
+import { chat, drain, FAILURE, failed, grpcEcho, stream, sumOf, unary } from "../../../support/http/grpc-echo.ts";
+import { requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 let witness: Witness;
 let platform: TestPlatform;

@@ -1,12 +1,12 @@
 /** Services that speak HTTP/2 and break: every client is told in its own version's words, none is left hanging. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openRequest, send } from "../../../support/clients.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { openHttp2, sendHttp2 } from "../../../support/http2-client.ts";
-import { http2Service } from "../../../support/http2-service.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
-import { entriesOf, eventsOf } from "../../../support/log-entries.ts";
-import { startWitness, type Witness } from "../../../support/witness.ts";
+import { startWitness, type Witness } from "../../../support/http/callback-server.ts";
+import { openRequest, send } from "../../../support/http/clients.ts";
+import { openHttp2, sendHttp2 } from "../../../support/http/http2-client.ts";
+import { http2Service } from "../../../support/http/http2-service.ts";
+import { entriesOf, eventsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 
 let witness: Witness;
 let platform: TestPlatform;

@@ -1,10 +1,10 @@
 /** Services that speak HTTP/2 (h2c), asked by clients of either version. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { openRaw, send, sendRaw } from "../../../support/clients.ts";
-import { sendHttp2 } from "../../../support/http2-client.ts";
-import { http2Service } from "../../../support/http2-service.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { openRaw, send, sendRaw } from "../../../support/http/clients.ts";
+import { sendHttp2 } from "../../../support/http/http2-client.ts";
+import { http2Service } from "../../../support/http/http2-service.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 let platform: TestPlatform;
 let url: string;

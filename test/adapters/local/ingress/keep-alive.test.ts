@@ -3,10 +3,10 @@
  * into a closing connection is lost, and a POST must not be sent again.
  */
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRequest, replyOf, send } from "../../../support/clients.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { startWitness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
 
 /**
  * Closes idle connections after two seconds or `IDLE_MS`, as gunicorn does, and does not say so. Reports which side ended each

@@ -4,11 +4,11 @@ import { request } from "node:http";
 import { createServer, type Server } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { listen } from "../../../../adapters/local/ingress/listener.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { portOf } from "../../../support/clients.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { startLocal, startLocalIn } from "../../../support/local-platform.ts";
-import { needs } from "../../../support/machine.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portOf } from "../../../support/http/clients.ts";
+import { startLocal, startLocalIn } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const others: Server[] = [];
 

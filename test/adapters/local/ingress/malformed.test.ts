@@ -1,8 +1,8 @@
 /** Requests that are wrong, or that two readers could read in two ways: refused or right, and never two requests. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRaw, send, sendRaw, statusesOf } from "../../../support/clients.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { openRaw, send, sendRaw, statusesOf } from "../../../support/http/clients.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 /** Answers with what it saw, in order, since it was last asked for `/seen`. */
 const server = `

@@ -1,6 +1,6 @@
 /** When a pool stops instances, what it makes of those that end by themselves, and how it retires. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { leaseOf, poolOf } from "../../../support/pretended-pool.ts";
+import { leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

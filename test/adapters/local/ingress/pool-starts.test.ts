@@ -1,7 +1,7 @@
 /** When a pool starts instances, and what it does when that fails. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Lease } from "../../../../adapters/local/ingress/pool.ts";
-import { FAILURE, leaseOf, poolOf } from "../../../support/pretended-pool.ts";
+import { FAILURE, leaseOf, poolOf } from "../../../support/providers/fake-pool.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,9 +1,9 @@
 /** Answers as no library would write them: bytes from a bare socket, which the client still gets right. */
 import { Agent } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { type Reply, send } from "../../../support/clients.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { type Reply, send } from "../../../support/http/clients.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 /** Answers each request with the bytes that it carries in `x-answer`; closes after those of `/close`. */
 const server = `

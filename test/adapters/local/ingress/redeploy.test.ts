@@ -4,11 +4,11 @@ import { Agent } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRequest, replyOf, send } from "../../../support/clients.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { eventsOf } from "../../../support/log-entries.ts";
-import { startWitness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
+import { eventsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
 
 /**
  * Writes the id of every POST into a file that all revisions share, before it answers with its revision. Most take

@@ -1,8 +1,8 @@
 /** A served request as a log entry: what a reader filters by is where it belongs. */
 import { expect, test } from "vitest";
 import { requestEntry, type ServedRequest } from "../../../../adapters/local/ingress/request-log.ts";
-import { type AccountId, parseAccount } from "../../../../core/domain/account.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
 const service = { owner: parseAccount("acme") as AccountId, name: "shop" as DeploymentName };
 

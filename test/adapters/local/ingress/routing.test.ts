@@ -1,9 +1,9 @@
 /** Which service a request is for: by the port it came in at, or by its host name on the port that all share. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { openRaw, type Reply, send, sendRaw } from "../../../support/clients.ts";
-import { http2Service } from "../../../support/http2-service.ts";
-import { principalOf, startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { openRaw, type Reply, send, sendRaw } from "../../../support/http/clients.ts";
+import { http2Service } from "../../../support/http/http2-service.ts";
+import { principalOf, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 let platform: TestPlatform;
 let shared: string;

@@ -2,11 +2,11 @@
 import { Agent } from "node:http";
 import { expect, test } from "vitest";
 import WebSocket from "ws";
-import { nodeSource } from "../../../support/archives.ts";
-import { portOf, type Reply, send } from "../../../support/clients.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { startWitness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { portOf, type Reply, send } from "../../../support/http/clients.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Answers its process id; `/hold` after the test's word, and with a cookie of its own. */
 const server = `

@@ -3,9 +3,9 @@ import { pipeline } from "node:stream/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRequest, replyOf, send } from "../../../support/clients.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 const MiB = 1024 ** 2;
 

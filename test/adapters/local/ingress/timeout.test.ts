@@ -1,11 +1,11 @@
 /** `timeout`: 504 while nothing was answered, a cut after; the instance goes on serving the others. */
 import { expect, test } from "vitest";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRaw, openRequest, replyOf, send } from "../../../support/clients.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
-import { requestsOf } from "../../../support/log-entries.ts";
-import { startWitness, type Witness, witnessCode } from "../../../support/witness.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { startWitness, type Witness, witnessCode } from "../../../support/http/callback-server.ts";
+import { openRaw, openRequest, replyOf, send } from "../../../support/http/clients.ts";
+import { requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Never ends what is not `/`: answers nothing, or half; reads the body, or does not. */
 const server = `

@@ -1,12 +1,12 @@
 /** WebSockets: an unmodified `ws` server, reached by an unmodified client, across redeploys. */
 import { expect, test } from "vitest";
 import WebSocket from "ws";
-import { nodeSource } from "../../../support/archives.ts";
-import { openRaw, portOf, send } from "../../../support/clients.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { startLocal } from "../../../support/local-platform.ts";
-import { requestsOf } from "../../../support/log-entries.ts";
-import { packagedSource } from "../../../support/packages.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { packagedSource } from "../../../support/archives/packages.ts";
+import { openRaw, portOf, send } from "../../../support/http/clients.ts";
+import { requestsOf } from "../../../support/logs/log-entries.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Sends back what it gets, its revision before it; what is no upgrade gets the number of open sockets. */
 const echo = packagedSource(

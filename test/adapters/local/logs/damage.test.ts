@@ -17,12 +17,12 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readableRows } from "../../../../adapters/local/logs/pages.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
-import { compileRe2 } from "../../../../adapters/shared/re2.ts";
-import { createSystemClock } from "../../../../adapters/shared/system.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import { parseLogFilter } from "../../../../core/domain/logs/filter/parse.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
 
 const acme = "acme" as AccountId;

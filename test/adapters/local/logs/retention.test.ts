@@ -7,11 +7,11 @@ import { LogFile } from "../../../../adapters/local/logs/file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
 import { createManualClock, type ManualClock } from "../../../../adapters/memory/manual-clock.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Instant } from "../../../../core/domain/instant.ts";
-import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
-import type { LogEntry, NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import type { LogEntry, NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { Instant } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
 
 const acme = "acme" as AccountId;

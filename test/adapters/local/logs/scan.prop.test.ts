@@ -8,15 +8,15 @@ import { LogFile } from "../../../../adapters/local/logs/file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { type Search, scan } from "../../../../adapters/local/logs/scan.ts";
 import { whereOf } from "../../../../adapters/local/logs/where.ts";
-import { compileRe2 } from "../../../../adapters/shared/re2.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Instant } from "../../../../core/domain/instant.ts";
-import { behind, comparePositions, ordinalCode } from "../../../../core/domain/log-cursor.ts";
-import type { LogEntry } from "../../../../core/domain/log-entry.ts";
-import { matcherOf } from "../../../../core/domain/log-filter/match.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { behind, comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import type { LogEntry } from "../../../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../../../core/domain/logs/filter/match.ts";
+import type { Instant } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { logEntry, logFilter, logInstant } from "../../../arbitraries/index.ts";
-import { runs } from "../../../support/runs.ts";
+import { runs } from "../../../support/vitest/runs.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 

@@ -3,16 +3,16 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Searches } from "../../../../adapters/local/logs/searches.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
-import { createSystemClock } from "../../../../adapters/shared/system.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import { behind, cursorOf, type LogPosition, parseCursor } from "../../../../core/domain/log-cursor.ts";
-import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import { everything, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { behind, cursorOf, type LogPosition, parseCursor } from "../../../../core/domain/logs/cursor.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import { everything, type LogFilter } from "../../../../core/domain/logs/filter/tree.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { every } from "../../../contracts/log-steps.ts";
-import { catastrophicLines, catastrophicPatterns } from "../../../support/catastrophic.ts";
-import { type Folder, folderWith } from "../../../support/folders.ts";
-import { sampled } from "../../../support/sampled.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { catastrophicLines, catastrophicPatterns } from "../../../support/vitest/catastrophic.ts";
+import { sampled } from "../../../support/vitest/sampled.ts";
 
 const scope = { owner: "acme" as AccountId, service: "app" as DeploymentName };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };

@@ -7,12 +7,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { LocalLogs } from "../../../../adapters/local/logs/store.ts";
-import { createSystemClock } from "../../../../adapters/shared/system.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Instant } from "../../../../core/domain/instant.ts";
-import { ordinalCode } from "../../../../core/domain/log-cursor.ts";
-import type { NewLogEntry } from "../../../../core/domain/log-entry.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { Instant } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { noTelemetry } from "../../../../core/ports/telemetry.ts";
 import { every } from "../../../contracts/log-steps.ts";
 

@@ -1,11 +1,11 @@
 /** Nothing gets out of an account's process, and nothing that happens in it moves the control plane. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { AccountId } from "../../../../core/domain/account.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { SqlAnswer } from "../../../../core/domain/sql/answer.ts";
 import type { ControlPlaneError } from "../../../../core/errors.ts";
 import type { Result } from "../../../../core/result.ts";
-import { hostileStatements } from "../../../support/hostile-sql.ts";
-import { startLocal, type TestPlatform } from "../../../support/local-platform.ts";
+import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { hostileStatements } from "../../../support/sql/hostile-sql.ts";
 
 let platform: TestPlatform;
 const owner = "acme" as AccountId;

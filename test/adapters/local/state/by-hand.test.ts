@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import type { ServiceDocument } from "../../../../adapters/shared/service-document.ts";
-import { nodeContractSources } from "../../../support/contract-sources.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn, type TestPlatform } from "../../../support/local-platform.ts";
+import type { ServiceDocument } from "../../../../adapters/shared/deploy/service-document.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
+import { principalOf, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
 const attached = async ({ controlPlane }: TestPlatform): Promise<Record<string, string[]>> =>
   Object.fromEntries(

@@ -14,8 +14,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createLocalProvider, DataFolderError } from "../../../../adapters/local/index.ts";
-import { type Folder, folderWith } from "../../../support/folders.ts";
-import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
 
 const acme = principalOf("acme");
 

@@ -10,8 +10,8 @@ import { createLocalIdentity, createLocalProvider } from "../../../../adapters/l
 import { openState, transaction } from "../../../../adapters/local/state/database.ts";
 import { lockDataDir } from "../../../../adapters/local/state/lock.ts";
 import { SettingRows } from "../../../../adapters/local/state/settings.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ServiceRows } from "../../../../adapters/local/state/services.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Expected } from "../../../../core/domain/deploy-plan.ts";
-import type { Timestamp } from "../../../../core/domain/instant.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
-import type { ServiceTemplate } from "../../../../core/domain/service-template.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../../core/domain/deploy/plan.ts";
+import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 
 export const names = ["app", "other"] as DeploymentName[];
 export const owners = ["acme", "others"] as AccountId[];

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { DeployNotes } from "../../../../adapters/local/state/deploys.ts";
 import { ServiceRows } from "../../../../adapters/local/state/services.ts";
-import type { Timestamp } from "../../../../core/domain/instant.ts";
-import { deployEntry } from "../../../../core/domain/log-entry.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
-import { helloServer, nodeSource } from "../../../support/archives.ts";
-import { principalOf, startLocalIn } from "../../../support/local-platform.ts";
+import { deployEntry } from "../../../../core/domain/logs/entry.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
 import { templateOf } from "./model.ts";
 
 const acme = principalOf("acme");

@@ -7,10 +7,10 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openState } from "../../../../adapters/local/state/database.ts";
 import { ServiceRows } from "../../../../adapters/local/state/services.ts";
-import type { AccountId } from "../../../../core/domain/account.ts";
-import type { Expected } from "../../../../core/domain/deploy-plan.ts";
-import type { DeploymentName } from "../../../../core/domain/names.ts";
-import { runs } from "../../../support/runs.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../../core/domain/deploy/plan.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { runs } from "../../../support/vitest/runs.ts";
 import { day, names, owners, Play, step, templateOf } from "./model.ts";
 
 let folder: string;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Evidence, judge, knownGeneration } from "../../../../adapters/local/state/verdict.ts";
 import { parseVersion, renderVersion, type StateVersion } from "../../../../adapters/local/state/version.ts";
-import { runs } from "../../../support/runs.ts";
+import { runs } from "../../../support/vitest/runs.ts";
 
 const version: fc.Arbitrary<StateVersion> = fc.record({
   generation: fc.nat({ max: 4 }),

@@ -17,8 +17,8 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { giveFolder, giveTree } from "../../../../adapters/local/tenant-files/give-tree.ts";
-import { folderWith } from "../../../support/folders.ts";
-import { needs } from "../../../support/machine.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { needs } from "../../../support/vitest/machine.ts";
 
 const UID = 2_100_000_007;
 

@@ -1,11 +1,11 @@
 /** Every function that a statement may use means what GoogleSQL says, by its own example. */
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { beforeAll, expect, test } from "vitest";
+import { toTrino } from "../../../../adapters/aws/sql/trino/translate.ts";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
-import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
-import { toTrino } from "../../../../adapters/shared/sql/trino/translate.ts";
+import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/googlesql/translate.ts";
 import { sqlFunctionNames, sqlFunctions } from "../../../../core/domain/sql/functions.ts";
-import { exampleStatement, rowsOf } from "../../../support/sql.ts";
+import { exampleStatement, rowsOf } from "../../../support/sql/sql.ts";
 
 let connection: DuckDBConnection;
 beforeAll(async () => {

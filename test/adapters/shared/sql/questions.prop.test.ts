@@ -2,17 +2,17 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
-import { addEntries } from "../../../../adapters/shared/sql/catch-up.ts";
 import { openDatabase } from "../../../../adapters/shared/sql/database.ts";
-import type { EntryRow } from "../../../../adapters/shared/sql/entries.ts";
-import { setBilling } from "../../../../adapters/shared/sql/set-billing.ts";
-import { type Severity, severityNames } from "../../../../core/domain/log-entry.ts";
+import { addEntries } from "../../../../adapters/shared/sql/tables/catch-up.ts";
+import type { EntryRow } from "../../../../adapters/shared/sql/tables/entries.ts";
+import { setBilling } from "../../../../adapters/shared/sql/tables/set-billing.ts";
+import { type Severity, severityNames } from "../../../../core/domain/logs/entry.ts";
 import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
 import { sqlFunctionNames } from "../../../../core/domain/sql/functions.ts";
 import { sqlTables } from "../../../../core/domain/sql/tables.ts";
-import { runs } from "../../../support/runs.ts";
-import { rowsOf } from "../../../support/sql.ts";
-import { pageQuestions, questionOf, sqlPage } from "../../../support/sql-page.ts";
+import { rowsOf } from "../../../support/sql/sql.ts";
+import { pageQuestions, questionOf, sqlPage } from "../../../support/sql/sql-page.ts";
+import { runs } from "../../../support/vitest/runs.ts";
 
 let connection: DuckDBConnection;
 beforeAll(async () => {

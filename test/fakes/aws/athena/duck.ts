@@ -1,6 +1,6 @@
 /** Runs Trino SQL on DuckDB. The translator does most of the work; this file fixes where its output differs in meaning. */
 import { generate, parse, transpile } from "@polyglot-sql/sdk";
-import { call, isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/tree.ts";
+import { call, isObject, type Json, listOf, nodeOf } from "../../../../adapters/shared/sql/googlesql/tree.ts";
 
 /** Trino functions that DuckDB lacks or defines differently. https://trino.io/docs/current/functions.html */
 export const macros: readonly string[] = [

@@ -9,7 +9,7 @@ import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { AwsError, serveAws } from "../server.ts";
 
-/** The project's log group, as in `docs/aws-template.yaml`. Its role may only write to this group. */
+/** The project's log group, as in `docs/providers/aws-template.yaml`. Its role may only write to this group. */
 export const BUILD_LOGS = "/portside/builds";
 
 export interface FakeCodeBuildDeps {

@@ -16,8 +16,8 @@ import {
   ModifyRuleCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openPretendedEcs, type PretendedEcs } from "../../../support/ecs-platform.ts";
-import { eventually } from "../../../support/eventually.ts";
+import { openPretendedEcs, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
 import { LISTENER } from "../elbv2/balancer.ts";
 import { CLUSTER } from "./ecs.ts";
 

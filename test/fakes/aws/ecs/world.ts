@@ -2,10 +2,10 @@
 
 import { clientSource } from "../../../../adapters/aws/clients.ts";
 import type { SharedParts } from "../../../../adapters/aws/config.ts";
-import type { Mountable, TaskRoles } from "../../../../adapters/aws/ecs/prepare.ts";
-import { canBeAccessPoint } from "../../../../adapters/aws/files/access-point.ts";
-import { accountDigest } from "../../../../adapters/shared/account-digest.ts";
-import type { LastLines } from "../../../../adapters/shared/last-lines.ts";
+import type { Mountable, TaskRoles } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
+import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import type { LastLines } from "../../../../adapters/shared/deploy/last-lines.ts";
 import { ok } from "../../../../core/result.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { startFakeRegistry } from "../ecr/registry.ts";

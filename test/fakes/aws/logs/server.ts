@@ -1,7 +1,7 @@
 /** A fake in-memory CloudWatch Logs over HTTP. Source: the service model of @aws-sdk/client-cloudwatch-logs. */
 import { createHash } from "node:crypto";
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
-import { millisOf } from "../../../../core/domain/instant.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";

@@ -22,7 +22,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { MiB } from "../../../../core/domain/limits.ts";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { type FakeS3, startFakeS3 } from "./index.ts";
 
 let s3: FakeS3;

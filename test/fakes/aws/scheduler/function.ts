@@ -5,10 +5,10 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { compileFunction } from "node:vm";
-import { millisOf } from "../../../../core/domain/instant.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 
-const path = new URL("../../../../adapters/aws/scheduler/cron-function.cjs", import.meta.url);
+const path = new URL("../../../../adapters/aws/schedules/cron-function.cjs", import.meta.url);
 
 export const cronFunctionText = readFileSync(path, "utf8");
 

@@ -2,7 +2,7 @@
  * Validates schedules by the service model and its guide:
  * https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
  */
-import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
+import { isTimeZone, parseCron } from "../../../../core/domain/schedules/schedule.ts";
 import type { Message } from "../protocols.ts";
 import { AwsError } from "../server.ts";
 

@@ -1,7 +1,7 @@
 /** A fake EventBridge Scheduler over HTTP that fires schedules. Source: the service model of @aws-sdk/client-scheduler. */
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
-import { nextFire } from "../../../../core/domain/fire-times.ts";
-import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
+import { nextFire } from "../../../../core/domain/schedules/fire-times.ts";
+import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonErrors, jsonFailed, jsonReply, type Message } from "../protocols.ts";

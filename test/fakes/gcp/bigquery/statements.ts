@@ -1,7 +1,7 @@
 /** Runs GoogleSQL on the fake's tables with the local engine's translation, and returns BigQuery's results and errors. */
 import type { DuckDBType } from "@duckdb/node-api";
 import { failureOf } from "../../../../adapters/shared/sql/errors.ts";
-import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/translate.ts";
+import { describeStatement, translateStatement } from "../../../../adapters/shared/sql/googlesql/translate.ts";
 import { RestError } from "../rest-server.ts";
 import { cellOf, fieldOf } from "./cells.ts";
 import type { Tables } from "./tables.ts";

@@ -2,11 +2,11 @@
  * Evaluates Cloud Logging's filters over its own entries. Written from its documentation alone, as an independent check
  * of the filters that the adapter pushes down: https://cloud.google.com/logging/docs/view/logging-query-language
  */
-import { compileRe2 } from "../../../../adapters/shared/re2.ts";
-import { severities } from "../../../../core/domain/log-entry.ts";
-import { fold } from "../../../../core/domain/log-filter/fold.ts";
-import { parseLogFilter } from "../../../../core/domain/log-filter/parse.ts";
-import { type Comparison, conjuncts, type LogFilter } from "../../../../core/domain/log-filter/tree.ts";
+import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
+import { severities } from "../../../../core/domain/logs/entry.ts";
+import { fold } from "../../../../core/domain/logs/filter/fold.ts";
+import { parseLogFilter } from "../../../../core/domain/logs/filter/parse.ts";
+import { type Comparison, conjuncts, type LogFilter } from "../../../../core/domain/logs/filter/tree.ts";
 import { GrpcError } from "../grpc.ts";
 
 /** An entry as JSON, in the documentation's form. */

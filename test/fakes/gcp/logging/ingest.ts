@@ -2,8 +2,8 @@
  * Converts a service's lines as Cloud Run does: https://cloud.google.com/run/docs/logging#writing_structured_logs. A JSON
  * object becomes `jsonPayload`, with its special fields moved to the entry; anything else becomes `textPayload`.
  */
-import { structOf } from "../../../../adapters/gcp/logging/struct.ts";
-import { severities } from "../../../../core/domain/log-entry.ts";
+import { structOf } from "../../../../adapters/gcp/logs/struct.ts";
+import { severities } from "../../../../core/domain/logs/entry.ts";
 import type { Message } from "../grpc.ts";
 
 /** A line written by a service. */

@@ -1,5 +1,5 @@
 /** Cloud Logging over gRPC, in memory: google/logging/v2/logging.proto. */
-import { millisOf } from "../../../../core/domain/instant.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, GrpcError, type Message, serveGrpc } from "../grpc.ts";

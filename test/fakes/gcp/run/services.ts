@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { parseMemory } from "../../../../core/domain/resources.ts";
+import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import type { EngineRevision, RunEngine } from "../../engine/engine.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Handlers, type Message, messages, serveGrpc } from "../grpc.ts";

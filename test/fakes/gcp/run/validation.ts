@@ -1,5 +1,5 @@
 /** Validates a service as Cloud Run does, from the comments of its protos and its documentation. */
-import { parseMemory } from "../../../../core/domain/resources.ts";
+import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
 import { GrpcError, type Message } from "../grpc.ts";
 
 const invalid = (message: string): never => {

@@ -4,7 +4,7 @@ import { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { v2 } from "@google-cloud/run";
 import { Storage } from "@google-cloud/storage";
 import { clientSource } from "../../../../adapters/gcp/clients.ts";
-import type { LastLines } from "../../../../adapters/shared/last-lines.ts";
+import type { LastLines } from "../../../../adapters/shared/deploy/last-lines.ts";
 import type { RunEngine, RunLine } from "../../engine/engine.ts";
 import { FakeBuild, type FakeBuildDeps } from "../build/builds.ts";
 import { clientOptions } from "../grpc.ts";

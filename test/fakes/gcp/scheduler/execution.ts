@@ -1,5 +1,5 @@
 /** Executes a job once, over real HTTP: google/cloud/scheduler/v1/{job,target}.proto. */
-import { type Instant, millisOf, timestampOf } from "../../../../core/domain/instant.ts";
+import { type Instant, millisOf, timestampOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import type { Message } from "../grpc.ts";
 import { deadlineMillis, retryPauses } from "./rules.ts";

@@ -1,5 +1,5 @@
 /** Validates a job: google/cloud/scheduler/v1/{job,target,cloudscheduler}.proto, which state the limits per field. */
-import { isTimeZone, parseCron } from "../../../../core/domain/schedule.ts";
+import { isTimeZone, parseCron } from "../../../../core/domain/schedules/schedule.ts";
 import { GrpcError, type Message } from "../grpc.ts";
 
 const NAME = /^projects\/[A-Za-z0-9:.-]+\/locations\/[a-z0-9-]+\/jobs\/[A-Za-z0-9_-]{1,500}$/;

@@ -1,6 +1,6 @@
 /** Cloud Scheduler over gRPC, with real fires: google/cloud/scheduler/v1/cloudscheduler.proto. */
-import { nextFire } from "../../../../core/domain/fire-times.ts";
-import { type Instant, millisOf } from "../../../../core/domain/instant.ts";
+import { nextFire } from "../../../../core/domain/schedules/fire-times.ts";
+import { type Instant, millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, GrpcError, type Handlers, type Message, serveGrpc } from "../grpc.ts";

@@ -10,7 +10,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { StorageOptions } from "@google-cloud/storage";
-import { startOnFreePort } from "../../../support/free-port.ts";
+import { startOnFreePort } from "../../../support/http/free-port.ts";
 import { RestError } from "../rest-server.ts";
 import { type FakeStorage, startFakeStorage } from "./index.ts";
 import { checkSignature } from "./signature.ts";

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import type { StorageOptions } from "@google-cloud/storage";
 import { GoogleAuth } from "google-auth-library";
-import { millisOf } from "../../../../core/domain/instant.ts";
+import { millisOf } from "../../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { MountedFolders } from "../../engine/mounted-folders.ts";
 import { Faults } from "../../faults.ts";

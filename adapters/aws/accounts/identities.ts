@@ -1,0 +1,145 @@
+/**
+ * One IAM role per Portside account; the account's services run as it. Its policy grants only the account's own buckets,
+ * and the stack's permissions boundary limits it. https://docs.aws.amazon.com/IAM/latest/APIReference/API_CreateRole.html
+ */
+import type { IAMClient } from "@aws-sdk/client-iam";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
+import { arnParts, roleArn } from "../arns.ts";
+import { type AwsAmbient, awsCalls, nameOf } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { bucketPrefix } from "../volumes/names.ts";
+import { bucketsPolicy, runtimeRoleOf, trustPolicy } from "./roles.ts";
+
+const load = () => import("@aws-sdk/client-iam");
+type Sdk = Awaited<ReturnType<typeof load>>;
+
+export interface Identities {
+  /** Creates the account's role and its policy if they are missing. Returns the role's ARN. */
+  ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
+  /** Returns whether the role may use the bucket: always for buckets of the same account, never for others. */
+  allow(bucket: string, role: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
+}
+
+const POLICY = "own-volumes";
+/** "Changes that I make are not always immediately visible": .../IAM/latest/UserGuide/troubleshoot.html */
+const NEW_MS = 60_000;
+const LOOK_MS = 2000;
+
+/** Compares policies regardless of the encoding and white space of IAM's answer. */
+const isSame = (encoded: string | undefined, wanted: object): boolean => {
+  try {
+    return JSON.stringify(JSON.parse(decodeURIComponent(encoded ?? ""))) === JSON.stringify(wanted);
+  } catch {
+    return false;
+  }
+};
+
+const refusal = ({ error }: CallState): Unavailable =>
+  unavailable(
+    nameOf(error) === "LimitExceededException"
+      ? "Amazon Web Services makes no more roles for this platform: look at IAM's quotas."
+      : "IAM refuses the role of this account's services.",
+    60,
+    error,
+  );
+
+export const createIdentities = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): Identities => {
+  const call = awsCalls(ambient);
+  const { clock } = ambient;
+  const { permissionsBoundaryArn } = config.shared;
+  const arn = arnParts(permissionsBoundaryArn);
+
+  const send = <T>(what: string, signal: AbortSignal | undefined, act: (client: IAMClient, sdk: Sdk) => Promise<T>) =>
+    call({ what: `iam.${what}`, signal }, async () => act(await clients("iam"), await load()));
+
+  type Outcome<T> = Promise<Result<T, CallState | Unavailable>>;
+
+  /** Undefined: IAM does not return it (yet). */
+  const unlessMissing = async <T>(found: Outcome<T>): Promise<Result<T | undefined, Unavailable>> => {
+    const end = await found;
+    if (end.isOk()) return ok(end.value);
+    if (!isCallState(end.error)) return err(end.error);
+    return end.error.code === "not_found" ? ok(undefined) : err(refusal(end.error));
+  };
+
+  const policyOf = (role: string, signal?: AbortSignal) =>
+    unlessMissing(
+      send("GetRolePolicy", signal, async (client, { GetRolePolicyCommand }) => {
+        const input = { RoleName: role, PolicyName: POLICY };
+        const { PolicyDocument } = await client.send(new GetRolePolicyCommand(input));
+        return PolicyDocument;
+      }),
+    );
+
+  const make = async (owner: AccountId, role: string, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
+    const made = await send("CreateRole", signal, (client, { CreateRoleCommand }) =>
+      client.send(
+        new CreateRoleCommand({
+          RoleName: role,
+          AssumeRolePolicyDocument: JSON.stringify(trustPolicy(arn, config)),
+          PermissionsBoundary: permissionsBoundaryArn,
+          Description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
+          Tags: [{ Key: "portside-owner", Value: accountDigest(owner) }],
+        }),
+      ),
+    );
+    if (made.isOk()) return ok(undefined);
+    if (!isCallState(made.error)) return err(made.error);
+    // Another replica may be creating the role now; `permitted` waits until it is visible.
+    const isMade = made.error.code === "exists" || nameOf(made.error.error) === "ConcurrentModificationException";
+    return isMade ? ok(undefined) : err(refusal(made.error));
+  };
+
+  /** `late`: the new role is not visible yet. */
+  const permit = async (
+    role: string,
+    policy: object,
+    signal?: AbortSignal,
+  ): Promise<Result<"done" | "late", Unavailable>> => {
+    const put = await send("PutRolePolicy", signal, (client, { PutRolePolicyCommand }) =>
+      client.send(
+        new PutRolePolicyCommand({ RoleName: role, PolicyName: POLICY, PolicyDocument: JSON.stringify(policy) }),
+      ),
+    );
+    if (put.isOk()) return ok("done");
+    if (!isCallState(put.error)) return err(put.error);
+    return put.error.code === "not_found" || put.error.code === "changed" ? ok("late") : err(refusal(put.error));
+  };
+
+  /** Retries until the role, which may be new, has its policy. */
+  const permitted = async (role: string, policy: object, signal?: AbortSignal): Promise<Result<void, Unavailable>> => {
+    for (let waited = 0; ; waited += LOOK_MS) {
+      const done = await permit(role, policy, signal);
+      if (done.isErr()) return err(done.error);
+      if (done.value === "done") return ok(undefined);
+      if (waited >= NEW_MS || signal?.aborted === true)
+        return err(unavailable("Amazon Web Services is slow to show a new role.", 60));
+      await clock.sleep(LOOK_MS, signal);
+    }
+  };
+
+  return {
+    ensure: async (owner, { signal } = {}) => {
+      const role = runtimeRoleOf(owner);
+      const wanted = bucketsPolicy(arn, owner);
+      const present = await policyOf(role, signal);
+      if (present.isErr()) return err(present.error);
+      if (isSame(present.value, wanted)) return ok(roleArn(arn, role));
+      // The role may exist with another policy or none, if the call that created it was cut off.
+      const made = present.value === undefined ? await make(owner, role, signal) : ok(undefined);
+      if (made.isErr()) return err(made.error);
+      return (await permitted(role, wanted, signal)).map(() => roleArn(arn, role));
+    },
+
+    allow: async (bucket, role) => {
+      const digits = role.slice(role.lastIndexOf("-") + 1);
+      return ok(digits !== "" && bucket.startsWith(bucketPrefix(digits)));
+    },
+  };
+};

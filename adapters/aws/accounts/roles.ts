@@ -1,0 +1,54 @@
+/** IAM roles of services: one per Portside account. Pure. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type ArnParts, bucketArn, roleArn } from "../arns.ts";
+import type { AwsConfig } from "../config.ts";
+import { bucketPrefix } from "../volumes/names.ts";
+import { ownerDigits } from "./owner-digits.ts";
+
+/** IAM limits a role's name to 64 characters. */
+export const runtimeRole = (digits: string): string => `portside-${digits}`;
+
+export const runtimeRoleOf = (owner: AccountId): string => runtimeRole(ownerDigits(owner));
+
+export const runtimeRoleArn = (arn: ArnParts, digits: string): string => roleArn(arn, runtimeRole(digits));
+
+/**
+ * Lets only ECS tasks of this AWS account assume the role.
+ * https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html
+ */
+export const trustPolicy = ({ partition, account }: ArnParts, { region }: Pick<AwsConfig, "region">): object => ({
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Effect: "Allow",
+      Principal: { Service: "ecs-tasks.amazonaws.com" },
+      Action: "sts:AssumeRole",
+      Condition: {
+        StringEquals: { "aws:SourceAccount": account },
+        ArnLike: { "aws:SourceArn": `arn:${partition}:ecs:${region}:${account}:*` },
+      },
+    },
+  ],
+});
+
+/**
+ * Lets S3 Files read objects directly from S3, which is faster
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/s3-files-prereq-policies.html#s3-files-prereq-iam-compute-role).
+ * The policy matches the prefix of the account's bucket names, so it does not change when volumes do. Each file system's
+ * own policy decides who may mount and write.
+ */
+export const bucketsPolicy = (arn: ArnParts, owner: AccountId): object => {
+  const buckets = bucketArn(arn, `${bucketPrefix(ownerDigits(owner))}*`);
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      { Sid: "OwnVolumes", Effect: "Allow", Action: ["s3:ListBucket"], Resource: buckets },
+      {
+        Sid: "OwnObjects",
+        Effect: "Allow",
+        Action: ["s3:GetObject", "s3:GetObjectVersion"],
+        Resource: `${buckets}/*`,
+      },
+    ],
+  };
+};

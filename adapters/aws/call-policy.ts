@@ -1,0 +1,21 @@
+/** The retry policy for every AWS call that the adapter makes. The SDK clients' own retries are off. */
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
+import { awsFault } from "./errors.ts";
+
+export interface AwsAmbient {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** Jitter for the retry backoff; tests pass their own. */
+  readonly random?: () => number;
+  /** Defaults to the environment of the process; tests pass their own. */
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** @param faultOf overrides `awsFault` for services that give an error code another meaning */
+export const awsCalls = (ambient: AwsAmbient, faultOf: FaultOf = awsFault): ProviderCall =>
+  providerCall({ ...ambient, faultOf, cloud: "Amazon Web Services" });
+
+/** The exception's name in the service's model; undefined if the value is not an error. */
+export const nameOf = (error: unknown): string | undefined => (error instanceof Error ? error.name : undefined);

@@ -1,0 +1,18 @@
+/** Fargate's task sizes: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-cpu-memory-error.html */
+import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
+import { fitResources, type ResourceCatalogue, type Resources } from "../../../core/domain/deploy/resources.ts";
+
+/** Only whole CPUs. Leaves out 32, whose three memory sizes have no fixed step. */
+export const fargateSizes: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 2 * GiB, max: 8 * GiB, step: GiB } },
+  { cpu: 2, memory: { min: 4 * GiB, max: 16 * GiB, step: GiB } },
+  { cpu: 4, memory: { min: 8 * GiB, max: 30 * GiB, step: GiB } },
+  { cpu: 8, memory: { min: 16 * GiB, max: 60 * GiB, step: 4 * GiB } },
+  { cpu: 16, memory: { min: 32 * GiB, max: 120 * GiB, step: 8 * GiB } },
+];
+
+/** The task size in ECS units: 1024 CPU units per CPU, and MiB. */
+export const taskSizeOf = (wanted: Resources): { readonly cpu: string; readonly memory: string } => {
+  const { cpu, memory } = fitResources(wanted, fargateSizes) ?? wanted;
+  return { cpu: String(cpu * 1024), memory: String(Math.ceil(memory / MiB)) };
+};

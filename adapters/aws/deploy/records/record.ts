@@ -1,0 +1,124 @@
+/**
+ * The state of a deployment: its owner, every template that may have traffic, the step of its rollout, and its last
+ * deploy's status. One object in the state bucket, because ECS has no conditional writes. Templates contain services'
+ * environment variables, so only the platform may read it. Pure.
+ */
+import { z } from "zod";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { type DeployNote, noteSchema } from "../../../shared/deploy/deploy-note.ts";
+import { parseService, renderService } from "../../../shared/deploy/service-document.ts";
+
+const VERSION = "portside/v1";
+
+const stateSchema = z.object({
+  /** The id of the write that set this state; a conditional write must name the id that it read. */
+  write: z.string(),
+  /** The time of that write, RFC 3339. */
+  at: z.string(),
+  /** The revision of the attempted template. */
+  revision: z.string(),
+  /**
+   * `rolling`: the revision has no traffic yet. `moving`: only the listener's rule tells whether it has. `moved`: it has
+   * all. `ended`: it never had any.
+   */
+  step: z.enum(["rolling", "moving", "moved", "ended"]),
+  /** RFC 3339; after this time, the writer counts as dead. */
+  until: z.string(),
+});
+
+export type RolloutState = z.output<typeof stateSchema>;
+
+const heldSchema = z.object({
+  version: z.literal(VERSION),
+  kind: z.literal("held"),
+  uid: z.string(),
+  createdAt: z.string(),
+  state: stateSchema,
+  attempted: z.unknown(),
+  former: z.array(z.object({ id: z.string(), document: z.unknown() })),
+  retired: z.array(z.string()),
+  removing: z.string().nullable(),
+  lastDeploy: noteSchema.nullable(),
+});
+
+const freedSchema = z.object({
+  version: z.literal(VERSION),
+  kind: z.literal("freed"),
+  name: z.string(),
+  owner: z.string(),
+  until: z.string(),
+});
+
+export interface RevisionTemplate {
+  readonly id: string;
+  readonly template: ServiceTemplate;
+}
+
+export interface HeldRecord {
+  readonly kind: "held";
+  /** Identifies this deployment of the name; a later deployment gets another uid. */
+  readonly uid: string;
+  readonly createdAt: string;
+  readonly state: RolloutState;
+  readonly attempted: ServiceTemplate;
+  /** Revisions that had traffic when the attempt began. */
+  readonly former: readonly RevisionTemplate[];
+  /** Revisions that no longer serve but may still have AWS resources. */
+  readonly retired: readonly string[];
+  /** RFC 3339: the time limit of a removal in progress. */
+  readonly removing: string | null;
+  readonly lastDeploy: DeployNote | null;
+}
+
+/** A freed name; reserved for its account until `until`. */
+export interface FreedRecord {
+  readonly kind: "freed";
+  readonly name: string;
+  readonly owner: AccountId;
+  readonly until: string;
+}
+
+export type NameRecord = HeldRecord | FreedRecord;
+
+export const renderRecord = (record: NameRecord): string => {
+  if (record.kind === "freed") return JSON.stringify({ version: VERSION, ...record });
+  const { attempted, former, ...rest } = record;
+  return JSON.stringify({
+    version: VERSION,
+    ...rest,
+    attempted: renderService(attempted),
+    former: former.map(({ id, template }) => ({ id, document: renderService(template) })),
+  });
+};
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Parses the record of a name. Undefined if Portside did not write it or if an edit by hand broke it. */
+export const parseRecord = (name: string, text: string): NameRecord | undefined => {
+  const raw = jsonOf(text);
+  const freed = freedSchema.safeParse(raw);
+  if (freed.success && freed.data.name === name) {
+    const { owner, until } = freed.data;
+    return { kind: "freed", name, owner: owner as AccountId, until };
+  }
+  const held = heldSchema.safeParse(raw);
+  if (!held.success) return undefined;
+  const { version: _, ...data } = held.data;
+  const attempted = parseService(data.attempted);
+  if (attempted?.name !== name) return undefined;
+  const former = data.former.flatMap(({ id, document }) => {
+    const template = parseService(document);
+    return template === undefined ? [] : [{ id, template }];
+  });
+  return { ...data, attempted, former };
+};
+
+/** The port's etag for conditional writes. Changes with every write of a rollout, but not with a note. */
+export const etagOf = ({ uid, state }: HeldRecord): string => `${uid}/${state.write}`;

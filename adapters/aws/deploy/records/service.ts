@@ -1,0 +1,66 @@
+/** Converts a record to the port's service. Pure. */
+
+import type { Service } from "../../../../core/domain/deploy/service-template.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../../../core/domain/wire/instant.ts";
+import { outcomeOf } from "../../../shared/deploy/deploy-note.ts";
+import type { AwsConfig } from "../../config.ts";
+import { urlOf } from "./names.ts";
+import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
+
+export type Place = Pick<AwsConfig, "region" | "shared">;
+
+const isOver = (until: string, now: Instant): boolean => {
+  const end = parseInstant(until);
+  return end === undefined || end <= now;
+};
+
+/** A writer is moving traffic and will soon record the result. */
+export const isMoving = ({ state }: HeldRecord, now: Instant): boolean =>
+  state.step === "moving" && !isOver(state.until, now);
+
+/** A removal is in progress. */
+export const isRemoved = ({ removing }: HeldRecord, now: Instant): boolean =>
+  removing !== null && !isOver(removing, now);
+
+/**
+ * True if the record cannot tell which revision has traffic, because the writer that moved or removed it died. The
+ * listener's rule decides then.
+ */
+export const isInDoubt = (record: HeldRecord, now: Instant): boolean =>
+  (record.state.step === "moving" && !isMoving(record, now)) || record.removing !== null;
+
+/** All revisions that may serve. */
+export const knownOf = ({ state, attempted, former }: HeldRecord): RevisionTemplate[] => [
+  { id: state.revision, template: attempted },
+  ...former,
+];
+
+/** The serving revisions according to the record. */
+export const servingOf = (record: HeldRecord): readonly RevisionTemplate[] =>
+  record.state.step === "moved" ? [{ id: record.state.revision, template: record.attempted }] : record.former;
+
+const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
+  (state.step === "rolling" || state.step === "moving") && removing === null && !isOver(state.until, now);
+
+/** @param serving the revisions with traffic: by the record, or by the rule if in doubt */
+export const serviceOf = (
+  record: HeldRecord,
+  serving: readonly RevisionTemplate[],
+  { region, shared }: Place,
+  now: Instant,
+): Service => {
+  const { attempted, createdAt, state, lastDeploy } = record;
+  return {
+    name: attempted.name,
+    owner: attempted.owner,
+    etag: etagOf(record),
+    serving: serving.map((one) => ({ ...one })),
+    rollingOut: isRolling(record, now) ? attempted : null,
+    attempted,
+    url: urlOf(shared, attempted.name),
+    region,
+    createdAt: createdAt as Timestamp,
+    updatedAt: state.at as Timestamp,
+    lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, { serving, until: state.until }, now),
+  };
+};

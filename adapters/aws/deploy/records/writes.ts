@@ -1,0 +1,164 @@
+/**
+ * Conditional writes. The port's etag names a rollout's last write and is stored in the record, because the object's own
+ * ETag also changes with every note. A write reads the record, compares the port's etag, and writes with the ETag of that
+ * read. If S3 reports a change in between, it reads again. So the comparison holds when the write happens: a change in
+ * between is a note, or makes the next comparison fail.
+ *
+ * A write whose response was lost is recognised by its id and not repeated.
+ */
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../../core/domain/deploy/plan.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { type Present, writeConflict } from "../../../../core/domain/volumes/write-condition.ts";
+import { type Instant, millisOf, parseInstant } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import type { Unavailable } from "../../../../core/errors.ts";
+import type { Clock, Logger } from "../../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../../core/result.ts";
+import { NOBODY } from "../../../shared/accounts/account-digest.ts";
+import { isCallState } from "../../../shared/calls/provider-call.ts";
+import { failureOfUnavailable } from "../../failures.ts";
+import type { Patience } from "../../state-bucket.ts";
+import type { Balancer } from "../balancer.ts";
+import { routedTo } from "../retire.ts";
+import { failureOfCall } from "../rollout/verdict.ts";
+import { hostOf } from "./names.ts";
+import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
+import type { Found, Records } from "./records.ts";
+import { isInDoubt, isMoving, isRemoved, knownOf, type Place, servingOf } from "./service.ts";
+
+export interface WriteDeps {
+  readonly records: Records;
+  readonly balancer: Balancer;
+  readonly place: Place;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export const heldIn = (found: Found): HeldRecord | undefined =>
+  found.kind === "ours" && found.record.kind === "held" ? found.record : undefined;
+
+/** The state of a name for a write that starts a rollout, or with `isGoingOn` for a later write of one. */
+export const presentOf = (found: Found, now: Instant, isGoingOn = false): Present => {
+  if (found.kind === "none") return { kind: "free" };
+  if (found.kind === "foreign") return { kind: "reserved", owner: NOBODY };
+  const { record } = found;
+  if (record.kind === "freed") {
+    const until = parseInstant(record.until);
+    return until !== undefined && until > now ? { kind: "reserved", owner: record.owner } : { kind: "free" };
+  }
+  const { owner } = record.attempted;
+  // A removal in progress makes every rollout lose. A removal whose process died does not block new rollouts.
+  if (isGoingOn ? record.removing !== null : isRemoved(record, now)) return { kind: "reserved", owner };
+  return { kind: "held", owner, etag: etagOf(record) };
+};
+
+/** The revisions with traffic: by the record, or by the listener's rule if in doubt. */
+export const serving = async (
+  { balancer, place, clock }: Pick<WriteDeps, "balancer" | "place" | "clock">,
+  record: HeldRecord,
+  patience: Patience = {},
+): Promise<Result<readonly RevisionTemplate[], Unavailable>> => {
+  if (!isInDoubt(record, clock.now())) return ok(servingOf(record));
+  const rules = await balancer.rules(patience);
+  if (rules.isErr()) {
+    if (isCallState(rules.error)) throw rules.error.error;
+    return err(rules.error);
+  }
+  const known = knownOf(record);
+  const id = routedTo(
+    rules.value,
+    hostOf(place.shared, record.attempted.name),
+    known.map((one) => one.id),
+  );
+  return ok(known.filter((one) => one.id === id));
+};
+
+/** Notes may interfere with each try; more interference than this is no coincidence. */
+const TRIES = 20;
+const PAUSE_MS = 50;
+
+export interface ConditionalWrite {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+  readonly expected: Expected;
+  /** The id that the record will carry in `state.write`. */
+  readonly write: string;
+  /** Set for a later write of a rollout in progress. */
+  readonly isGoingOn?: boolean;
+  readonly change: (seen: Found) => Promise<Result<HeldRecord, DeployFailure>> | Result<HeldRecord, DeployFailure>;
+}
+
+/** Waits until the writer that moves traffic has recorded the result or counts as dead. */
+const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: Patience): Promise<void> => {
+  const left = millisOf(parseInstant(record.state.until) ?? clock.now()) - millisOf(clock.now());
+  await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
+};
+
+/** Whether the write has already taken effect, has lost, or (undefined) is still to be made. */
+const standingOf = (
+  { owner, expected, write, isGoingOn = false }: ConditionalWrite,
+  seen: Found,
+  now: Instant,
+): Result<HeldRecord, DeployFailure> | undefined => {
+  const held = heldIn(seen);
+  if (held?.state.write === write && held.removing === null) return ok(held);
+  const lost = writeConflict(owner, expected, presentOf(seen, now, isGoingOn));
+  return lost === undefined ? undefined : err(lost);
+};
+
+/** Returns the record that was written and is current. */
+export const writeConditionally = async (
+  deps: WriteDeps,
+  wanted: ConditionalWrite,
+  patience: Patience = {},
+): Promise<Result<HeldRecord, DeployFailure>> => {
+  const { records, clock } = deps;
+  const { name, change, isGoingOn = false } = wanted;
+  for (let tries = 0; tries < TRIES; ) {
+    // The first retry is immediate; further ones back off.
+    if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
+    const read = await records.read(name, patience);
+    if (read.isErr()) return err(failureOfUnavailable(read.error));
+    const seen = read.value;
+    const decided = standingOf(wanted, seen, clock.now());
+    if (decided !== undefined) return decided;
+    const held = heldIn(seen);
+    if (!isGoingOn && held !== undefined && isMoving(held, clock.now()) && patience.signal?.aborted !== true) {
+      await settle(deps, held, patience);
+      continue;
+    }
+    tries += 1;
+    const changed = await change(seen);
+    if (changed.isErr()) return err(changed.error);
+    const written = await records.write(name, changed.value, seen, patience);
+    if (written.isOk()) return ok(changed.value);
+    if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
+    if (written.error.code === "invalid" || written.error.code === "exists") throw written.error.error;
+  }
+  return err({
+    reason: "provider_unavailable",
+    message: "The platform's state is busy with this service; deploy again.",
+  });
+};
+
+/** Changes fields other than the rollout's state and keeps the port's etag. If `change` returns undefined, writes nothing. */
+export const amend = async (
+  { records, clock }: Pick<WriteDeps, "records" | "clock">,
+  name: DeploymentName,
+  change: (record: HeldRecord) => HeldRecord | undefined,
+  patience: Patience = {},
+): Promise<Result<void, DeployFailure>> => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
+    const read = await records.read(name, patience);
+    if (read.isErr()) return err(failureOfUnavailable(read.error));
+    const held = heldIn(read.value);
+    const next = held === undefined ? undefined : change(held);
+    if (next === undefined) return ok(undefined);
+    const written = await records.write(name, next, read.value, patience);
+    if (written.isOk()) return ok(undefined);
+    if (!isCallState(written.error)) return err(failureOfCall(written.error));
+  }
+  return err({ reason: "provider_unavailable", message: "The platform's state is busy with this service." });
+};

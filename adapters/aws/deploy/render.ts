@@ -1,0 +1,236 @@
+/**
+ * Renders a template as input for ECS and the load balancer, on top of what exists. Fields that templates do not cover keep
+ * their values, e.g. changes by hand. Pure. Fields: RegisterTaskDefinition, CreateService and CreateTargetGroup models.
+ */
+import type {
+  ContainerDefinition,
+  CreateServiceCommandInput,
+  RegisterTaskDefinitionCommandInput,
+  TaskDefinition,
+  Volume,
+} from "@aws-sdk/client-ecs";
+import type { CreateTargetGroupCommandInput } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { withAliases } from "../../../core/domain/deploy/environment.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
+import type { AwsConfig } from "../config.ts";
+import { streamPrefixOf } from "../logs/streams.ts";
+import { folderKey, type MountedFrom, pathOf } from "../volumes/files/access-point.ts";
+import { taskSizeOf } from "./fargate-sizes.ts";
+import { CONTAINER, familyOf, tagsOf, targetGroupNameOf } from "./records/names.ts";
+
+export type TargetGroupInput = CreateTargetGroupCommandInput;
+export type DefinitionInput = RegisterTaskDefinitionCommandInput;
+
+/** Portside's volumes have this prefix; others were added by hand. */
+const VOLUME_PREFIX = "portside-";
+
+export interface DefinitionNeeds {
+  readonly revision: string;
+  /** ARN of the account's task role. */
+  readonly taskRole: string;
+  /** Keyed by `folderKey`. */
+  readonly fileSystems: ReadonlyMap<string, MountedFrom>;
+}
+
+/** One volume per mounted folder. The mount point decides whether it is read-only. */
+const volumesOf = (mounts: readonly BoundMount[], fileSystems: ReadonlyMap<string, MountedFrom>) => {
+  const names = new Map<string, string>();
+  const volumes: Volume[] = [];
+  const mountPoints = mounts.map(({ path, bucket, readOnly, subPath }) => {
+    const key = folderKey(bucket, subPath);
+    const name = names.get(key) ?? `${VOLUME_PREFIX}${volumes.length + 1}`;
+    if (!names.has(key)) {
+      names.set(key, name);
+      const { fileSystem: fileSystemArn = "", accessPoint: accessPointArn } = fileSystems.get(key) ?? {};
+      // An access point has its own root directory and rejects another.
+      const folder =
+        accessPointArn !== undefined
+          ? { accessPointArn }
+          : subPath === undefined
+            ? {}
+            : { rootDirectory: pathOf(subPath) };
+      volumes.push({ name, s3filesVolumeConfiguration: { fileSystemArn, ...folder } });
+    }
+    return { sourceVolume: name, containerPath: path, readOnly };
+  });
+  return { volumes, mountPoints };
+};
+
+/** Variables that the platform adds to the declared ones. */
+const ownVariables = ({ port, cronToken, mounts, envAliases }: ServiceTemplate): Readonly<Record<string, string>> =>
+  withAliases(
+    {
+      PORT: String(port),
+      CRON_TOKEN: cronToken,
+      ...(mounts.length === 0
+        ? {}
+        : { PORTSIDE_VOLUMES: JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]))) }),
+    },
+    envAliases,
+  );
+
+/** A variable in neither the former nor the new template was set by hand and is kept. */
+const environmentOf = (
+  template: ServiceTemplate,
+  present: ContainerDefinition,
+  former: ServiceTemplate | undefined,
+) => {
+  const own = Object.entries({ ...template.env, ...ownVariables(template) });
+  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
+  const known = new Set([...own.map(([name]) => name), ...before, "PORTSIDE_VOLUMES"]);
+  const byHand = (present.environment ?? []).filter(({ name }) => !known.has(name ?? ""));
+  return [...own.map(([name, value]) => ({ name, value })), ...byHand];
+};
+
+/** Removes the fields that ECS adds on registration (TaskDefinition) but rejects as input. */
+const asInput = ({
+  taskDefinitionArn: _arn,
+  revision: _revision,
+  status: _status,
+  requiresAttributes: _attributes,
+  compatibilities: _compatibilities,
+  registeredAt: _registered,
+  deregisteredAt: _deregistered,
+  registeredBy: _by,
+  ...input
+}: TaskDefinition) => input;
+
+const isOurs = (name: string | undefined): boolean => name?.startsWith(VOLUME_PREFIX) === true;
+
+/**
+ * @param present the existing task definition
+ * @param former the template that it was rendered from
+ */
+export const renderDefinition = (
+  { region, shared }: Pick<AwsConfig, "region" | "shared">,
+  template: ServiceTemplate,
+  { revision, taskRole, fileSystems }: DefinitionNeeds,
+  present: TaskDefinition = {},
+  former?: ServiceTemplate,
+): DefinitionInput => {
+  const containers = present.containerDefinitions ?? [];
+  const container = containers.find(({ name }) => name === CONTAINER) ?? {};
+  const { volumes, mountPoints } = volumesOf(template.mounts, fileSystems);
+  return {
+    ...asInput(present),
+    family: familyOf(template.owner, revision),
+    requiresCompatibilities: ["FARGATE"],
+    networkMode: "awsvpc",
+    ...taskSizeOf(template),
+    taskRoleArn: taskRole,
+    executionRoleArn: shared.executionRoleArn,
+    containerDefinitions: [
+      {
+        ...container,
+        name: CONTAINER,
+        image: template.image,
+        // A tag is a source's digest, so any build of it will do. Otherwise ECS would pin the first image's digest. After a
+        // rebuild no tag references that image, and the repository's cleanup deletes it.
+        versionConsistency: "disabled",
+        essential: true,
+        portMappings: [{ containerPort: template.port, protocol: "tcp" }],
+        environment: environmentOf(template, container, former),
+        mountPoints: [...mountPoints, ...(container.mountPoints ?? []).filter((one) => !isOurs(one.sourceVolume))],
+        logConfiguration: {
+          logDriver: "awslogs",
+          options: {
+            "awslogs-group": shared.logGroup,
+            "awslogs-region": region,
+            "awslogs-stream-prefix": `${streamPrefixOf(template.owner, template.name)}${revision}`,
+          },
+        },
+      },
+      ...containers.filter(({ name }) => name !== CONTAINER),
+    ],
+    volumes: [...volumes, ...(present.volumes ?? []).filter(({ name }) => !isOurs(name))],
+    tags: tagsOf({ ...template, revision }).map(([key, value]) => ({ key, value })),
+  };
+};
+
+export interface ServiceNeeds {
+  readonly revision: string;
+  /** The id of the write that creates the service: CreateService's idempotency token. */
+  readonly write: string;
+  /** ARN. */
+  readonly definition: string;
+  /** ARN. */
+  readonly group: string;
+  /** As many as the former revision has, so that the new one can take over its load. */
+  readonly instances: number;
+  /** Milliseconds. */
+  readonly listenDeadline: number;
+}
+
+export const renderService = (
+  { shared }: Pick<AwsConfig, "shared">,
+  template: ServiceTemplate,
+  { revision, write, definition, group, instances, listenDeadline }: ServiceNeeds,
+): CreateServiceCommandInput => ({
+  cluster: shared.cluster,
+  serviceName: revision,
+  clientToken: write,
+  taskDefinition: definition,
+  launchType: "FARGATE",
+  desiredCount: instances,
+  loadBalancers: [{ targetGroupArn: group, containerName: CONTAINER, containerPort: template.port }],
+  deploymentConfiguration: {
+    minimumHealthyPercent: 100,
+    maximumPercent: 200,
+    // There is nothing to roll back to: the former revision is another service and still has the traffic.
+    deploymentCircuitBreaker: { enable: true, rollback: false },
+  },
+  networkConfiguration: {
+    awsvpcConfiguration: {
+      subnets: [...shared.subnets],
+      securityGroups: [shared.serviceSecurityGroup],
+      // Pulls images through it if the subnets have no other way out. The security group admits only the balancer.
+      assignPublicIp: "ENABLED",
+    },
+  },
+  healthCheckGracePeriodSeconds: Math.ceil(listenDeadline / 1000),
+  tags: tagsOf({ ...template, revision }).map(([key, value]) => ({ key, value })),
+  propagateTags: "SERVICE",
+  enableECSManagedTags: true,
+});
+
+/** Keeps health checks that were changed by hand. */
+const checksOf = (present: Partial<TargetGroupInput>): Partial<TargetGroupInput> => ({
+  HealthCheckPath: present.HealthCheckPath ?? "/",
+  HealthCheckIntervalSeconds: present.HealthCheckIntervalSeconds ?? 5,
+  HealthCheckTimeoutSeconds: present.HealthCheckTimeoutSeconds ?? 4,
+  HealthyThresholdCount: present.HealthyThresholdCount ?? 2,
+  UnhealthyThresholdCount: present.UnhealthyThresholdCount ?? 6,
+  // The load balancer only checks over HTTP. Any response except 5xx shows that the service listens; "the range is
+  // 200-499".
+  Matcher: { HttpCode: present.Matcher?.HttpCode ?? "200-499" },
+});
+
+export const renderTargetGroup = (
+  { shared }: Pick<AwsConfig, "shared">,
+  template: ServiceTemplate,
+  revision: string,
+  present: Partial<TargetGroupInput> = {},
+): TargetGroupInput => ({
+  Name: targetGroupNameOf(revision),
+  TargetType: "ip",
+  Protocol: "HTTP",
+  ProtocolVersion: template.useHttp2 ? "HTTP2" : "HTTP1",
+  Port: template.port,
+  VpcId: shared.vpc,
+  ...checksOf(present),
+  Tags: tagsOf({ ...template, revision }).map(([Key, Value]) => ({ Key, Value })),
+});
+
+/** A day: the lifetime of a load balancer cookie (TargetGroupAttribute). */
+const STICKY_SECONDS = 86_400;
+
+export const attributesOf = ({ timeout, sessionAffinity }: ServiceTemplate): Readonly<Record<string, string>> => ({
+  // A stopping instance may finish its requests, up to the request timeout.
+  "deregistration_delay.timeout_seconds": String(timeout),
+  "load_balancing.algorithm.type": "least_outstanding_requests",
+  "stickiness.enabled": String(sessionAffinity),
+  ...(sessionAffinity
+    ? { "stickiness.type": "lb_cookie", "stickiness.lb_cookie.duration_seconds": String(STICKY_SECONDS) }
+    : {}),
+});

@@ -1,0 +1,160 @@
+/**
+ * Removes a revision's AWS resources. Every step names the revision, so it can be repeated. No step can remove a revision
+ * that serves, because the load balancer refuses to delete a group that a rule forwards to.
+ */
+
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
+import type { Patience } from "../state-bucket.ts";
+import type { Balancer, ForwardRule } from "./balancer.ts";
+import type { EcsServices } from "./ecs-calls.ts";
+import { familyOf, nameInArn, targetGroupNameOf } from "./records/names.ts";
+import type { Scaling } from "./rollout/scaling.ts";
+
+export interface RetireDeps {
+  readonly services: EcsServices;
+  readonly balancer: Balancer;
+  readonly scaling: Scaling;
+  readonly clock: Clock;
+}
+
+type Called<T> = Promise<Result<T, CallState | Unavailable>>;
+
+const LOOK_MS = 1000;
+
+const isState = <T>(result: Result<T, CallState | Unavailable>, code: CallState["code"]): boolean =>
+  result.isErr() && isCallState(result.error) && result.error.code === code;
+
+const weightOf = (rule: ForwardRule, groupName: string): number | undefined =>
+  rule.targets.find(({ group }) => nameInArn(group) === groupName)?.weight;
+
+/** Which of the revisions gets the host's requests; undefined: none of them. */
+export const routedTo = (
+  rules: readonly ForwardRule[],
+  host: string,
+  revisions: readonly string[],
+): string | undefined =>
+  revisions.find((revision) => {
+    const name = targetGroupNameOf(revision);
+    return rules.some((rule) => rule.hosts.includes(host) && (weightOf(rule, name) ?? 0) > 0);
+  });
+
+/**
+ * Removes the group from all rules. Deletes a rule with no other group; from a shared rule, removes only this group, which
+ * has weight 0 there.
+ */
+const dropFromRules = async (
+  { balancer }: RetireDeps,
+  rules: readonly ForwardRule[],
+  groupName: string,
+  patience: Patience,
+): Called<void> => {
+  for (const rule of rules) {
+    if (weightOf(rule, groupName) === undefined) continue;
+    const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
+    const dropped = await (others.length === 0
+      ? balancer.dropRule(rule.arn, patience)
+      : balancer.forward(rule.arn, others, patience));
+    // A deleted rule no longer references the group.
+    if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
+  }
+  return ok(undefined);
+};
+
+/** Stops the revision's instances. */
+const stop = async ({ scaling, services }: RetireDeps, revision: string, patience: Patience): Called<void> => {
+  const unscaled = await scaling.remove(revision, patience);
+  return unscaled.isErr() ? unscaled : services.remove(revision, patience);
+};
+
+/** Waits until the instances have finished their requests, or until the time is up. */
+const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, patience: Patience) => {
+  for (let waited = 0; waited < millis && patience.signal?.aborted !== true; waited += LOOK_MS) {
+    const health = await balancer.health(group, patience);
+    if (health.isErr() || health.value.length === 0) return;
+    await clock.sleep(LOOK_MS, patience.signal);
+  }
+};
+
+export interface Retired {
+  readonly owner: AccountId;
+  readonly revision: string;
+  /** The deployment's host name. */
+  readonly host: string;
+  /** Milliseconds that instances get to finish requests; 0 if the revision never had traffic. */
+  readonly drain: number;
+  /** Retire the revision even if it has traffic; then the result is never `serves`. */
+  readonly always?: boolean;
+}
+
+/** How long the load balancer may report a group as in use after its last rule is gone (eventual consistency). */
+const IN_USE_MS = { least: 4000, most: 20_000 } as const;
+const FIRST_PAUSE_MS = 200;
+const LONGEST_PAUSE_MS = 2000;
+
+/**
+ * Deletes the group once no rule references it. Reads the rules anew each time: earlier reads may be stale, and a
+ * concurrent writer may be moving traffic. A refused deletion only means that a rule referenced the group, perhaps moments
+ * ago (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4848). Fails with `changed` if that persists.
+ */
+const release = async (
+  deps: RetireDeps,
+  group: string,
+  { revision, host, always = false }: Retired,
+  patience: Patience,
+): Called<"gone" | "serves"> => {
+  const { balancer, clock } = deps;
+  const wait = Math.max(IN_USE_MS.least, Math.min(patience.patience ?? IN_USE_MS.most, IN_USE_MS.most));
+  const end = millisOf(clock.now()) + wait;
+  for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    const rules = await balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
+    if (!always && routedTo(rules.value, host, [revision]) !== undefined) break;
+    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
+    if (free.isErr()) return err(free.error);
+    const dropped = await balancer.dropGroup(group, patience);
+    if (dropped.isOk()) return ok("gone");
+    if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
+    await clock.sleep(pause, patience.signal);
+  }
+  return ok("serves");
+};
+
+/** Deletes the group and removes it from its rules. `serves`: it has traffic and was left unchanged. */
+const detach = async (deps: RetireDeps, group: string, wanted: Retired, patience: Patience) => {
+  const { revision, host, drain } = wanted;
+  if (drain > 0) {
+    const rules = await deps.balancer.rules(patience);
+    if (rules.isErr()) return err(rules.error);
+    if (routedTo(rules.value, host, [revision]) !== undefined) return ok("serves" as const);
+    const stopped = await stop(deps, revision, patience);
+    if (stopped.isErr()) return err(stopped.error);
+    await drained(deps, group, drain, patience);
+  }
+  return release(deps, group, wanted, patience);
+};
+
+/**
+ * `serves`: the revision has traffic and was left unchanged. `gone`: it can never get traffic, because a rule cannot
+ * forward to a deleted group, however late a writer tries.
+ */
+export const retire = async (deps: RetireDeps, wanted: Retired, patience: Patience = {}): Called<"gone" | "serves"> => {
+  const { owner, revision, drain } = wanted;
+  const found = await deps.balancer.group(revision, patience);
+  if (found.isErr()) return err(found.error);
+  const group = found.value?.TargetGroupArn;
+  const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, patience);
+  if (detached.isErr() || detached.value === "serves") return detached;
+  // A drained revision was already stopped.
+  if (group === undefined || drain === 0) {
+    const stopped = await stop(deps, revision, patience);
+    if (stopped.isErr()) return err(stopped.error);
+  }
+  const forgotten = await deps.services.forget(familyOf(owner, revision), patience);
+  return forgotten.map(() => "gone" as const);
+};

@@ -1,0 +1,42 @@
+/** Polls a revision until it is ready, has failed, or times out. */
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
+import { err, ok } from "../../../../core/result.ts";
+import { pausesBetween } from "../../../shared/calls/backoff.ts";
+import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
+import type { HeldRecord } from "../records/record.ts";
+import type { Attempt, Say, Step } from "./run-rollout.ts";
+import { didNotListen } from "./stopped-task.ts";
+import { verdictOn, withLastWords } from "./verdict.ts";
+
+const TOO_SLOW: DeployFailure = { reason: "rollout_timeout", message: "ECS did not finish the rollout in its time." };
+
+const FIRST_LOOK_MS = 300;
+const LONGEST_LOOK_MS = 3000;
+
+/** Succeeds once the revision is ready. @param group the ARN of its target group */
+export const awaitReady = async (attempt: Attempt, record: HeldRecord, group: string, say: Say): Step<void> => {
+  const { deps, request, revision, signal, end } = attempt;
+  const { template, listenDeadline } = request;
+  const candidate = { template, revision, group };
+  let listensUntil: Instant | undefined;
+  for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+    const lost = await attempt.lost(record);
+    if (signal.aborted) return err(INTERRUPTED);
+    if (lost !== undefined) return err(lost);
+    const verdict = await verdictOn(deps, candidate, attempt.left());
+    if (signal.aborted) return err(INTERRUPTED);
+    if (verdict.isErr()) return err(verdict.error);
+    if (verdict.value === "ready") return ok(undefined);
+    const now = deps.clock.now();
+    if (verdict.value === "running" && listensUntil === undefined) {
+      say("The service has started; waiting until it answers");
+      listensUntil = plusMillis(now, listenDeadline);
+    }
+    if (listensUntil !== undefined && now >= listensUntil)
+      return err(await withLastWords(deps, candidate, didNotListen(template.port), signal));
+    if (now >= end) break;
+    await deps.clock.sleep(pause, signal);
+  }
+  return err(TOO_SLOW);
+};

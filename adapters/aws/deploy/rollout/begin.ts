@@ -1,0 +1,91 @@
+/**
+ * The first write of a rollout: it claims the name and makes the template visible. Takes over an earlier attempt that died
+ * while it moved traffic (`rollout.ts` explains why that is safe).
+ */
+import { timestampOf } from "../../../../core/domain/wire/instant.ts";
+import { err, ok } from "../../../../core/result.ts";
+import { failureOfUnavailable } from "../../failures.ts";
+import type { HeldRecord, RevisionTemplate } from "../records/record.ts";
+import type { Found } from "../records/records.ts";
+import { knownOf } from "../records/service.ts";
+import { amend, heldIn, serving, writeConditionally } from "../records/writes.ts";
+import { retire } from "../retire.ts";
+import { giveUp } from "./abandon.ts";
+import { failureOfRule, isTaken } from "./listener-rule.ts";
+import type { Attempt, Step } from "./run-rollout.ts";
+
+/** Claims an unused name. */
+const claim = async (attempt: Attempt): Step<void> => {
+  const { balancer, records } = attempt.deps;
+  const { name, owner } = attempt.request.template;
+  const rules = await balancer.rules(attempt.left());
+  if (rules.isErr()) return err(failureOfRule(rules.error));
+  if (isTaken(rules.value, attempt.host))
+    return err({ reason: "name_taken", message: "The load balancer has a rule of somebody else's for this name." });
+  // Written before the record, so that a list never misses a deployment.
+  const pointed = await records.point(owner, name, attempt.left());
+  return pointed.isErr() ? err(failureOfRule(pointed.error)) : ok(undefined);
+};
+
+interface First {
+  readonly record: HeldRecord;
+  /** An earlier attempt that died while it moved traffic. */
+  readonly unfinished: RevisionTemplate | undefined;
+}
+
+const firstOver = async (attempt: Attempt, seen: Found): Step<First> => {
+  const { ids, clock } = attempt.deps;
+  const before = heldIn(seen);
+  const claimed = before === undefined ? await claim(attempt) : ok(undefined);
+  if (claimed.isErr()) return err(claimed.error);
+  const former = before === undefined ? ok([]) : await serving(attempt.deps, before, attempt.left());
+  if (former.isErr()) return err(failureOfUnavailable(former.error));
+  const known = before === undefined ? [] : knownOf(before);
+  const idle = known.map(({ id }) => id).filter((id) => !former.value.some((one) => one.id === id));
+  const hasMoved = (id: string) => before?.state.step === "moving" && before.state.revision === id;
+  const record: HeldRecord = {
+    kind: "held",
+    uid: before?.uid ?? ids.id(),
+    createdAt: before?.createdAt ?? timestampOf(clock.now()),
+    state: attempt.state(attempt.write, "rolling", attempt.end),
+    attempted: attempt.request.template,
+    former: former.value,
+    retired: [...new Set([...(before?.retired ?? []), ...idle])],
+    removing: null,
+    lastDeploy: before?.lastDeploy ?? null,
+  };
+  return ok({ record, unfinished: known.find(({ id }) => hasMoved(id) && idle.includes(id)) });
+};
+
+/** The writer that moved traffic is gone or late. Retiring its group settles it: the revision serves now, or never will. */
+const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: RevisionTemplate): Step<HeldRecord> => {
+  const { deps, host, write } = attempt;
+  const { name, owner } = attempt.request.template;
+  const fenced = await retire(deps, { owner, revision: unfinished.id, host, drain: 0 }, attempt.left());
+  if (fenced.isErr()) {
+    await giveUp(attempt, record, failureOfRule(fenced.error));
+    return err(failureOfRule(fenced.error));
+  }
+  if (fenced.value === "gone") return ok(record);
+  const idle = record.former.map(({ id }) => id);
+  const retired = [...record.retired.filter((id) => id !== unfinished.id), ...idle];
+  const known = { former: [unfinished], retired };
+  // Applied to the current record: a note or a removal's mark may have been written in between.
+  const change = (now: HeldRecord) => (now.state.write === write ? { ...now, ...known } : undefined);
+  return (await amend(deps, name, change, attempt.left())).map(() => ({ ...record, ...known }));
+};
+
+export const begin = async (attempt: Attempt): Step<HeldRecord> => {
+  const { expected, template } = attempt.request;
+  const { name, owner } = template;
+  let unfinished: RevisionTemplate | undefined;
+  const change = async (seen: Found) => {
+    const first = await firstOver(attempt, seen);
+    unfinished = first.isOk() ? first.value.unfinished : undefined;
+    return first.map(({ record }) => record);
+  };
+  const wanted = { name, owner, expected, write: attempt.write, change };
+  const begun = await writeConditionally(attempt.deps, wanted, attempt.left());
+  if (begun.isErr() || unfinished === undefined) return begun;
+  return takeOver(attempt, begun.value, unfinished);
+};

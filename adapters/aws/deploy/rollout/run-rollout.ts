@@ -1,0 +1,98 @@
+/** One rollout attempt: its ids, its deadline, and its chain of conditional writes. */
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { type Instant, millisOf, plusMillis, timestampOf } from "../../../../core/domain/wire/instant.ts";
+import type { RolloutRequest } from "../../../../core/ports/service-platform.ts";
+import type { Clock, Ids } from "../../../../core/ports/system.ts";
+import { ok, type Result } from "../../../../core/result.ts";
+import { revisionIdOf } from "../../../shared/deploy/revision-id.ts";
+import type { Patience } from "../../state-bucket.ts";
+import { hostOf } from "../records/names.ts";
+import { etagOf, type HeldRecord, type RolloutState } from "../records/record.ts";
+import type { Found } from "../records/records.ts";
+import { heldIn, type WriteDeps, writeConditionally } from "../records/writes.ts";
+import type { RetireDeps } from "../retire.ts";
+import type { RevisionDeps } from "./create-revision.ts";
+import type { PrepareDeps } from "./prepare.ts";
+import type { VerdictDeps } from "./verdict.ts";
+
+export interface RolloutDeps extends WriteDeps, VerdictDeps, RevisionDeps, RetireDeps, PrepareDeps {
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
+}
+
+export type Step<T> = Promise<Result<T, DeployFailure>>;
+export type Say = (message: string) => void;
+
+/** Added to the listen deadline: time to place the task, pull the image, and pass the checks until ECS reports completion. */
+const SLACK_MS = 5 * 60_000;
+/** Retry timeout of a call within a phase. */
+export const PATIENCE_MS = 60_000;
+/** Retry timeout at the end: an abort must finish within 10 s. */
+export const LAST_PATIENCE_MS = 1500;
+/** How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls. */
+const MOVING_MS = 3 * 60_000;
+
+export class Attempt {
+  readonly deps: RolloutDeps;
+  readonly request: RolloutRequest;
+  readonly signal: AbortSignal;
+  /** The deadline of the rollout. The clock starts once the prerequisites exist, because a first mount takes minutes. */
+  readonly end: Instant;
+  /** The id of the rollout's first write. */
+  readonly write: string;
+  readonly revision: string;
+  readonly host: string;
+  /** ARN of the rule that references the revision before it gets traffic; undefined until the rule exists. */
+  heldRule: string | undefined;
+
+  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
+    this.deps = deps;
+    this.request = request;
+    this.signal = signal;
+    this.end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.write = deps.ids.id();
+    this.revision = revisionIdOf(request.template.name, this.write);
+    this.host = hostOf(deps.place.shared, request.template.name);
+  }
+
+  /** Retry options for the calls of a phase, capped at the rollout's deadline. */
+  left(): Patience {
+    const left = Math.max(0, millisOf(this.end) - millisOf(this.deps.clock.now()));
+    return { signal: this.signal, patience: Math.min(PATIENCE_MS, left) };
+  }
+
+  state(write: string, step: RolloutState["step"], until: Instant): RolloutState {
+    const at = timestampOf(this.deps.clock.now());
+    return { write, step, revision: this.revision, at, until: timestampOf(until) };
+  }
+
+  /** A later write of this rollout. Fails if another writer changed the record since. */
+  goOn(
+    before: HeldRecord,
+    step: "moving" | "moved" | "ended",
+    change: Partial<Pick<HeldRecord, "former" | "retired">>,
+    patience: Patience,
+  ): Step<HeldRecord> {
+    const { clock, ids } = this.deps;
+    const { name, owner } = this.request.template;
+    const write = ids.id();
+    const until = step === "moving" ? plusMillis(clock.now(), MOVING_MS) : this.end;
+    const expected = { etag: etagOf(before), owner };
+    const next = (seen: Found) => {
+      const record = heldIn(seen) ?? before;
+      return ok({ ...record, ...change, state: this.state(write, step, until) });
+    };
+    return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, patience);
+  }
+
+  /** Why this rollout has lost, if another writer changed the record since. */
+  async lost(record: HeldRecord): Promise<DeployFailure | undefined> {
+    const { name, owner } = this.request.template;
+    const expected = { etag: etagOf(record), owner };
+    // Rewriting the same state writes nothing; it only compares.
+    const write = { name, owner, expected, write: record.state.write, isGoingOn: true, change: () => ok(record) };
+    const same = await writeConditionally(this.deps, write, this.left());
+    return same.isErr() ? same.error : undefined;
+  }
+}

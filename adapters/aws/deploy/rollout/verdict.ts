@@ -1,0 +1,115 @@
+/** Determines a revision's state: ready, in progress, or failed and why. */
+import type { Service } from "@aws-sdk/client-ecs";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import type { Unavailable } from "../../../../core/errors.ts";
+import type { Clock, Logger } from "../../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../../core/result.ts";
+import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
+import type { LastLines } from "../../../shared/deploy/last-lines.ts";
+import { failureOfUnavailable } from "../../failures.ts";
+import type { Patience } from "../../state-bucket.ts";
+import type { Balancer } from "../balancer.ts";
+import type { EcsServices } from "../ecs-calls.ts";
+import { didNotListen, failureOfTask } from "./stopped-task.ts";
+
+export interface VerdictDeps {
+  readonly services: EcsServices;
+  readonly balancer: Balancer;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly lastLines: LastLines;
+  /** How long an entry may take to appear, in milliseconds. */
+  readonly settleMillis: number;
+}
+
+/** Nothing runs yet; something runs but does not listen yet; everything is healthy. */
+export type Progress = "starting" | "running" | "ready";
+
+export interface Candidate {
+  readonly template: ServiceTemplate;
+  readonly revision: string;
+  /** ARN. */
+  readonly group: string;
+}
+
+const TAIL_LINES = 20;
+
+const GONE: DeployFailure = { reason: "provider_unavailable", message: "Something else took the revision away." };
+
+/** Adds the revision's last lines to a failure. Waits once for late entries. */
+export const withLastWords = async (
+  { lastLines, settleMillis, clock }: VerdictDeps,
+  { template: { owner, name }, revision }: Candidate,
+  failure: DeployFailure,
+  signal: AbortSignal | undefined,
+): Promise<DeployFailure> => {
+  const read = () => lastLines({ owner, service: name, revision }, signal);
+  let lines = await read();
+  if (lines.length === 0 && settleMillis > 0) {
+    await clock.sleep(settleMillis, signal);
+    lines = await read();
+  }
+  const own = lines.filter(({ system }) => !system).map(({ text }) => text);
+  return { ...failure, logTail: own.slice(-TAIL_LINES) };
+};
+
+/** Maps the error of a failed call to a deploy failure. */
+export const failureOfCall = (error: CallState | Unavailable): DeployFailure =>
+  isCallState(error) ? GONE : failureOfUnavailable(error);
+
+/** "If there are no capacity": service events have no codes (service-event-messages-list). */
+const LIMIT = /reached the limit on the number of/i;
+
+const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
+  events?.some(({ message }) => LIMIT.test(message ?? ""))
+    ? { reason: "quota_exceeded", message: "The platform's quota of Fargate is used up; try again later." }
+    : undefined;
+
+const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, patience: Patience) => {
+  const stopped = await deps.services.stopped(candidate.revision, patience);
+  if (stopped.isErr()) return failureOfCall(stopped.error);
+  const { port } = candidate.template;
+  return stopped.value.map((task) => failureOfTask(task, port)).find((failure) => failure !== undefined);
+};
+
+/**
+ * Ready once ECS reports the deployment as complete and the load balancer reports every target as healthy. A stopped task
+ * fails immediately, because ECS would start another.
+ */
+export const verdictOn = async (
+  deps: VerdictDeps,
+  candidate: Candidate,
+  patience: Patience,
+): Promise<Result<Progress, DeployFailure>> => {
+  const { services, balancer, logger } = deps;
+  const found = await services.find(candidate.revision, patience);
+  if (found.isErr()) return err(failureOfCall(found.error));
+  // "The Amazon ECS API follows an eventual consistency model" (API_RunTask): a new service may appear late.
+  if (found.value === undefined) return ok("starting");
+  if (found.value.status !== "ACTIVE") return err(GONE);
+  const { desiredCount = 1, runningCount = 0, deployments = [] } = found.value;
+  const primary = deployments.find(({ status }) => status === "PRIMARY");
+  const hasFailed = primary?.rolloutState === "FAILED";
+  // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
+  if (hasFailed || runningCount < desiredCount) {
+    const failure = await lookAtStopped(deps, candidate, patience);
+    if (failure !== undefined) return err(await withLastWords(deps, candidate, failure, patience.signal));
+  }
+  const limited = failureOfEvents(found.value);
+  if (limited !== undefined || hasFailed) {
+    logger.warn("ECS did not bring up a revision", {
+      revision: candidate.revision,
+      reason: primary?.rolloutStateReason,
+    });
+    return err(
+      limited ?? (await withLastWords(deps, candidate, didNotListen(candidate.template.port), patience.signal)),
+    );
+  }
+  if (runningCount === 0) return ok("starting");
+  if (primary?.rolloutState !== "COMPLETED") return ok("running");
+  const health = await balancer.health(candidate.group, patience);
+  if (health.isErr()) return err(failureOfCall(health.error));
+  const well = health.value.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
+  return ok(well.length >= desiredCount && runningCount >= desiredCount ? "ready" : "running");
+};

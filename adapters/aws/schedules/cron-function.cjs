@@ -1,0 +1,79 @@
+// Sends each EventBridge Scheduler fire to its service. One function serves every schedule of the platform.
+// docs/providers/aws-template.yaml inlines this text as the function's code; the limit is 4096 characters.
+const logs = () => require("@aws-sdk/client-cloudwatch-logs");
+exports.clientOf = () => new (logs().CloudWatchLogsClient)({});
+exports.sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+exports.now = Date.now;
+
+// fetch() aborts a request without a response after five minutes.
+const post = (fire, seconds) =>
+  new Promise((resolve) => {
+    const url = new URL(`${fire.url}/cron`);
+    const http = require(url.protocol === "https:" ? "node:https" : "node:http");
+    const headers = { "x-cron-token": fire.token, "x-cron-time": fire.time, "user-agent": "portside-cron" };
+    const signal = AbortSignal.timeout(seconds * 1000);
+    const request = http.request(url, { method: "POST", headers: { ...headers, "content-length": 0 }, signal });
+    request.on("error", () => resolve(undefined));
+    request.on("response", (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+      response.on("error", () => resolve(undefined));
+    });
+    request.end();
+  });
+
+const dayOf = ({ time, zone }) =>
+  Number(new Intl.DateTimeFormat("en", { timeZone: zone, day: "numeric" }).format(new Date(time)));
+
+const isDue = (fire) => {
+  if (!fire.days) return true;
+  const day = dayOf(fire);
+  return fire.days.only ? fire.days.only.includes(day) : !fire.days.not.includes(day);
+};
+
+const write = async ({ log }, severity, json, id) => {
+  const at = `${exports.now()}000000`;
+  const message = JSON.stringify({ portside: 1, at, id, log: "platform", severity, json });
+  const { CreateLogStreamCommand, PutLogEventsCommand } = logs();
+  const client = exports.clientOf();
+  const place = { logGroupName: log.group, logStreamName: log.stream };
+  const put = new PutLogEventsCommand({ ...place, logEvents: [{ timestamp: exports.now(), message }] });
+  try {
+    await client.send(put).catch(async (error) => {
+      if (error.name !== "ResourceNotFoundException") throw error;
+      await client.send(new CreateLogStreamCommand(place)).catch(() => undefined);
+      await client.send(put);
+    });
+  } catch (error) {
+    console.error("a fire's entry was not written", error.name);
+  }
+};
+
+const isFailed = (status) => status === undefined || (status >= 500 && status <= 599);
+
+const sentence = (fire, status, ms, at) => {
+  const outcome = status === undefined ? "no answer" : `status ${status}`;
+  const then = at ? `; tried again at ${new Date(at).toISOString()}` : isFailed(status) ? "; given up" : "";
+  return `The schedule '${fire.cron}' fired: ${outcome} after ${ms} ms${then}`;
+};
+
+exports.handler = async (fire, context) => {
+  if (!isDue(fire)) return { fired: false };
+  const begun = exports.now();
+  const next = Date.parse(fire.time) + fire.gap * 1000;
+  for (let attempt = 1; ; attempt++) {
+    const started = exports.now();
+    const left = context.getRemainingTimeInMillis() / 1000 - 5;
+    const status = await post(fire, Math.max(1, Math.min(fire.seconds, left)));
+    const ended = exports.now();
+    const delay = isFailed(status) ? fire.delays[attempt - 1] : undefined;
+    const hasTime = ended + delay < next && context.getRemainingTimeInMillis() > delay + 10_000;
+    const at = hasTime ? ended + delay : undefined;
+    const message = sentence(fire, status, ended - started, at);
+    const json = { event: "cron", message, scheduled: fire.time, attempt, status, latency_ms: ended - started };
+    const severity = at ? "WARNING" : status >= 200 && status <= 299 ? "INFO" : "ERROR";
+    await write(fire, severity, json, `${begun}-${attempt}`);
+    if (!at) return { fired: true, status };
+    await exports.sleep(delay);
+  }
+};

@@ -1,0 +1,146 @@
+/**
+ * Converts a cron job to EventBridge Scheduler schedules and back. `parse(render(job))` returns the job: the schedules are
+ * its only record. https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html
+ */
+import { createHash } from "node:crypto";
+import { fireLimits } from "../../../core/domain/accounts/limits.ts";
+import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
+import { nextFires } from "../../../core/domain/schedules/fire-times.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import type { ScheduledService } from "../../../core/ports/scheduler.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import type { SharedParts } from "../config.ts";
+import { PLATFORM_STREAM } from "../logs/entry.ts";
+import { streamPrefixOf } from "../logs/streams.ts";
+import { type DayRule, expressionsOf } from "./expression.ts";
+
+/** Lambda's timeout limit in seconds: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+export const functionSeconds = 900;
+
+/** The longest run of a fire in seconds. The rest of the function's time covers its own startup and shutdown. */
+export const maxFireSeconds = 840;
+
+/** The schedule group of the platform; the template creates it. */
+export const SCHEDULE_GROUP = "portside";
+
+/** Scheduler replaces it on each fire: .../scheduler/latest/UserGuide/managing-schedule-context-attributes.html */
+export const SCHEDULED_TIME = "<aws.scheduler.scheduled-time>";
+
+/** The input of the function (`cron-function.cjs`). */
+export interface Fire {
+  readonly portside: 1;
+  readonly url: string;
+  readonly token: string;
+  /** RFC 3339; the scheduled time. */
+  readonly time: string;
+  /** The expression as the client wrote it. */
+  readonly cron: string;
+  readonly zone: string;
+  /** The longest run, in seconds. */
+  readonly seconds: number;
+  /** Milliseconds before each retry. */
+  readonly delays: readonly number[];
+  /** The shortest interval between fires, in seconds. The function skips a retry that would begin after it. */
+  readonly gap: number;
+  readonly log: { readonly group: string; readonly stream: string };
+  readonly days?: DayRule;
+}
+
+/** The fields of a schedule, with the API's names. */
+export interface RenderedSchedule {
+  readonly Name: string;
+  readonly GroupName: string;
+  readonly ScheduleExpression: string;
+  readonly ScheduleExpressionTimezone: string;
+  readonly State: "ENABLED";
+  readonly FlexibleTimeWindow: { readonly Mode: "OFF" };
+  readonly Target: {
+    readonly Arn: string;
+    readonly RoleArn: string;
+    readonly Input: string;
+    readonly RetryPolicy: { readonly MaximumRetryAttempts: number; readonly MaximumEventAgeInSeconds: number };
+  };
+}
+
+/**
+ * Scheduler limits names to 64 characters, and a deployment's name has up to 49. So the name is a digest, which includes
+ * the account's full digest. The second name is for expressions that set both day fields.
+ */
+export const scheduleNames = ({ owner, name }: ScheduledService): readonly [string, string] => {
+  const digest = createHash("sha256")
+    .update(`${accountDigest(owner)}/${name}`)
+    .digest("hex")
+    .slice(0, 40);
+  return [`portside-${digest}`, `portside-${digest}-weekday`];
+};
+
+/** How many fires to examine for the shortest interval. */
+const LOOKED_AT = 500;
+const DAY_SECONDS = 86_400;
+
+const gapOf = ({ schedule }: CronJob, now: Instant): number => {
+  const fires = nextFires(schedule, now, LOOKED_AT).map((fire) => millisOf(fire) / 1000);
+  const gaps = fires.slice(1).map((fire, index) => fire - (fires[index] as number));
+  return Math.min(DAY_SECONDS, ...gaps);
+};
+
+/** The core's fire policy. Both fields are set, because Scheduler retries 185 times within a day by default (API_RetryPolicy). */
+const retryPolicy = {
+  MaximumRetryAttempts: fireLimits.retryDelays.length,
+  MaximumEventAgeInSeconds: fireLimits.lateness / 1000,
+} as const;
+
+type Parts = Pick<SharedParts, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
+
+/** Returns one schedule or two. @param now start of the examined intervals */
+export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): readonly RenderedSchedule[] => {
+  const names = scheduleNames(job);
+  const fire: Omit<Fire, "days"> = {
+    portside: 1,
+    url: job.url,
+    token: job.token,
+    time: SCHEDULED_TIME,
+    cron: job.schedule.cron,
+    zone: job.schedule.timezone,
+    seconds: job.maxSeconds,
+    delays: fireLimits.retryDelays,
+    gap: gapOf(job, now),
+    log: { group: parts.logGroup, stream: streamPrefixOf(job.owner, job.name) + PLATFORM_STREAM },
+  };
+  return expressionsOf(job.schedule.cron).flatMap((expression, index) =>
+    expression === undefined
+      ? []
+      : {
+          Name: names[index] as string,
+          GroupName: SCHEDULE_GROUP,
+          ScheduleExpression: expression.text,
+          ScheduleExpressionTimezone: job.schedule.timezone,
+          State: "ENABLED",
+          FlexibleTimeWindow: { Mode: "OFF" },
+          Target: {
+            Arn: parts.cronFunctionArn,
+            RoleArn: parts.schedulerRoleArn,
+            Input: JSON.stringify(expression.days === undefined ? fire : { ...fire, days: expression.days }),
+            RetryPolicy: retryPolicy,
+          },
+        },
+  );
+};
+
+/** Parses the function's input. Undefined if Portside did not create the schedule. */
+const fireOf = (input: string | undefined): Fire | undefined => {
+  try {
+    const fire = JSON.parse(input ?? "") as Fire | null;
+    return fire?.portside === 1 ? fire : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+/** Null if Portside did not create the schedule. */
+export const parseSchedule = ({ owner, name }: ScheduledService, input: string | undefined): CronJob | null => {
+  const fire = fireOf(input);
+  if (fire === undefined) return null;
+  const { cron, zone: timezone, token, url, seconds: maxSeconds } = fire;
+  return { owner, name, schedule: { cron, timezone }, token, url, maxSeconds };
+};

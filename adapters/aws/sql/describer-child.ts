@@ -1,0 +1,5 @@
+/** The child process that reads statements and translates them to Trino's SQL, which Athena runs. */
+import { serveText } from "../../shared/sql/process/serve-text.ts";
+import { toTrino } from "./trino/translate.ts";
+
+serveText(toTrino);

@@ -1,0 +1,239 @@
+/**
+ * `SqlEngine` on Athena. A separate process parses and translates each statement, and prepends the account's `logs` and
+ * `billing` views. A run with `LIMIT 0` determines the columns. The work group's limits and a deadline bound the real run.
+ */
+
+import type { SqlValue } from "../../../core/domain/sql/answer.ts";
+import { columnProblems, type StatementSummary, statementProblems } from "../../../core/domain/sql/statement.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { SqlEngine, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { packagedScript } from "../../shared/runtime/packaged-script.ts";
+import { Describer } from "../../shared/sql/process/describer.ts";
+import type { ShapedColumn } from "../../shared/sql/process/protocol.ts";
+import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
+import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import { failureOf } from "./failures.ts";
+import { answerOf, type Column, type Row, shapesOf } from "./values.ts";
+import { billingView, logsView, quotedName } from "./views.ts";
+
+/** "Length Constraints: Maximum length of 262144" (StartQueryExecution, `QueryString`). */
+const STATEMENT_CHARS = 262_144;
+/** The page size limit of GetQueryResults. */
+const PAGE_ROWS = 1000;
+const FIRST_LOOK_MS = 100;
+const LONGEST_LOOK_MS = 1000;
+
+const load = () => import("@aws-sdk/client-athena");
+
+/** The Athena tables behind the names that statements use. */
+export interface AthenaSources {
+  readonly workGroup: string;
+  readonly logTable: string;
+  readonly logGroup: string;
+  readonly billingTable: string | undefined;
+}
+
+const script = packagedScript(import.meta.url, "adapters/aws/sql/engine", "adapters/aws/sql/describer-child");
+
+interface Page {
+  readonly columns: readonly Column[];
+  readonly rows: readonly Row[];
+  readonly next: string | undefined;
+}
+
+/** One statement's run: the time left, and the signal that aborts it. */
+interface Run {
+  readonly left: () => number;
+  readonly signal: AbortSignal;
+}
+
+export class AwsSql implements SqlEngine {
+  readonly #sources: AthenaSources;
+  readonly #clients: ClientSource;
+  readonly #ambient: AwsAmbient;
+  readonly #call: ProviderCall;
+  readonly #describer = new Describer(script);
+
+  constructor(sources: AthenaSources, clients: ClientSource, ambient: AwsAmbient) {
+    this.#sources = sources;
+    this.#clients = clients;
+    this.#ambient = ambient;
+    this.#call = awsCalls(ambient);
+  }
+
+  describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
+    return new ResultAsync(this.#describer.describe(scope, statement, signal));
+  }
+
+  run(
+    scope: SqlScope,
+    statement: string,
+    limits: SqlLimits,
+    { signal }: CallOptions = {},
+  ): ResultAsync<SqlRows, Failed> {
+    const { clock } = this.#ambient;
+    const end = millisOf(clock.now()) + limits.deadline;
+    const left = () => Math.max(end - millisOf(clock.now()), 1);
+    return withinDeadline(clock, limits.deadline, signal, async (ended): Promise<Result<SqlRows, Failed>> => {
+      try {
+        return ok(await this.#answer(scope, statement, limits, { left, signal: ended }));
+      } catch (error) {
+        if (error instanceof Ended) return err(error.failure);
+        throw error;
+      }
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#describer.close();
+  }
+
+  async #answer(scope: SqlScope, statement: string, limits: SqlLimits, run: Run): Promise<SqlRows> {
+    const tried = await this.#translated(scope, statement, [], run);
+    const columns = await this.#columns(tried, run);
+    // Columns with duplicate or empty names cannot be selected one by one; the caller reports them.
+    if (columnProblems(columns.map(({ name }) => name)).length > 0)
+      return { columns: columns.map(({ name }) => ({ name, type: "STRING" })), rows: each([]) };
+    const isPlain = columns.every(({ shape }) => shape === "plain");
+    return this.#rows(isPlain ? tried : await this.#translated(scope, statement, columns, run), columns, limits, run);
+  }
+
+  /** The translated statement. The views that it prepends restrict which rows it can read. */
+  async #translated(
+    scope: SqlScope,
+    statement: string,
+    columns: readonly ShapedColumn[],
+    { signal }: Run,
+  ): Promise<string> {
+    const { logTable, logGroup, billingTable } = this.#sources;
+    const tables = {
+      logs: logsView(quotedName(logTable), logGroup, scope.owner),
+      ...(billingTable === undefined ? {} : { billing: billingView(quotedName(billingTable), scope.owner) }),
+    };
+    const translated = await this.#describer.translate(scope, statement, tables, columns, signal);
+    if (translated.isErr()) throw new Ended(translated.error);
+    const { summary, statement: sent } = translated.value;
+    const [problem] = statementProblems(summary);
+    if (problem !== undefined) throw new Ended(invalid(problem.message));
+    if (billingTable === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
+      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
+    if (sent.length > STATEMENT_CHARS) throw new Ended(invalid("the statement is too long for the engine"));
+    return sent;
+  }
+
+  /** Determines the columns of the result without reading rows. */
+  async #columns(statement: string, run: Run): Promise<readonly ShapedColumn[]> {
+    const id = await this.#finished(`SELECT * FROM (${statement}) LIMIT 0`, run, false);
+    const { columns } = await this.#page(id, undefined, run);
+    return shapesOf(columns);
+  }
+
+  async #rows(statement: string, plan: readonly ShapedColumn[], limits: SqlLimits, run: Run): Promise<SqlRows> {
+    const id = await this.#finished(statement, run, true);
+    const first = await this.#page(id, undefined, run);
+    // The first row of the first page contains the column names.
+    let page: Page = { ...first, rows: first.rows.slice(1) };
+    const answer = answerOf(page.columns, plan, page.rows[0]);
+    const rows: (readonly SqlValue[])[] = [];
+    for (let bytes = 0; ; page = await this.#page(id, page.next, run)) {
+      if (rows.length + page.rows.length > limits.rows) throw new Ended({ kind: "too_many_rows" });
+      const values = page.rows.map(answer.valuesOf);
+      bytes += Buffer.byteLength(JSON.stringify(values));
+      if (bytes > limits.bytes) throw new Ended({ kind: "too_large" });
+      rows.push(...values);
+      if (page.next === undefined) return { columns: answer.columns, rows: each(rows) };
+    }
+  }
+
+  /** Runs a statement until it finishes and returns its id. Stops it on abort, because AWS charges for the scan. */
+  async #finished(statement: string, run: Run, hasRun: boolean): Promise<string> {
+    const client = await this.#clients("athena");
+    const { StartQueryExecutionCommand } = await load();
+    const input = {
+      QueryString: statement,
+      WorkGroup: this.#sources.workGroup,
+      // Retries send the same token, so a lost response does not run the query twice. At least 32 characters.
+      ClientRequestToken: `portside-${this.#ambient.ids.id()}${this.#ambient.ids.id()}`.slice(0, 40),
+    };
+    const started = await this.#send("athena:StartQueryExecution", run, () =>
+      client.send(new StartQueryExecutionCommand(input)),
+    );
+    const id = started.QueryExecutionId ?? "";
+    const stop = () => void this.#stop(id);
+    run.signal.addEventListener("abort", stop, { once: true });
+    if (run.signal.aborted) stop();
+    try {
+      await this.#settled(id, run, hasRun);
+      return id;
+    } finally {
+      run.signal.removeEventListener("abort", stop);
+    }
+  }
+
+  async #settled(id: string, run: Run, hasRun: boolean): Promise<void> {
+    const client = await this.#clients("athena");
+    const { GetQueryExecutionCommand } = await load();
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+      const looked = await this.#send("athena:GetQueryExecution", run, () =>
+        client.send(new GetQueryExecutionCommand({ QueryExecutionId: id })),
+      );
+      const status = looked.QueryExecution?.Status ?? {};
+      if (status.State === "SUCCEEDED") return;
+      if (status.State === "FAILED" || status.State === "CANCELLED")
+        throw new Ended(failureOf(status, this.#hidden, hasRun));
+      if (run.signal.aborted) throw new Ended({ kind: "timeout" });
+      await this.#ambient.clock.sleep(pause, run.signal);
+    }
+  }
+
+  async #page(id: string, token: string | undefined, run: Run): Promise<Page> {
+    const client = await this.#clients("athena");
+    const { GetQueryResultsCommand } = await load();
+    const input = { QueryExecutionId: id, MaxResults: PAGE_ROWS, ...(token === undefined ? {} : { NextToken: token }) };
+    const { ResultSet, NextToken } = await this.#send("athena:GetQueryResults", run, () =>
+      client.send(new GetQueryResultsCommand(input)),
+    );
+    return { columns: ResultSet?.ResultSetMetadata?.ColumnInfo ?? [], rows: ResultSet?.Rows ?? [], next: NextToken };
+  }
+
+  async #stop(id: string): Promise<void> {
+    const client = await this.#clients("athena");
+    const { StopQueryExecutionCommand } = await load();
+    await client.send(new StopQueryExecutionCommand({ QueryExecutionId: id })).catch(() => undefined);
+  }
+
+  async #send<T>(what: string, { left, signal }: Run, call: () => Promise<T>): Promise<T> {
+    const sent = await this.#call({ what, patience: left(), signal }, call);
+    if (sent.isOk()) return sent.value;
+    throw new Ended(this.#refused(sent.error));
+  }
+
+  #refused(error: CallState | Unavailable): Failed {
+    if (!isCallState(error)) return error;
+    const { AthenaErrorCode, message = "" } = error.error as { AthenaErrorCode?: string; message?: string };
+    // "MALFORMED_QUERY" of an InvalidRequestException: Athena rejected the statement itself.
+    if (AthenaErrorCode === "MALFORMED_QUERY")
+      return failureOf(
+        { State: "FAILED", AthenaError: { ErrorType: 1006, ErrorMessage: message } },
+        this.#hidden,
+        false,
+      );
+    this.#ambient.logger.error("Athena does not take a query: look at athenaWorkgroup and its output", {
+      error: error.error,
+    });
+    return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);
+  }
+
+  /** Names of the platform to remove from error messages. */
+  get #hidden(): readonly string[] {
+    const { logTable, billingTable, workGroup } = this.#sources;
+    const tables = [logTable, billingTable ?? logTable];
+    return [...tables, ...tables.map(quotedName), ...tables.map((name) => name.split(".").at(-1) ?? name), workGroup];
+  }
+}

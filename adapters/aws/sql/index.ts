@@ -1,0 +1,46 @@
+/** SQL on AWS. Available if the configuration names a work group and the log's table. */
+import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+import type { FindPackage } from "../../shared/runtime/optional-package.ts";
+import { sqlProblem } from "../../shared/sql/process/installed.ts";
+import type { AwsAmbient } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { AwsSql } from "./engine.ts";
+
+const packages = ["@aws-sdk/client-athena", "@polyglot-sql/sdk"] as const;
+
+const howToSet =
+  "SQL needs the log in Athena: set `Sql` to `true` in the stack of docs/providers/aws-template.yaml, and name its outputs in " +
+  "`athenaWorkgroup` and `logTable`";
+
+/**
+ * Seconds until an entry of CloudWatch Logs is visible to SQL. Firehose buffers for a minute before it delivers. AWS
+ * guarantees no figure.
+ */
+export const sqlLagSeconds = 120;
+
+/** @param find finds an installed package; tests pass their own */
+export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsConfig, find?: FindPackage): Feature => {
+  if (athenaWorkgroup === undefined || logTable === undefined) return missing(howToSet);
+  const problem = sqlProblem(packages, find);
+  if (problem !== undefined) return missing(problem);
+  const limits = "times have the millisecond, STRUCT takes literals, and formats of times are to be written out";
+  return offered(
+    billingTable === undefined
+      ? `by Athena over the log's table; ${limits}; billing is not set up: name the export of CUR 2.0 in \`billingTable\``
+      : `by Athena over the log's table and the export of CUR 2.0; ${limits}`,
+  );
+};
+
+/** Without a table, the capability reports that SQL is missing, and no statement reaches the engine. */
+export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsSql =>
+  new AwsSql(
+    {
+      workGroup: config.athenaWorkgroup ?? "not-set-up",
+      logTable: config.logTable ?? "not.set.up",
+      logGroup: config.shared.logGroup,
+      billingTable: config.billingTable,
+    },
+    clients,
+    ambient,
+  );

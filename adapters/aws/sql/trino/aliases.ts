@@ -1,0 +1,42 @@
+/** Names that a SELECT gives its columns, which GROUP BY and HAVING may use in GoogleSQL and not in Trino. */
+import { sqlTables } from "../../../../core/domain/sql/tables.ts";
+import { isObject, type Json, type JsonObject, listOf, nameOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
+
+/** Columns of the tables: where a name is one of theirs, it is meant. */
+const columns: ReadonlySet<string> = new Set(
+  Object.values(sqlTables).flatMap((table) => table.map(({ name }) => name)),
+);
+
+const aliasesOf = (body: JsonObject): ReadonlyMap<string, Json> =>
+  new Map(
+    listOf(body["expressions"]).flatMap((one): [string, Json][] => {
+      const node = nodeOf(one);
+      const name = nameOf(node?.body["alias"]).toLowerCase();
+      return node?.kind === "alias" && !columns.has(name) ? [[name, node.body["this"] as Json]] : [];
+    }),
+  );
+
+/** Names without a table, in their expression's place; a query within has names of its own. */
+const expanded = (value: Json, aliases: ReadonlyMap<string, Json>): Json => {
+  if (Array.isArray(value)) return value.map((one) => expanded(one, aliases));
+  if (!isObject(value)) return value;
+  const node = nodeOf(value);
+  if (node?.kind === "select") return value;
+  const meant =
+    node?.kind === "column" && !isObject(node.body["table"])
+      ? aliases.get(nameOf(node.body["name"]).toLowerCase())
+      : undefined;
+  if (meant !== undefined) return { paren: { this: meant, trailing_comments: [] } };
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expanded(one as Json, aliases)]));
+};
+
+export const expandAliases = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(expandAliases);
+  if (!isObject(value)) return value;
+  const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expandAliases(one as Json)]));
+  const node = nodeOf(inner);
+  if (node?.kind !== "select") return inner;
+  const aliases = aliasesOf(node.body);
+  const places = ["group_by", "having"].map((key) => [key, expanded(node.body[key] ?? null, aliases)]);
+  return { select: { ...node.body, ...Object.fromEntries(places) } };
+};

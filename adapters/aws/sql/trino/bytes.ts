@@ -1,0 +1,18 @@
+/** Bytes that are written out: Trino's hexadecimal literals are lost on the way there, a call is not. */
+import { call, isObject, type Json, nodeOf, text } from "../../../shared/sql/googlesql/tree.ts";
+
+/** The parser reads the escapes of `b"\x01"`, and leaves those of `b'\x01'` as they are. */
+const unescaped = (text: string): string =>
+  text.replace(/\\x([0-9a-f]{2})/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
+const hexOf = (text: string): string =>
+  Buffer.from(text, /^[\0-\xff]*$/.test(text) ? "latin1" : "utf8").toString("hex");
+
+export const bytesAsHex = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(bytesAsHex);
+  if (!isObject(value)) return value;
+  const node = nodeOf(value);
+  if (node?.kind !== "literal" || node.body["literal_type"] !== "byte_string")
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bytesAsHex(one as Json)]));
+  return call("bq_bytes", [text(hexOf(unescaped(String(node.body["value"]))))]);
+};

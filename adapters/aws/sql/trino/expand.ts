@@ -1,0 +1,263 @@
+/** Puts Trino's expressions in the place of what Trino does not have, over a tree of its own dialect. */
+import { parse } from "@polyglot-sql/sdk";
+import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
+import {
+  call,
+  isObject,
+  type Json,
+  type JsonObject,
+  listOf,
+  nodeOf,
+  number,
+  text,
+} from "../../../shared/sql/googlesql/tree.ts";
+import { trinoFormat, trinoMoment, trinoReplacement } from "./formats.ts";
+import { macroDefaults, trinoMacros } from "./macros.ts";
+
+/** The expression of a macro, its arguments as columns called `arg_1`, `arg_2`. */
+const templates = new Map<string, Json>();
+const templateOf = (name: string): Json => {
+  const known = templates.get(name);
+  if (known !== undefined) return known;
+  const expression = (trinoMacros[name] as string).replace(/\$(\d)(?!['"])/g, "arg_$1");
+  const { success, ast, error } = parse(`SELECT ${expression} AS v`, "trino" as never);
+  if (!success) throw new Error(`the macro ${name} does not parse: ${error}`);
+  const [statement] = ast as unknown as readonly Json[];
+  const [alias] = listOf(nodeOf(statement)?.body["expressions"]);
+  const made = nodeOf(alias)?.body["this"] as Json;
+  templates.set(name, made);
+  return made;
+};
+
+const filled = (value: Json, args: readonly Json[]): Json => {
+  if (Array.isArray(value)) return value.map((one) => filled(one, args));
+  if (!isObject(value)) return value;
+  const node = nodeOf(value);
+  const name = node?.kind === "column" && isObject(node.body["name"]) ? String(node.body["name"]["name"]) : "";
+  const number = /^arg_(\d)$/.exec(name)?.[1];
+  if (number !== undefined) {
+    const given = args[Number(number) - 1];
+    if (given === undefined) throw new NotOffered("a function lacks an argument");
+    return given;
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one as Json, args)]));
+};
+
+const macro = (name: string, args: readonly Json[]): Json => {
+  const preset = macroDefaults[name];
+  const all = preset === undefined || args.length > 1 ? args : [...args, text(preset)];
+  return { paren: { this: filled(templateOf(name), all), trailing_comments: [] } };
+};
+
+const written = (value: Json | undefined): string | undefined => {
+  const node = nodeOf(value);
+  const isText = node?.kind === "literal" && node.body["literal_type"] !== "number";
+  return isText ? String(node.body["value"]) : undefined;
+};
+
+const needsWritten = (name: string, value: Json | undefined): string => {
+  const said = written(value);
+  if (said === undefined)
+    throw new NotOffered(`${name.replace("bq_", "").toUpperCase()} takes a text that is written out`);
+  return said;
+};
+
+const units: ReadonlySet<string> = new Set([
+  "millisecond",
+  "second",
+  "minute",
+  "hour",
+  "day",
+  "week",
+  "month",
+  "quarter",
+  "year",
+]);
+
+/** Trino's intervals have no weeks, and no number that is not written out: `date_add` has both. */
+const moved = (value: Json, interval: Json | undefined, sign: 1 | -1): Json => {
+  const node = nodeOf(interval);
+  const unit =
+    node?.kind === "interval" && isObject(node.body["unit"]) ? String(node.body["unit"]["unit"]).toLowerCase() : "";
+  if (!units.has(unit)) throw new NotOffered(`an interval of ${unit || "this form"} is not offered here`);
+  const count = node?.body["this"] as Json;
+  const said = written(count);
+  const whole: Json = said === undefined ? count : number(said);
+  const amount: Json = sign === 1 ? whole : { neg: { this: whole } };
+  return call("date_add", [text(unit), amount, value]);
+};
+
+const literalMoment = (name: string, args: readonly Json[]): Json => {
+  const said = written(args[0]);
+  const moment = said === undefined ? undefined : trinoMoment(said);
+  return macro(name, moment === undefined ? args : [text(moment)]);
+};
+
+const expandCall = (given: string, args: readonly Json[]): Json | undefined => {
+  const name = given.toLowerCase();
+  switch (name) {
+    case "bq_timestamp":
+    case "bq_safe_timestamp":
+      return literalMoment(name, args);
+    case "bq_timestamp_add":
+    case "bq_date_add":
+      return moved(args[0] as Json, args[1], 1);
+    case "bq_timestamp_sub":
+    case "bq_date_sub":
+      return moved(args[0] as Json, args[1], -1);
+    case "bq_format_timestamp":
+    case "bq_format_date":
+    case "bq_parse_timestamp":
+    case "bq_parse_date":
+      return macro(name, [text(trinoFormat(needsWritten(name, args[0]))), args[1] as Json]);
+    case "bq_regexp_replace":
+      return macro(name, [args[0] as Json, args[1] as Json, text(trinoReplacement(needsWritten(name, args[2])))]);
+    case "bq_timestamp_trunc":
+      return written(args[0]) === "microsecond" ? (args[1] as Json) : macro(name, args);
+    case "bq_timestamp_diff":
+      if (written(args[0]) === "microsecond") throw new NotOffered("TIMESTAMP_DIFF in MICROSECOND is not offered here");
+      return macro(name, args);
+    case "array":
+      return arrayOf(args[0]);
+    case "row":
+      throw new NotOffered("a STRUCT of anything but literals is not offered here; name its fields as columns");
+    default:
+      return Object.hasOwn(trinoMacros, name) ? macro(name, args) : undefined;
+  }
+};
+
+/** `ARRAY(SELECT x ...)`. */
+const arrayOf = (query: Json | undefined): Json => {
+  const node = nodeOf(query);
+  const [first, ...more] = node?.kind === "select" ? listOf(node.body["expressions"]) : [];
+  if (first === undefined || more.length > 0) throw new NotOffered("ARRAY takes a SELECT of one column");
+  const value = nodeOf(first)?.kind === "alias" ? (nodeOf(first)?.body["this"] as Json) : first;
+  const gathered = {
+    array_agg: {
+      this: value,
+      distinct: false,
+      filter: null,
+      order_by: node?.body["order_by"]
+        ? listOf(isObject(node.body["order_by"]) ? node.body["order_by"]["expressions"] : null)
+        : [],
+      name: "ARRAY_AGG",
+    },
+  };
+  const inner = { select: { ...node?.body, expressions: [gathered], order_by: null } } as unknown as Json;
+  return {
+    subquery: {
+      this: inner,
+      alias: null,
+      column_aliases: [],
+      alias_explicit_as: false,
+      order_by: null,
+      limit: null,
+      offset: null,
+      distribute_by: null,
+      sort_by: null,
+      cluster_by: null,
+      lateral: false,
+      modifiers_inside: false,
+      trailing_comments: [],
+      inferred_alias: false,
+    },
+  } as unknown as Json;
+};
+
+const gatheredText = (body: JsonObject): Json => {
+  if (body["limit"] !== undefined && body["limit"] !== null)
+    throw new NotOffered("LIMIT inside of STRING_AGG is not offered");
+  const list = {
+    array_agg: {
+      this: body["this"] as Json,
+      distinct: body["distinct"] ?? false,
+      filter: body["filter"] ?? null,
+      order_by: body["order_by"] ?? [],
+      name: "ARRAY_AGG",
+    },
+  };
+  return call("array_join", [list as unknown as Json, (body["separator"] as Json) ?? text(",")]);
+};
+
+const asDouble = (value: Json): Json => {
+  const { ast } = parse("SELECT CAST(arg_1 AS DOUBLE) AS v", "trino" as never);
+  const [alias] = listOf(nodeOf((ast as unknown as readonly Json[])[0])?.body["expressions"]);
+  return filled(nodeOf(alias)?.body["this"] as Json, [value]);
+};
+
+const literal = (body: JsonObject): Json | undefined => {
+  const value = String(body["value"]);
+  // A number with a point is a FLOAT64 in GoogleSQL, and a decimal in Trino.
+  if (body["literal_type"] === "number" && /^\d*\.\d*$/.test(value))
+    return { literal: { ...body, value: `${value.replace(/^\./, "0.").replace(/\.$/, ".0")}E0` } };
+  return undefined;
+};
+
+/** GoogleSQL's moments have no other type, whatever the translator made of them. */
+const expandCast = (kind: string, body: JsonObject): Json | undefined => {
+  const type = isObject(body["to"]) ? String(body["to"]["data_type"]) : "";
+  const said = written(body["this"]);
+  if (type === "timestamp" && isObject(body["to"]) && body["to"]["timezone"] !== true)
+    return literalMoment(kind === "cast" ? "bq_timestamp" : "bq_safe_timestamp", [body["this"] as Json]);
+  const special = type === "double" ? doubles[said?.toLowerCase() ?? ""] : undefined;
+  return special === undefined ? undefined : { [kind]: { ...body, this: text(special) } };
+};
+
+/** As Java reads them, whose letters count: https://docs.oracle.com/javase/8/docs/api/java/lang/Double.html#valueOf-java.lang.String- */
+const doubles: Readonly<Record<string, string>> = {
+  ...{ nan: "NaN", inf: "Infinity", "+inf": "Infinity", "-inf": "-Infinity" },
+  ...{ infinity: "Infinity", "+infinity": "Infinity", "-infinity": "-Infinity" },
+};
+
+const isRowOf = (value: Json | undefined): boolean => {
+  const node = nodeOf(value);
+  return node?.kind === "function" && String(node.body["name"]).toLowerCase() === "row";
+};
+
+const expandNode = (kind: string, body: JsonObject): Json | undefined => {
+  switch (kind) {
+    case "function":
+    case "aggregate_function":
+      return expandCall(String(body["name"]), listOf(body["args"]));
+    case "cast":
+    case "try_cast":
+    case "safe_cast":
+      return expandCast(kind, body);
+    case "string_agg":
+      return gatheredText(body);
+    case "div":
+      return { div: { ...body, left: asDouble(body["left"] as Json) } };
+    case "literal":
+      return literal(body);
+    case "left_func":
+    case "right_func":
+      return macro(kind.replace("_func", ""), [body["this"] as Json, (body["length"] ?? body["expression"]) as Json]);
+    case "star":
+      if (listOf(body["except"]).length > 0 || listOf(body["replace"]).length > 0)
+        throw new NotOffered("SELECT * EXCEPT and REPLACE are not offered here; name the columns");
+      return undefined;
+    default:
+      return Object.hasOwn(trinoMacros, kind) ? macro(kind, argsOf(kind, body)) : undefined;
+  }
+};
+
+/** Arguments of functions that the parser knows by a node of their own. */
+const argsOf = (kind: string, body: JsonObject): readonly Json[] => {
+  const args = [body["this"], body["expression"] ?? body["separator"] ?? body["pattern"]];
+  const given = args.filter((one) => one !== undefined && one !== null) as Json[];
+  if (given.length === 0) throw new NotOffered(`${kind.toUpperCase()} is not offered in this form`);
+  return given;
+};
+
+export const expand = (value: Json): Json => {
+  if (Array.isArray(value)) return value.map(expand);
+  if (!isObject(value)) return value;
+  const cast = nodeOf(value);
+  if (cast?.kind === "cast" && isRowOf(cast.body["this"])) {
+    const row = nodeOf(cast.body["this"])?.body as JsonObject;
+    return { cast: { ...cast.body, this: { function: { ...row, args: expand(row["args"] as Json) } } } };
+  }
+  const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, expand(one as Json)]));
+  const node = nodeOf(inner);
+  return (node === undefined ? undefined : expandNode(node.kind, node.body)) ?? inner;
+};

@@ -1,0 +1,100 @@
+/**
+ * The columns of an answer as text that can be read back. Athena writes lists and records without quotes, so that their
+ * values cannot be told from what they are made of; as JSON they can. It is the query's own columns that are wrapped, for
+ * Trino keeps no order of a query within another.
+ */
+import { NotOffered } from "../../../shared/sql/googlesql/rewrite.ts";
+import { call, isObject, type Json, type JsonObject, listOf, nodeOf } from "../../../shared/sql/googlesql/tree.ts";
+import type { Shape, ShapedColumn } from "../../../shared/sql/process/protocol.ts";
+
+/** Of the columns that say what others are of. */
+export const TYPE_OF = "portside type of ";
+
+const identifier = (name: string): Json => ({ name, quoted: true, trailing_comments: [] });
+
+const asJson = (value: Json): Json => ({
+  cast: {
+    this: value,
+    to: { data_type: "json" },
+    trailing_comments: [],
+    double_colon_syntax: false,
+    format: null,
+    default: null,
+  },
+});
+
+const wrapped = (value: Json, shape: Shape): Json => {
+  if (shape === "plain") return value;
+  return shape === "bytes" ? call("to_base64", [value]) : call("json_format", [asJson(value)]);
+};
+
+const named = (value: Json, name: string): Json => ({
+  alias: {
+    ...{ this: value, alias: identifier(name), column_aliases: [], alias_explicit_as: true },
+    ...{ pre_alias_comments: [], trailing_comments: [] },
+  },
+});
+
+const bare = (value: Json): Json => {
+  const node = nodeOf(value);
+  return node?.kind === "alias" ? (node.body["this"] as Json) : value;
+};
+
+const isStar = (value: Json): boolean => nodeOf(value)?.kind === "star";
+
+/** Its expressions one by one, a star as the columns that it stands for. */
+const expressionsOf = (body: JsonObject, columns: readonly ShapedColumn[]): readonly Json[] => {
+  const given = listOf(body["expressions"]);
+  const stars = given.filter(isStar);
+  if (stars.length === 0) return given;
+  if (stars.length > 1) throw new NotOffered("two stars among the columns are not offered here; name the columns");
+  return given.flatMap((one, index) => {
+    if (!isStar(one)) return [one];
+    const table = nodeOf(one)?.body["table"];
+    const own = columns.slice(index, index + columns.length - given.length + 1);
+    return own.map(
+      ({ name }): Json => ({
+        column: {
+          name: identifier(name),
+          table: isObject(table) ? table : null,
+          join_mark: false,
+          trailing_comments: [],
+        },
+      }),
+    );
+  });
+};
+
+const shapedSelect = (body: JsonObject, columns: readonly ShapedColumn[]): Json => {
+  const values = expressionsOf(body, columns).map(bare);
+  const expressions = values.map((value, index) => {
+    const { name, shape } = columns[index] as ShapedColumn;
+    return named(wrapped(value, shape), name);
+  });
+  const types = values.flatMap((value, index) => {
+    const { shape } = columns[index] as ShapedColumn;
+    return shape === "typed" ? [named(call("typeof", [value]), `${TYPE_OF}${index}`)] : [];
+  });
+  return { select: { ...body, expressions: [...expressions, ...types] } };
+};
+
+/** The query with its columns shaped, those of every part of a UNION alike. */
+export const shaped = (query: Json, columns: readonly ShapedColumn[]): Json => {
+  if (columns.every(({ shape }) => shape === "plain")) return query;
+  const node = nodeOf(query);
+  switch (node?.kind) {
+    case "select":
+      return shapedSelect(node.body, columns);
+    case "subquery":
+    case "paren":
+      return { [node.kind]: { ...node.body, this: shaped(node.body["this"] as Json, columns) } };
+    case "union":
+    case "intersect":
+    case "except": {
+      const [left, right] = [node.body["left"] as Json, node.body["right"] as Json];
+      return { [node.kind]: { ...node.body, left: shaped(left, columns), right: shaped(right, columns) } };
+    }
+    default:
+      throw new NotOffered("this form of a query is not offered here");
+  }
+};

@@ -1,0 +1,89 @@
+/**
+ * Converts GetQueryResults values to the values of a SQL answer. Athena returns only text. The statement requests
+ * lists, records and JSON as JSON, and bytes as base64 (`shape.ts`).
+ */
+
+import type { SqlColumn, SqlValue } from "../../../core/domain/sql/answer.ts";
+import { type Instant, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { Shape, ShapedColumn } from "../../shared/sql/process/protocol.ts";
+import { scalarReader } from "../../shared/sql/scalar-text.ts";
+import { TYPE_OF } from "./trino/shape.ts";
+import { googleType, parseType, type TrinoType } from "./types.ts";
+
+export interface Column {
+  readonly Name?: string | undefined;
+  readonly Type?: string | undefined;
+}
+
+export interface Row {
+  readonly Data?: readonly { readonly VarCharValue?: string | undefined }[] | undefined;
+}
+
+const shapes: Readonly<Record<string, Shape>> = {
+  ...{ array: "typed", row: "typed", map: "typed", struct: "typed", json: "json", varbinary: "bytes" },
+};
+
+const typeName = (column: Column): string => (column.Type ?? "varchar").toLowerCase().replace(/\(.*/, "").trim();
+
+/** How the statement must return each column, by its type. */
+export const shapesOf = (columns: readonly Column[]): readonly ShapedColumn[] =>
+  columns.map((column) => ({ name: column.Name ?? "", shape: shapes[typeName(column)] ?? "plain" }));
+
+/** Parses `2026-01-31 09:08:07.500 UTC`; the session's time zone is UTC. */
+const momentOf = (text: string): SqlValue => {
+  const [, date, clock] = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?)/.exec(text) ?? [];
+  const instant = parseInstant(`${date}T${clock}Z`);
+  return instant === undefined ? text : timestampOf(instant as Instant);
+};
+
+const scalarOf = scalarReader(momentOf);
+
+/** A value inside a list or record, already parsed from JSON. */
+const innerOf = (type: TrinoType, json: unknown): SqlValue => {
+  if (json === null || json === undefined) return null;
+  if (type.kind === "array") return (json as readonly unknown[]).map((one) => innerOf(type.element, one));
+  if (type.kind === "row") {
+    // Older engines return a record as a list of its values.
+    const fieldOf = (name: string, n: number) =>
+      Array.isArray(json) ? json[n] : (json as Readonly<Record<string, unknown>>)[name];
+    return Object.fromEntries(type.fields.map((field, n) => [field.name, innerOf(field.type, fieldOf(field.name, n))]));
+  }
+  return type.name === "JSON" ? (json as SqlValue) : scalarOf(type.name, String(json));
+};
+
+const typeOf = (column: Column, shape: Shape, said: string | undefined): TrinoType => {
+  if (shape === "bytes") return { kind: "scalar", name: "BYTES" };
+  if (shape === "json") return { kind: "scalar", name: "JSON" };
+  // Without rows, the element type of a list is unknown.
+  if (shape === "typed") return said === undefined ? { kind: "scalar", name: "JSON" } : parseType(said);
+  return parseType(column.Type ?? "varchar");
+};
+
+export interface Answer {
+  readonly columns: readonly SqlColumn[];
+  readonly valuesOf: (row: Row) => readonly SqlValue[];
+}
+
+const cell = (row: Row, n: number): string | undefined => row.Data?.[n]?.VarCharValue;
+
+/**
+ * @param columns of the result, including the appended columns that contain types
+ * @param plan the columns as the statement requested them
+ * @param first the first row, which contains the types of lists and records
+ */
+export const answerOf = (columns: readonly Column[], plan: readonly ShapedColumn[], first: Row | undefined): Answer => {
+  const sayers = new Map(columns.map(({ Name = "" }, n) => [Name, n]));
+  const types = plan.map(({ shape }, n) => {
+    const sayer = sayers.get(`${TYPE_OF}${n}`);
+    return typeOf(columns[n] ?? {}, shape, first === undefined || sayer === undefined ? undefined : cell(first, sayer));
+  });
+  return {
+    columns: plan.map(({ name }, n) => ({ name, type: googleType(types[n] as TrinoType) })),
+    valuesOf: (row) =>
+      types.map((type, n) => {
+        const text = cell(row, n);
+        if (text === undefined) return null;
+        return type.kind === "scalar" ? scalarOf(type.name, text) : innerOf(type, JSON.parse(text));
+      }),
+  };
+};

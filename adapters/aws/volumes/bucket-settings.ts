@@ -1,0 +1,85 @@
+/** Settings of volume buckets: when created, when moved to the trash, and when restored. Pure. */
+import type { LifecycleRule } from "@aws-sdk/client-s3";
+import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import { arnParts, bucketArn } from "../arns.ts";
+import type { AwsConfig } from "../config.ts";
+import type { VolumeRecord } from "./record.ts";
+
+/** The file systems of volumes carry it too. */
+export const OWNER_TAG = "portside-owner";
+
+/** For people and bills; the platform does not read them. */
+export const bucketTags = (account: string, { name }: Pick<VolumeRecord, "name">): Record<string, string> => ({
+  [OWNER_TAG]: account,
+  "portside-volume": name,
+});
+
+const DAY_MS = 86_400_000;
+
+/** Upload URLs expire after an hour. */
+const UPLOAD_DAYS = 2;
+
+const everything = { Filter: { Prefix: "" }, Status: "Enabled" } as const;
+
+const uploads: LifecycleRule = {
+  ID: "uploads-that-never-ended",
+  ...everything,
+  AbortIncompleteMultipartUpload: { DaysAfterInitiation: UPLOAD_DAYS },
+};
+
+/**
+ * For a live volume. S3 Files requires versioning (.../userguide/s3-files-prereq-policies.html). Replaced versions have no
+ * further use but cost as much as current ones.
+ */
+export const liveLifecycle = (): LifecycleRule[] => [
+  {
+    ID: "replaced-versions",
+    ...everything,
+    NoncurrentVersionExpiration: { NoncurrentDays: trashDays },
+    Expiration: { ExpiredObjectDeleteMarker: true },
+  },
+  uploads,
+];
+
+/**
+ * For a volume in the trash: a backstop if no platform is running to purge it. S3 requires midnight as the date. A rule
+ * that expires delete markers must not have a date (.../API/API_LifecycleExpiration.html).
+ */
+export const trashLifecycle = ({ deletedAt }: Pick<VolumeRecord, "deletedAt">, now: Instant): LifecycleRule[] => {
+  const end = deletedAt === undefined ? millisOf(now) + trashDays * DAY_MS : millisOf(restorableUntil(deletedAt));
+  // One more day, so that the platform's purge, which also deletes the bucket, comes first.
+  const midnight = new Date((Math.floor(end / DAY_MS) + 2) * DAY_MS);
+  return [
+    { ID: "trash", ...everything, Expiration: { Date: midnight } },
+    {
+      ID: "trash-versions",
+      ...everything,
+      NoncurrentVersionExpiration: { NoncurrentDays: trashDays + 1 },
+      Expiration: { ExpiredObjectDeleteMarker: true },
+    },
+    uploads,
+  ];
+};
+
+/**
+ * Denies all access to the bucket, also for the platform's own identity, which signs URLs. S3 Files may still export a
+ * service's last writes. Lifecycle rules ignore bucket policies (.../userguide/object-lifecycle-mgmt.html).
+ */
+export const closedPolicy = ({ shared }: AwsConfig, bucket: string): object => {
+  const arn = bucketArn(arnParts(shared.filesRoleArn), bucket);
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Sid: "DeletedVolume",
+        Effect: "Deny",
+        Principal: "*",
+        Action: ["s3:GetObject*", "s3:PutObject*", "s3:DeleteObject*", "s3:ListBucket*"],
+        Resource: [arn, `${arn}/*`],
+        Condition: { ArnNotEquals: { "aws:PrincipalArn": shared.filesRoleArn } },
+      },
+    ],
+  };
+};

@@ -1,0 +1,124 @@
+/**
+ * Creates a volume in three steps: a record in the account's document, which claims the name; the record's bucket; and a
+ * conditional write that makes the volume live. Among concurrent calls, the winner of that write created the volume. The
+ * next call for the name finishes an interrupted creation.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
+import { type Conflict, conflict, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { bucketTags, liveLifecycle } from "./bucket-settings.ts";
+import type { Parts } from "./deps.ts";
+import { bucketName } from "./names.ts";
+import { standingFor, type VolumeRecord, volumeOf } from "./record.ts";
+import type { Decision } from "./records.ts";
+import { bringBack } from "./restore-volume.ts";
+import type { Answer } from "./s3-calls.ts";
+
+type Made = { readonly volume: StoredVolume; readonly created: boolean };
+/** `again`: the state changed meanwhile; start over. */
+type Attempt = Promise<Result<Made | "again", Conflict | Unavailable>>;
+
+const TRIES = 10;
+const PAUSE_MS = 250;
+
+/** Claims the name. Returns the new record, or the record that already holds the name. */
+const claim = async ({ records, ids, clock }: Parts, owner: AccountId, name: VolumeName, options: CallOptions) => {
+  const id = bucketName(owner, name, ids.id());
+  const decide = (all: readonly VolumeRecord[]): Decision<VolumeRecord> => {
+    const standing = standingFor(all, name);
+    if (standing === undefined) return { put: { id, name, state: "making", createdAt: timestampOf(clock.now()) } };
+    return records.isForgotten(standing) ? { put: { ...standing, state: "live" } } : { stop: standing };
+  };
+  const end = await records.change(accountDigest(owner), decide, options);
+  return end.map((found) => ("record" in found ? found.record : found.stop));
+};
+
+const noBucket = (error: unknown): Unavailable =>
+  unavailable("Amazon S3 makes no more buckets for this platform: look at the quota of buckets.", 60, error);
+
+/**
+ * Creates the bucket, or reuses an existing one, and configures it. `again`: S3 does not see the new bucket everywhere yet.
+ * `taken`: another AWS account owns a bucket of this name.
+ */
+const makeBucket = async (
+  { api }: Parts,
+  account: string,
+  record: VolumeRecord,
+  options: CallOptions,
+): Answer<"made" | "again" | "taken"> => {
+  const made = await api.createBucket(record.id, bucketTags(account, record), options);
+  if (made.isErr()) return err(made.error);
+  if (made.value === "exists") return ok("taken");
+  if (made.value === "invalid") return err(noBucket(undefined));
+  const steps = [
+    () => api.blockPublicAccess(record.id, options),
+    () => api.keepVersions(record.id, options),
+    () => api.putLifecycle(record.id, liveLifecycle(), options),
+  ];
+  for (const step of steps) {
+    const done = await step();
+    if (done.isErr()) return err(done.error);
+    if (done.value === "not_found") return ok("again");
+  }
+  return ok("made");
+};
+
+const finish = async (parts: Parts, owner: AccountId, record: VolumeRecord, options: CallOptions): Attempt => {
+  const { records, marks } = parts;
+  const account = accountDigest(owner);
+  const made = await makeBucket(parts, account, record, options);
+  if (made.isErr()) return err(made.error);
+  if (made.value === "taken") return (await records.drop(account, record.id, options)).map(() => "again" as const);
+  if (made.value === "again") return ok("again");
+  const marked = await marks.put(account, record, options);
+  if (marked.isErr()) return err(marked.error);
+  const lives = await records.change<"live" | "again">(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === record.id);
+      if (found?.state === "making") return { put: { ...found, state: "live" } };
+      return { stop: found?.state === "live" ? "live" : "again" };
+    },
+    options,
+  );
+  return lives.map((end): Made | "again" => {
+    if ("record" in end) return { volume: volumeOf(end.record, owner), created: true };
+    return end.stop === "live" ? { volume: volumeOf(record, owner), created: false } : "again";
+  });
+};
+
+const attempt = async (parts: Parts, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
+  const found = await claim(parts, owner, name, options);
+  if (found.isErr()) return err(found.error);
+  const record = found.value;
+  switch (record.state) {
+    case "live":
+      return ok({ volume: volumeOf(record, owner), created: false });
+    case "hidden":
+      return err(conflict(`'${name}' is being deleted; try again in a moment.`));
+    case "restoring":
+      return (await bringBack(parts, accountDigest(owner), record, options)).map(() => "again" as const);
+    default:
+      return finish(parts, owner, record, options);
+  }
+};
+
+export const makeVolume = async (
+  parts: Parts,
+  owner: AccountId,
+  name: VolumeName,
+  options: CallOptions,
+): Promise<Result<Made, Conflict | Unavailable>> => {
+  for (let tries = 0; tries < TRIES && options.signal?.aborted !== true; tries++) {
+    if (tries > 0) await parts.clock.sleep(PAUSE_MS, options.signal);
+    const made = await attempt(parts, owner, name, options);
+    if (made.isErr()) return err(made.error);
+    if (made.value !== "again") return ok(made.value);
+  }
+  return err(unavailable(`Too many calls about the volume '${name}' at once.`));
+};

@@ -1,0 +1,46 @@
+/**
+ * An index from volume names to accounts: one empty object per volume, so that one listing shows whether another account
+ * uses a name. The mark exists before the volume is live and until after it is not. Each belongs to one volume, so
+ * concurrent calls cannot remove each other's.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { marksPrefix, ownMarksPrefix } from "./names.ts";
+import type { VolumeRecord } from "./record.ts";
+import type { Answer, S3Api } from "./s3-calls.ts";
+
+type Marked = Pick<VolumeRecord, "id" | "name">;
+
+export class Marks {
+  readonly #api: S3Api;
+  readonly #bucket: string;
+
+  /** @param bucket the state bucket */
+  constructor(api: S3Api, bucket: string) {
+    this.#api = api;
+    this.#bucket = bucket;
+  }
+
+  async put(account: string, volume: Marked, options: CallOptions): Answer<void> {
+    const put = await this.#api.putText(this.#bucket, this.#key(account, volume), "", undefined, options);
+    return put.map(() => undefined);
+  }
+
+  remove(account: string, volume: Marked, options: CallOptions): Answer<void> {
+    return this.#api.deleteKey(this.#bucket, this.#key(account, volume), options);
+  }
+
+  /** Whether another account has a volume of this name. */
+  async elsewhere(owner: AccountId, name: VolumeName, options: CallOptions): Answer<boolean> {
+    // Each account is one common prefix, so two suffice.
+    const query = { Prefix: marksPrefix(name), Delimiter: "/", MaxKeys: 2 };
+    const page = await this.#api.keys(this.#bucket, query, options);
+    const own = ownMarksPrefix(owner, name);
+    return page.map(({ CommonPrefixes = [] }) => CommonPrefixes.some(({ Prefix }) => Prefix !== own));
+  }
+
+  #key(account: string, { id, name }: Marked): string {
+    return `${marksPrefix(name)}${account}/${id}`;
+  }
+}

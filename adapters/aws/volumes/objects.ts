@@ -1,0 +1,119 @@
+/** Lists, stats, reads and removes a volume's objects. A volume that is not live has none, whatever its bucket contains. */
+
+import { type ObjectPath, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { ObjectEntry, ObjectListing, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import type { Parts } from "./deps.ts";
+import { decodedKey } from "./s3-calls.ts";
+
+type Found<T> = Promise<Result<T, NotFound | Unavailable>>;
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html */
+const PAGE_MAX = 1000;
+
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+const noObject = ({ name }: StoredVolume, path: string): NotFound => notFound(`'${name}' has no object '${path}'.`);
+
+interface Described {
+  readonly size: number | undefined;
+  readonly at: Date | undefined;
+}
+
+/** HeadObject returns HTTP dates in whole seconds, so listings are rounded down to match. */
+const entryOf = (path: ObjectPath, { size = 0, at }: Described): ObjectEntry => ({
+  path,
+  size,
+  updated: timestampOf(instantOfMillis(Math.floor((at?.getTime() ?? 0) / 1000) * 1000)),
+});
+
+/** Reads the record first: the policy that closes the bucket of a trashed volume takes effect late. */
+const whereItLives = async <T>(
+  { records }: Parts,
+  volume: StoredVolume,
+  options: CallOptions,
+  act: () => Found<T>,
+): Found<T> => {
+  const found = await records.get(accountDigest(volume.owner), volume.id, options);
+  if (found.isErr()) return err(found.error);
+  const lives = found.value?.state === "live" || found.value?.state === "hidden";
+  return lives ? act() : err(noVolume(volume));
+};
+
+/**
+ * Returns a page in S3's order: by the UTF-8 bytes of the keys. Skips keys that are not valid paths, such as `a/`, which
+ * marks a folder.
+ */
+const pageOf = async (
+  { api }: Parts,
+  volume: StoredVolume,
+  { prefix, after, limit }: ObjectQuery,
+  options: CallOptions,
+): Found<ObjectListing> => {
+  const objects: ObjectEntry[] = [];
+  for (let token: string | undefined; ; ) {
+    const from = token === undefined ? { StartAfter: after } : { ContinuationToken: token };
+    // Request one more to learn whether there are more.
+    const MaxKeys = Math.min(PAGE_MAX, limit - objects.length + 1);
+    const page = await api.objects({ Bucket: volume.id, Prefix: prefix, MaxKeys, ...from }, options);
+    if (page.isErr()) return err(page.error);
+    if (page.value === "not_found") return err(noVolume(volume));
+    for (const { Key = "", Size, LastModified } of page.value.Contents ?? []) {
+      const path = parseObjectPath(decodedKey(Key));
+      if (path === undefined) continue;
+      if (objects.length === limit) return ok({ objects, more: true });
+      objects.push(entryOf(path, { size: Size, at: LastModified }));
+    }
+    token = page.value.NextContinuationToken;
+    if (token === undefined) return ok({ objects, more: false });
+  }
+};
+
+export const listObjects = (
+  parts: Parts,
+  volume: StoredVolume,
+  query: ObjectQuery,
+  options: CallOptions,
+): Found<ObjectListing> => whereItLives(parts, volume, options, () => pageOf(parts, volume, query, options));
+
+export const statObject = (
+  parts: Parts,
+  volume: StoredVolume,
+  path: ObjectPath,
+  options: CallOptions,
+): Found<ObjectEntry> =>
+  whereItLives(parts, volume, options, async () => {
+    const found = await parts.api.head(volume.id, path, options);
+    if (found.isErr()) return err(found.error);
+    if (found.value === "not_found") return err(noObject(volume, path));
+    return ok(entryOf(path, { size: found.value.ContentLength, at: found.value.LastModified }));
+  });
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+/**
+ * A response contains the bytes of a single version:
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
+ */
+export const readObject = (
+  parts: Parts,
+  volume: StoredVolume,
+  path: ObjectPath,
+  options: CallOptions,
+): Found<AsyncIterable<Uint8Array>> =>
+  whereItLives(parts, volume, options, async () => {
+    const found = await parts.api.get(volume.id, path, options);
+    if (found.isErr()) return err(found.error);
+    if (found.value === "not_found") return err(noObject(volume, path));
+    return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? nothing());
+  });
+
+export const removeObject = (parts: Parts, volume: StoredVolume, path: ObjectPath, options: CallOptions): Found<void> =>
+  whereItLives(parts, volume, options, async () => {
+    const gone = await parts.api.deleteObject(volume.id, path, options);
+    if (gone.isErr()) return err(gone.error);
+    return gone.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
+  });

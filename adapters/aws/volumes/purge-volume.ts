@@ -1,0 +1,104 @@
+/**
+ * Purges a volume: its file system, all object versions, its bucket, and last its record, so that later runs find the rest.
+ * The work per run is limited; the next run resumes.
+ */
+
+import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok } from "../../../core/result.ts";
+import type { Parts } from "./deps.ts";
+import type { VolumeRecord } from "./record.ts";
+import { openAgain } from "./restore-volume.ts";
+import type { Answer } from "./s3-calls.ts";
+import { finishDiscard } from "./trash-volume.ts";
+
+/** After this time, an interrupted operation is finished or cleaned up. */
+const CUT_MS = 120_000;
+
+/** Pages of 1,000 versions per run. */
+const PAGES = 100;
+
+/** Grace period, so that a purge does not overtake a last-moment restore. */
+const MERCY_MS = 600_000;
+
+/** Whether the volume needs work: an interrupted operation, or its time in the trash has expired. */
+export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean => {
+  const { state, at, deletedAt, reopen } = record;
+  if (state === "live" && reopen === true) return records.ageOf(at) >= CUT_MS;
+  if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= CUT_MS;
+  if (state !== "deleted" || deletedAt === undefined) return false;
+  return millisOf(clock.now()) > millisOf(restorableUntil(deletedAt)) + MERCY_MS;
+};
+
+/** `more`: versions are left. */
+const emptied = async ({ api }: Parts, bucket: string, options: CallOptions): Answer<"empty" | "more" | "gone"> => {
+  for (let page = 0; page < PAGES; page++) {
+    const found = await api.versions(bucket, options);
+    if (found.isErr()) return err(found.error);
+    if (found.value === "not_found") return ok("gone");
+    if (found.value.length === 0) return ok("empty");
+    const deleted = await api.deleteVersions(bucket, found.value, options);
+    if (deleted.isErr()) return err(deleted.error);
+  }
+  return ok("more");
+};
+
+/** False: not finished yet. */
+const clear = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<boolean> => {
+  const { api, files, marks, records } = parts;
+  const { id } = record;
+  const unmounted = await files.remove(id, options);
+  if (unmounted.isErr()) return err(unmounted.error);
+  if (!unmounted.value) return ok(false);
+  const opened = await api.deletePolicy(id, options);
+  if (opened.isErr()) return err(opened.error);
+  const left = await emptied(parts, id, options);
+  if (left.isErr()) return err(left.error);
+  if (left.value === "more") return ok(false);
+  const deleted = await api.deleteBucket(id, options);
+  if (deleted.isErr()) return err(deleted.error);
+  if (deleted.value === "changed") return ok(false);
+  const unmarked = await marks.remove(account, record, options);
+  if (unmarked.isErr()) return err(unmarked.error);
+  return (await records.drop(account, id, options)).map(() => true);
+};
+
+/**
+ * Opens a restored bucket once more. By now, an interrupted discard has ended or will see that the volume is live. Closes
+ * the bucket again if the volume was deleted again meanwhile.
+ */
+const reopened = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
+  const opened = await openAgain(parts, account, record, options);
+  if (opened.isErr()) return err(opened.error);
+  const ended = await parts.records.change(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === record.id);
+      if (found?.state !== "live") return { stop: found };
+      const { reopen: _done, ...rest } = found;
+      return { put: rest };
+    },
+    options,
+  );
+  if (ended.isErr() || "record" in ended.value) return ended;
+  const { stop: found } = ended.value;
+  const isTrash = found?.state === "deleting" || found?.state === "deleted";
+  return isTrash ? finishDiscard(parts, account, found, options) : ok(undefined);
+};
+
+/** Resumes due work, unless the volume was restored or the work finished meanwhile. */
+export const goOn = async (parts: Parts, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
+  if (due.state === "deleting") return finishDiscard(parts, account, due, options);
+  if (due.state === "live") return reopened(parts, account, due, options);
+  const begun = await parts.records.change(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === due.id);
+      return found !== undefined && isDue(parts, found) ? { put: { ...found, state: "purging" } } : { stop: undefined };
+    },
+    options,
+  );
+  if (begun.isErr()) return err(begun.error);
+  return "record" in begun.value ? clear(parts, account, begun.value.record, options) : ok(undefined);
+};

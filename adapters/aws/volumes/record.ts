@@ -1,0 +1,92 @@
+/**
+ * The state of an account's volumes: one document per account in the state bucket. Bucket tags would not do: S3 has no
+ * conditional writes for them, and they become visible late
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel). Objects are strongly consistent
+ * and support conditional writes.
+ */
+import { z } from "zod";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type Instant, parseInstant, type Timestamp } from "../../../core/domain/wire/instant.ts";
+import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+
+/**
+ * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, bucket being closed.
+ * `deleted`: in the trash, bucket closed. `restoring`: leaving the trash. `purging`: no longer visible; its bucket is being
+ * deleted.
+ */
+const states = ["making", "live", "hidden", "deleting", "deleted", "restoring", "purging"] as const;
+
+export type VolumeState = (typeof states)[number];
+
+const instant = z.string().regex(/^\d{1,19}$/);
+const timestamp = z.string().refine((text) => parseInstant(text) !== undefined);
+
+const recordSchema = z.object({
+  /** The bucket's name. */
+  id: z.string(),
+  name: z.string().refine((text) => parseVolumeName(text) !== undefined),
+  state: z.enum(states),
+  /** The id of the call that set this state. */
+  call: z.string(),
+  /** When this state was set. */
+  at: instant,
+  createdAt: timestamp,
+  /** Set while the volume is in the trash. */
+  deletedAt: timestamp.optional(),
+  /** Set on a restored volume: an interrupted discard may have closed its bucket afterwards, so it is opened once more. */
+  reopen: z.literal(true).optional(),
+});
+
+const documentSchema = z.object({ version: z.literal(1), volumes: z.array(recordSchema) });
+
+export interface VolumeRecord {
+  readonly id: string;
+  readonly name: VolumeName;
+  readonly state: VolumeState;
+  readonly call: string;
+  readonly at: Instant;
+  readonly createdAt: Timestamp;
+  readonly deletedAt?: Timestamp;
+  readonly reopen?: true;
+}
+
+export const printRecords = (volumes: readonly VolumeRecord[]): string =>
+  JSON.stringify({ version: 1, volumes: volumes.map((one) => ({ ...one, at: String(one.at) })) });
+
+/** Undefined if the text is not a document of this version. */
+export const parseRecords = (text: string): readonly VolumeRecord[] | undefined => {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const read = documentSchema.safeParse(json);
+  if (!read.success) return undefined;
+  return read.data.volumes.map(({ name, at, createdAt, deletedAt, reopen, ...rest }) => ({
+    ...rest,
+    name: name as VolumeName,
+    at: BigInt(at) as Instant,
+    createdAt: createdAt as Timestamp,
+    ...(deletedAt === undefined ? {} : { deletedAt: deletedAt as Timestamp }),
+    ...(reopen === undefined ? {} : { reopen }),
+  }));
+};
+
+/** The states that hold a name, by precedence. Trashed and purging volumes do not hold theirs. */
+const order: readonly VolumeState[] = ["live", "hidden", "restoring", "making"];
+
+/** The volume that holds the name: live, hidden, restoring or making. Undefined: the name is free. */
+export const standingFor = (all: readonly VolumeRecord[], name: VolumeName): VolumeRecord | undefined =>
+  order.flatMap((state) => all.find((one) => one.name === name && one.state === state) ?? [])[0];
+
+export const isInTrash = ({ state }: VolumeRecord): boolean =>
+  state === "deleting" || state === "deleted" || state === "restoring";
+
+export const volumeOf = ({ id, name, createdAt }: VolumeRecord, owner: AccountId): StoredVolume => ({
+  id,
+  name,
+  owner,
+  createdAt,
+});

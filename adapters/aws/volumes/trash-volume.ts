@@ -1,0 +1,71 @@
+/**
+ * Moves a volume to the trash. Marking the hidden volume's record is the commit point. Then the bucket is closed to all
+ * access, and the name's mark is removed. The next call that lists the volumes finishes an interrupted move.
+ */
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
+import { type Conflict, conflict, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { closedPolicy, trashLifecycle } from "./bucket-settings.ts";
+import type { Parts } from "./deps.ts";
+import type { VolumeRecord } from "./record.ts";
+import { openAgain } from "./restore-volume.ts";
+import type { Answer } from "./s3-calls.ts";
+
+/** Closes the bucket of a volume in the trash. Returns `taken back` if the volume was restored meanwhile. */
+export const finishDiscard = async (
+  parts: Parts,
+  account: string,
+  marked: VolumeRecord,
+  options: CallOptions,
+): Answer<"closed" | "taken back"> => {
+  const { api, records, marks, config, clock } = parts;
+  const { id } = marked;
+  const steps = [
+    () => api.putPolicy(id, closedPolicy(config, id), options),
+    () => api.putLifecycle(id, trashLifecycle(marked, clock.now()), options),
+    () => marks.remove(account, marked, options),
+  ];
+  for (const step of steps) {
+    const done = await step();
+    if (done.isErr()) return err(done.error);
+  }
+  const ended = await records.change(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === id);
+      return found?.state === "deleting" ? { put: { ...found, state: "deleted" } } : { stop: found };
+    },
+    options,
+  );
+  if (ended.isErr()) return err(ended.error);
+  const found = "record" in ended.value ? ended.value.record : ended.value.stop;
+  if (found?.state !== "live" && found?.state !== "restoring") return ok("closed");
+  // This call may have closed the bucket after the restore had opened it.
+  return (await openAgain(parts, account, found, options)).map(() => "taken back" as const);
+};
+
+export const discardVolume = async (
+  parts: Parts,
+  { owner, id, name }: StoredVolume,
+  deletedAt: Timestamp,
+  options: CallOptions,
+): Promise<Result<void, Conflict | Unavailable>> => {
+  const stays = conflict(`'${name}' is not being deleted any more.`);
+  const account = accountDigest(owner);
+  const marked = await parts.records.change(
+    account,
+    (all) => {
+      const found = all.find((one) => one.id === id);
+      return found?.state === "hidden" ? { put: { ...found, state: "deleting", deletedAt } } : { stop: undefined };
+    },
+    options,
+  );
+  if (marked.isErr()) return err(marked.error);
+  if ("stop" in marked.value) return err(stays);
+  const finished = await finishDiscard(parts, account, marked.value.record, options);
+  if (finished.isErr()) return err(finished.error);
+  return finished.value === "closed" ? ok(undefined) : err(stays);
+};

@@ -1,0 +1,66 @@
+/**
+ * Uploads that are too large for one PUT: one URL per part, and one that completes the upload.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html
+ */
+
+import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import { type NotFound, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { PartsGrant, StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import type { S3Api } from "./s3-calls.ts";
+import type { Signer } from "./signing.ts";
+
+const load = () => import("@aws-sdk/client-s3");
+
+const PART_MAX = 5 * GiB;
+const PARTS_MAX = 10_000;
+
+/** The limit of a single PUT. */
+export const putMax = 5 * GiB;
+export const objectMax = PARTS_MAX * PART_MAX;
+
+/** A failed part must be sent again completely, so parts should be small. But a response with thousands of URLs is slow. */
+const PART_MIN = 512 * MiB;
+const FEW = 256;
+
+export interface PartRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export const partsOf = (size: number): PartRange[] => {
+  const length = Math.min(PART_MAX, Math.max(PART_MIN, Math.ceil(size / FEW)));
+  const ranges: PartRange[] = [];
+  for (let offset = 0; offset < size; offset += length)
+    ranges.push({ offset, length: Math.min(length, size - offset) });
+  return ranges;
+};
+
+export const grantParts = async (
+  api: S3Api,
+  signer: Signer,
+  { id: Bucket, name }: StoredVolume,
+  Key: ObjectPath,
+  size: number,
+  until: Instant,
+  options: CallOptions,
+): Promise<Result<PartsGrant, NotFound | Unavailable>> => {
+  const begun = await api.createUpload(Bucket, Key, options);
+  if (begun.isErr()) return err(begun.error);
+  if (begun.value === "not_found") return err(notFound(`There is no volume '${name}'.`));
+  const UploadId = begun.value;
+  const span = await signer.until(until);
+  if (span.isErr()) return err(span.error);
+  const { expiresAt, sign } = span.value;
+  const { CompleteMultipartUploadCommand, UploadPartCommand } = await load();
+  const parts: { url: string; offset: number; length: number }[] = [];
+  for (const [index, range] of partsOf(size).entries()) {
+    const url = await sign(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: index + 1 }));
+    parts.push({ url, ...range });
+  }
+  const completeUrl = await sign(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId }));
+  return ok({ parts, completeUrl, expiresAt });
+};

@@ -1,0 +1,276 @@
+/** `VolumeStore` on S3: one bucket per volume. The account's record holds its state (`record.ts`). */
+import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume, UploadsInParts, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { AwsConfig } from "../config.ts";
+import { makeVolume } from "./create-volume.ts";
+import type { Parts } from "./deps.ts";
+import type { MountedFrom } from "./files/access-point.ts";
+import { FileSystems } from "./files/file-systems.ts";
+import { grant } from "./grants.ts";
+import { Marks } from "./marks.ts";
+import { digestOfRecords, recordsPrefix } from "./names.ts";
+import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
+import { goOn, isDue } from "./purge-volume.ts";
+import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts";
+import { Records } from "./records.ts";
+import { restoreVolume } from "./restore-volume.ts";
+import { decodedKey, noStateBucket, S3Api } from "./s3-calls.ts";
+import { Signer } from "./signing.ts";
+import { discardVolume } from "./trash-volume.ts";
+import { grantParts, objectMax, putMax } from "./uploads.ts";
+
+type Methods = Omit<VolumeStore, "uploadsInParts">;
+type Args<M extends keyof Methods> = Parameters<Methods[M]>;
+type Returns<M extends keyof Methods> = ReturnType<Methods[M]>;
+
+const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+
+export class AwsVolumes implements VolumeStore {
+  readonly uploadsInParts: UploadsInParts;
+  readonly #parts: Parts;
+  readonly #signer: Signer;
+  readonly #finishing = new Map<string, Promise<void>>();
+
+  constructor(parts: Parts, signer: Signer) {
+    this.#parts = parts;
+    this.#signer = signer;
+    this.uploadsInParts = {
+      above: putMax,
+      most: objectMax,
+      grant: (volume, path, size, until, options = {}) =>
+        settled(grantParts(parts.api, signer, volume, path, size, until, options)),
+    };
+  }
+
+  /** Succeeds if S3 is reachable. One read-only call. */
+  check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    const { stateBucket } = config.shared;
+    const look = async (): Promise<Result<void, Unavailable>> => {
+      const seen = await api.headBucket(stateBucket, options);
+      return seen.andThen((isThere) => (isThere ? ok(undefined) : err(noStateBucket(stateBucket))));
+    };
+    return settled(look());
+  }
+
+  /** Resumes interrupted operations and purges expired trash, for every account. Runs at startup. */
+  sweep(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    const sweep = async (): Promise<Result<void, Unavailable>> => {
+      for (let token: string | undefined; ; ) {
+        const query = { Prefix: recordsPrefix, ...(token === undefined ? {} : { ContinuationToken: token }) };
+        const page = await api.keys(config.shared.stateBucket, query, options);
+        if (page.isErr()) return err(page.error);
+        const accounts = (page.value.Contents ?? []).flatMap(({ Key = "" }) => digestOfRecords(decodedKey(Key)) ?? []);
+        const swept = await this.#sweepAll(accounts, options);
+        if (swept.isErr()) return err(swept.error);
+        token = page.value.NextContinuationToken;
+        if (token === undefined) return ok(undefined);
+      }
+    };
+    return settled(sweep());
+  }
+
+  /** Resolves when the background work has ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#finishing.values());
+  }
+
+  /**
+   * Returns the mount source of a volume's bucket and creates it if missing. With `subPath`, mounts that folder and creates
+   * it. Undefined: the bucket does not exist.
+   */
+  async mountable(
+    bucket: string,
+    { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
+  ): Promise<Result<MountedFrom | undefined, Unavailable>> {
+    const { api, files } = this.#parts;
+    const there = await api.headBucket(bucket, options);
+    if (there.isErr()) return err(there.error);
+    if (!there.value) return ok(undefined);
+    const found = await files.mountable(bucket, subPath, options);
+    if (found.isErr() || subPath === undefined) return found;
+    // "What appears as a directory is a common prefix" (.../userguide/s3-files-synchronization.html)
+    const made = await api.putText(bucket, `${subPath}/`, "", { IfNoneMatch: "*" }, options);
+    return made.andThen(() => found);
+  }
+
+  find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
+    const look = async (): Promise<Result<VolumeState, Unavailable>> => {
+      const all = await this.#parts.records.of(accountDigest(owner), options);
+      if (all.isErr()) return err(all.error);
+      const standing = standingFor(all.value, name);
+      // Reopens the bucket of a restored volume if needed. Other cleanup waits for `list`.
+      if (standing?.state === "live") this.#finish(accountDigest(owner), [standing]);
+      const found = standing === undefined ? ok(undefined) : await this.#upToDate(owner, standing, options);
+      if (found.isErr()) return err(found.error);
+      if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
+      if (found.value?.state === "hidden") return ok({ kind: "hidden" });
+      const elsewhere = await this.#parts.marks.elsewhere(owner, name, options);
+      return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
+    };
+    return settled(look());
+  }
+
+  list(...[owner, options = {}]: Args<"list">): Returns<"list"> {
+    const list = async (): Promise<Result<readonly StoredVolume[], Unavailable>> => {
+      const all = await this.#parts.records.of(accountDigest(owner), options);
+      if (all.isErr()) return err(all.error);
+      this.#finish(accountDigest(owner), all.value);
+      const live: StoredVolume[] = [];
+      for (const one of all.value) {
+        const found = await this.#upToDate(owner, one, options);
+        if (found.isErr()) return err(found.error);
+        if (found.value?.state === "live") live.push(volumeOf(found.value, owner));
+      }
+      return ok(live.sort((a, b) => (a.name < b.name ? -1 : 1)));
+    };
+    return settled(list());
+  }
+
+  create(...[owner, name, options = {}]: Args<"create">): Returns<"create"> {
+    return settled(makeVolume(this.#parts, owner, name, options));
+  }
+
+  hide(...[{ owner, id, name }, options = {}]: Args<"hide">): Returns<"hide"> {
+    const { records } = this.#parts;
+    const hidden = records.change(
+      accountDigest(owner),
+      (all) => {
+        const found = all.find((one) => one.id === id);
+        const may = found?.state === "live" || (found !== undefined && records.isForgotten(found));
+        return may ? { put: { ...found, state: "hidden" } } : { stop: found?.state };
+      },
+      options,
+    );
+    return settled(hidden).andThen((end) => {
+      if ("record" in end) return ok(undefined);
+      return err(
+        end.stop === "hidden" ? conflict(`'${name}' is being deleted.`) : notFound(`There is no volume '${name}'.`),
+      );
+    });
+  }
+
+  show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
+    const show = async (): Promise<Result<void, Unavailable>> => {
+      const shown = await this.#reveal(owner, id, () => true, options);
+      if (shown.isErr()) return err(shown.error);
+      // A discard failed halfway: undo it, unless the name was taken meanwhile.
+      if (shown.value === undefined || !isInTrash(shown.value)) return ok(undefined);
+      const back = await restoreVolume(this.#parts, owner, id, options);
+      return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
+    };
+    return settled(show());
+  }
+
+  discard(...[volume, deletedAt, options = {}]: Args<"discard">): Returns<"discard"> {
+    return settled(discardVolume(this.#parts, volume, deletedAt, options));
+  }
+
+  trash(...[owner, options = {}]: Args<"trash">): Returns<"trash"> {
+    return settled(this.#parts.records.of(accountDigest(owner), options)).map((all) =>
+      all.flatMap((one) =>
+        isInTrash(one) && one.deletedAt !== undefined ? [{ id: one.id, name: one.name, deletedAt: one.deletedAt }] : [],
+      ),
+    );
+  }
+
+  restore(...[owner, id, options = {}]: Args<"restore">): Returns<"restore"> {
+    return settled(restoreVolume(this.#parts, owner, id, options));
+  }
+
+  objects(...[volume, query, options = {}]: Args<"objects">): Returns<"objects"> {
+    return settled(listObjects(this.#parts, volume, query, options));
+  }
+
+  stat(...[volume, path, options = {}]: Args<"stat">): Returns<"stat"> {
+    return settled(statObject(this.#parts, volume, path, options));
+  }
+
+  read(...[volume, path, options = {}]: Args<"read">): Returns<"read"> {
+    return settled(readObject(this.#parts, volume, path, options));
+  }
+
+  remove(...[volume, path, options = {}]: Args<"remove">): Returns<"remove"> {
+    return settled(removeObject(this.#parts, volume, path, options));
+  }
+
+  grantUpload(...[volume, path, until]: Args<"grantUpload">): Returns<"grantUpload"> {
+    return settled(grant(this.#signer, "write", volume, path, until));
+  }
+
+  grantDownload(...[volume, path, until]: Args<"grantDownload">): Returns<"grantDownload"> {
+    return settled(grant(this.#signer, "read", volume, path, until));
+  }
+
+  /** One account at a time, so that startup does not compete with requests. */
+  async #sweepAll(accounts: readonly string[], options: CallOptions): Promise<Result<void, Unavailable>> {
+    for (const account of accounts) {
+      const all = await this.#parts.records.of(account, options);
+      if (all.isErr()) return err(all.error);
+      this.#finish(account, all.value);
+      await this.idle();
+    }
+    return ok(undefined);
+  }
+
+  /** Ends the hiding if `isOver` holds on a fresh read. Undefined: no volume has the id. */
+  async #reveal(
+    owner: StoredVolume["owner"],
+    id: string,
+    isOver: (record: VolumeRecord) => boolean,
+    options: CallOptions,
+  ): Promise<Result<VolumeRecord | undefined, Unavailable>> {
+    const shown = await this.#parts.records.change(
+      accountDigest(owner),
+      (all) => {
+        const found = all.find((one) => one.id === id);
+        return found?.state === "hidden" && isOver(found) ? { put: { ...found, state: "live" } } : { stop: found };
+      },
+      options,
+    );
+    return shown.map((end) => ("record" in end ? end.record : end.stop));
+  }
+
+  /** The volume, made visible again if its hiding has expired. */
+  #upToDate(owner: StoredVolume["owner"], record: VolumeRecord, options: CallOptions) {
+    const isOver = (one: VolumeRecord): boolean => this.#parts.records.isForgotten(one);
+    return isOver(record) ? this.#reveal(owner, record.id, isOver, options) : Promise.resolve(ok(record));
+  }
+
+  /** Resumes due work in the background, one volume at a time: interrupted operations and expired trash. */
+  #finish(account: string, all: readonly VolumeRecord[]): void {
+    const due = all.filter((one) => isDue(this.#parts, one));
+    if (due.length === 0 || this.#finishing.has(account)) return;
+    const { logger } = this.#parts;
+    const finish = async (): Promise<void> => {
+      try {
+        for (const one of due) {
+          const end = await goOn(this.#parts, account, one, {});
+          if (end.isErr()) logger.warn("what is left of a volume is not cleared away yet", { volume: one.id });
+        }
+      } catch (cause) {
+        logger.error("clearing away met a problem of the platform's own", { account, cause });
+      } finally {
+        this.#finishing.delete(account);
+      }
+    };
+    this.#finishing.set(account, finish());
+  }
+}
+
+export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsVolumes => {
+  const call = awsCalls(ambient);
+  const client = () => clients("s3");
+  const api = new S3Api({ region: config.region, client, call });
+  const { stateBucket: bucket } = config.shared;
+  const records = new Records({ ...ambient, api, bucket });
+  const files = new FileSystems({ config, clients, ambient });
+  const parts: Parts = { ...ambient, api, records, marks: new Marks(api, bucket), files, config };
+  return new AwsVolumes(parts, new Signer({ client, call, clock: ambient.clock }));
+};

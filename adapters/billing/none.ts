@@ -1,6 +1,0 @@
-/** No billing provider: every account has the free plan. */
-import { freeSubscription } from "../../core/domain/subscription.ts";
-import type { Billing } from "../../core/ports/billing.ts";
-import { okAsync } from "../../core/result.ts";
-
-export const noBilling: Billing = { subscription: () => okAsync(freeSubscription("none")) };

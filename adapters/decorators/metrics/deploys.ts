@@ -1,0 +1,72 @@
+/** Deploys, by how they end, and how long their phases take. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { ControlPlane, DeployRun } from "../../../core/control-plane.ts";
+import { isFinal } from "../../../core/domain/deploy/events.ts";
+import { type Instant, millisOf, parseInstant } from "../../../core/domain/wire/instant.ts";
+
+export const deployFigures = (registry: Registry) => {
+  const registers = [registry];
+  return {
+    ended: new Counter({
+      name: "portside_deploys_total",
+      help: "Deploys that ended, by their last record and, where that is ERROR, its reason.",
+      labelNames: ["status", "reason"],
+      registers,
+    }),
+    refused: new Counter({
+      name: "portside_deploys_refused_total",
+      help: "Deploys that were refused before they began, by the kind of error.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    running: new Gauge({
+      name: "portside_deploys_running",
+      help: "Deploys that run, by phase; those that wait for their turn are building.",
+      labelNames: ["phase"],
+      registers,
+    }),
+    phases: new Histogram({
+      name: "portside_deploy_phase_seconds",
+      help: "How long the phases of deploys take: building to the first DEPLOYING record, deploying to the last record.",
+      labelNames: ["phase", "status"],
+      buckets: [0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1200],
+      registers,
+    }),
+  };
+};
+
+type Figures = ReturnType<typeof deployFigures>;
+type Phase = "building" | "deploying";
+
+const seconds = (from: Instant, to: Instant): number => Math.max(0, millisOf(to) - millisOf(from)) / 1000;
+
+/** Follows a run to its end. A phase's status is `ok` where the next one came, else the last record's. */
+const follow = async (run: DeployRun, { ended, running, phases }: Figures): Promise<void> => {
+  let phase: Phase = "building";
+  let begun: Instant | undefined;
+  running.inc({ phase });
+  for await (const { status, reason, time } of run.follow()) {
+    const at = parseInstant(time) as Instant;
+    begun ??= at;
+    if (status === "DEPLOYING" && phase === "building") {
+      phases.observe({ phase, status: "ok" }, seconds(begun, at));
+      running.dec({ phase });
+      phase = "deploying";
+      begun = at;
+      running.inc({ phase });
+    }
+    if (!isFinal(status)) continue;
+    phases.observe({ phase, status: status === "DONE" ? "ok" : "failed" }, seconds(begun, at));
+    ended.inc({ status, reason: reason ?? "" });
+  }
+  running.dec({ phase });
+};
+
+export const measured = (controlPlane: ControlPlane, figures: Figures): ControlPlane => ({
+  ...controlPlane,
+  deploy: (...args) =>
+    controlPlane
+      .deploy(...args)
+      .andTee((run) => void follow(run, figures))
+      .orTee(({ kind }) => figures.refused.inc({ kind })),
+});

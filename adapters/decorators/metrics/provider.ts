@@ -1,0 +1,88 @@
+/** What a provider tells of its instances, its ingress and its log. */
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
+
+const states = ["starting", "busy", "idle", "rolling"] as const;
+
+/** Figures of the moment, read when they are asked for. */
+const loadGauges = (registry: Registry, now: () => readonly Load[]): void => {
+  const registers = [registry];
+  const sum = (of: (load: Load) => number): number => now().reduce((total, load) => total + of(load), 0);
+  new Gauge({
+    name: "portside_instances",
+    help: "Instances of services, by what they do; rolling: of a revision that is being rolled out, or drains.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      for (const state of states)
+        this.set(
+          { state },
+          sum(({ instances }) => instances[state]),
+        );
+    },
+  });
+  new Gauge({
+    name: "portside_service_requests_waiting",
+    help: "Requests to services that wait for a place in an instance.",
+    registers,
+    collect() {
+      this.set(sum(({ requestsWaiting }) => requestsWaiting));
+    },
+  });
+  new Gauge({
+    name: "portside_log_entries_waiting",
+    help: "Log entries that were taken in and are not stored yet.",
+    registers,
+    collect() {
+      this.set(sum(({ logEntriesWaiting }) => logEntriesWaiting));
+    },
+  });
+};
+
+export const providerTelemetry = (registry: Registry): Telemetry => {
+  const registers = [registry];
+  const loads = new Set<() => Load>();
+  loadGauges(registry, () => [...loads].map((read) => read()));
+  const coldStarts = new Histogram({
+    name: "portside_cold_start_seconds",
+    help: "From the decision to start an instance, because requests waited, until it listened.",
+    buckets: [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60],
+    registers,
+  });
+  const requests = new Histogram({
+    name: "portside_service_request_seconds",
+    help: "Requests to services, by the class of their status, and how long each took to its last byte.",
+    labelNames: ["status"],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600],
+    registers,
+  });
+  const lag = new Histogram({
+    name: "portside_log_lag_seconds",
+    help: "From the time of the oldest entry of a write until the write is done.",
+    buckets: [0.01, 0.05, 0.1, 0.2, 0.5, 1, 5, 30],
+    registers,
+  });
+  const stored = new Counter({
+    name: "portside_log_entries_stored_total",
+    help: "Log entries that were stored.",
+    registers,
+  });
+  const lost = new Counter({
+    name: "portside_log_entries_lost_total",
+    help: "Log entries that could not be stored, and are gone.",
+    registers,
+  });
+  return {
+    coldStarted: (seconds) => coldStarts.observe(seconds),
+    requestServed: (status, seconds) => requests.observe({ status: `${Math.floor(status / 100)}xx` }, seconds),
+    logStored: (entries, lagSeconds) => {
+      stored.inc(entries);
+      lag.observe(lagSeconds);
+    },
+    logLost: (entries) => lost.inc(entries),
+    watchLoad: (read) => {
+      loads.add(read);
+      return () => void loads.delete(read);
+    },
+  };
+};

@@ -1,0 +1,36 @@
+/** A span for each call of a port: `services.rollout`, `logs.after`. */
+
+import type { Ports } from "../../../core/ports/provider.ts";
+import { wrapPort } from "../decorate-port.ts";
+import { spanned } from "./span.ts";
+
+const traced = <P extends object>(name: string, port: P): P =>
+  wrapPort(port, (method, call, args) =>
+    spanned(`${name}.${method}`, { "portside.port": name, "portside.method": method }, () => call(...args)),
+  );
+
+/** The same ports; clocks, ids and loggers, which are asked for everywhere, stay as they are. */
+export const tracePorts = (ports: Ports): Ports => {
+  const { provider, identity, billing } = ports;
+  return {
+    ...ports,
+    provider: {
+      contractVersion: provider.contractVersion,
+      capabilities: provider.capabilities,
+      services: traced("services", provider.services),
+      builder: traced("builder", provider.builder),
+      volumes: traced("volumes", provider.volumes),
+      scheduler: traced("scheduler", provider.scheduler),
+      logs: traced("logs", provider.logs),
+      sql: traced("sql", provider.sql),
+      spool: traced("spool", provider.spool),
+      check: (options) => provider.check(options),
+    },
+    identity: {
+      authenticator: traced("authenticator", identity.authenticator),
+      keys: traced("keys", identity.keys),
+      tokens: traced("tokens", identity.tokens),
+    },
+    billing: traced("billing", billing),
+  };
+};

@@ -1,0 +1,104 @@
+/** A span for each call, and its end where the call ends: at an answer, or at the last event of a stream. */
+import type { Attributes, Context, Span } from "@opentelemetry/api";
+import type { ControlPlaneError } from "../../../core/errors.ts";
+import { Err, ResultAsync } from "../../../core/result.ts";
+import { context, isSpanContextValid, SpanStatusCode, trace } from "./open-telemetry.ts";
+
+/** The name under which tracers, and SDKs' settings, know these spans. */
+const TRACER = "portside";
+
+export interface Begun {
+  readonly span: Span;
+  /** In which the span is the active one. */
+  readonly within: Context;
+}
+
+/** Undefined where no SDK listens: the call is then made as if this were not here. */
+export const beginSpan = (name: string, attributes: Attributes): Begun | undefined => {
+  const span = trace.getTracer(TRACER).startSpan(name, { attributes });
+  // A span that is not sampled has a context all the same, which its children have to know of.
+  if (!isSpanContextValid(span.spanContext())) return undefined;
+  return { span, within: trace.setSpan(context.active(), span) };
+};
+
+/** That somebody asked for what there is not is an answer; that the platform failed is an error of the span. */
+const isFault = ({ kind }: ControlPlaneError): boolean => kind === "internal" || kind === "unavailable";
+
+export const noteError = (span: Span, error: ControlPlaneError): void => {
+  // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/
+  span.setAttribute("error.type", error.kind);
+  if (isFault(error)) span.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+};
+
+const noteThrown = (span: Span, error: unknown): void => {
+  span.recordException(error instanceof Error ? error : String(error));
+  span.setStatus({ code: SpanStatusCode.ERROR });
+};
+
+/** Ends the span with a call's answer. */
+const end = <T>(span: Span, answer: T): T => {
+  if (answer instanceof Err) noteError(span, answer.error);
+  span.end();
+  return answer;
+};
+
+/** Ends the span when the answer is there. */
+const settle = async (span: Span, answer: Promise<unknown> | ResultAsync<unknown, unknown>): Promise<unknown> => {
+  try {
+    return end(span, await answer);
+  } catch (error) {
+    noteThrown(span, error);
+    span.end();
+    throw error;
+  }
+};
+
+interface StreamEvent {
+  readonly kind?: string;
+  readonly failure?: { readonly reason: string; readonly message: string };
+}
+
+/** Each step runs within the span's context; leaving the stream early ends the span as well. */
+async function* follow({ span, within }: Begun, events: AsyncIterable<unknown>): AsyncGenerator<unknown> {
+  const iterator = events[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await context.with(within, () => iterator.next());
+      if (done === true) return;
+      const { kind, failure } = value as StreamEvent;
+      if (kind === "failed" && failure !== undefined) {
+        span.setAttribute("error.type", failure.reason);
+        span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
+      }
+      yield value;
+    }
+  } catch (error) {
+    noteThrown(span, error);
+    throw error;
+  } finally {
+    await iterator.return?.();
+    span.end();
+  }
+}
+
+const isStream = (value: unknown): value is AsyncIterable<unknown> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+
+/** Makes a call within a span of its own, whatever kind of answer it has. */
+export const spanned = (name: string, attributes: Attributes, call: () => unknown): unknown => {
+  const begun = beginSpan(name, attributes);
+  if (begun === undefined) return call();
+  const { span, within } = begun;
+  try {
+    const answer = context.with(within, call);
+    if (answer instanceof ResultAsync)
+      return new ResultAsync(settle(span, answer as ResultAsync<unknown, unknown>) as never);
+    if (answer instanceof Promise) return settle(span, answer);
+    if (isStream(answer)) return follow(begun, answer);
+    return end(span, answer);
+  } catch (error) {
+    noteThrown(span, error);
+    span.end();
+    throw error;
+  }
+};

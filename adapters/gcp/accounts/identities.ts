@@ -1,0 +1,121 @@
+/**
+ * Runtime identities of services: one service account per Portside account, with rights on its own buckets only.
+ * https://cloud.google.com/iam/docs/reference/rest/v1/projects.serviceAccounts
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { isCallState } from "../../shared/calls/provider-call.ts";
+import { type GoogleAmbient, googleCalls, inTime } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import { runtimeIdentityOf } from "./service-accounts.ts";
+
+/** Reads, writes and lists objects: https://cloud.google.com/storage/docs/access-control/iam-roles */
+const BUCKET_ROLE = "roles/storage.objectUser";
+
+export interface Identities {
+  /** Returns the e-mail of the account's runtime identity; creates the identity if it does not exist. */
+  ensure(owner: AccountId, options?: CallOptions): Promise<Result<string, Unavailable>>;
+  /** Grants an identity access to a bucket of its account. Returns `false` if the bucket does not exist. */
+  allow(bucket: string, email: string, options?: CallOptions): Promise<Result<boolean, Unavailable>>;
+}
+
+/** "You might need to wait for 60 seconds or more": https://cloud.google.com/iam/docs/service-accounts-create */
+const NEW_MS = 90_000;
+const LOOK_MS = 2000;
+const WRITES = 8;
+/** Timeout of one response in milliseconds: gaxios has none by default. */
+const CALL_MS = 20_000;
+
+const once = { retry: false, timeout: CALL_MS } as const;
+
+export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleAmbient): Identities => {
+  const call = googleCalls(ambient);
+  const { clock } = ambient;
+  const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
+
+  const look = (email: string, signal?: AbortSignal) =>
+    call({ what: "iam.serviceAccounts.get", signal }, async () => {
+      const auth = await clients("auth");
+      return auth.request({ url: `${accounts}/${email}`, method: "GET", ...once, ...(signal && { signal }) });
+    });
+
+  const make = (owner: AccountId, email: string, signal?: AbortSignal) =>
+    call({ what: "iam.serviceAccounts.create", signal }, async () => {
+      const auth = await clients("auth");
+      const data = {
+        accountId: email.slice(0, email.indexOf("@")),
+        serviceAccount: {
+          displayName: "Portside runtime identity",
+          description: `Services of the account with the digest ${accountDigest(owner)} run as this.`,
+        },
+      };
+      return auth.request({ url: accounts, method: "POST", data, ...once, ...(signal && { signal }) });
+    });
+
+  /** Ok(true) once the service account is visible, ok(false) after `millis`: new ones appear with a delay. */
+  const appear = async (email: string, millis: number, signal?: AbortSignal): Promise<Result<boolean, Unavailable>> => {
+    for (let waited = 0; ; waited += LOOK_MS) {
+      const seen = await look(email, signal);
+      if (seen.isOk()) return ok(true);
+      if (!isCallState(seen.error)) return err(seen.error);
+      if (waited >= millis || signal?.aborted === true) return ok(false);
+      await clock.sleep(LOOK_MS, signal);
+    }
+  };
+
+  const late = (error?: unknown) => unavailable("Google Cloud is slow to show a new service account.", 60, error);
+
+  const grant = async (bucket: string, email: string, signal?: AbortSignal) => {
+    const client = (await clients("storage")).bucket(bucket);
+    const member = `serviceAccount:${email}`;
+    const read = await call({ what: "storage.buckets.getIamPolicy", signal }, () =>
+      inTime(client.iam.getPolicy({ requestedPolicyVersion: 3 })),
+    );
+    if (read.isErr()) return err(read.error);
+    const [policy] = read.value;
+    const bindings = policy.bindings ?? [];
+    const has = bindings.some(({ role, members, condition }) => {
+      return role === BUCKET_ROLE && condition === undefined && members.includes(member);
+    });
+    if (has) return ok(undefined);
+    // The policy carries its etag, so this write cannot undo a concurrent change.
+    const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
+    const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
+      inTime(client.iam.setPolicy(next)),
+    );
+    return written.map(() => undefined);
+  };
+
+  return {
+    ensure: async (owner, { signal } = {}) => {
+      const email = runtimeIdentityOf(project, owner);
+      const there = await appear(email, 0, signal);
+      if (there.isErr()) return err(there.error);
+      if (there.value) return ok(email);
+      const made = await make(owner, email, signal);
+      if (made.isErr() && !(isCallState(made.error) && made.error.code === "exists"))
+        return err(
+          isCallState(made.error) ? unavailable("IAM refuses the service account.", 60, made.error.error) : made.error,
+        );
+      const shows = await appear(email, NEW_MS, signal);
+      if (shows.isErr()) return err(shows.error);
+      return shows.value ? ok(email) : err(late());
+    },
+
+    allow: async (bucket, email, { signal } = {}) => {
+      for (let writes = 1; ; writes++) {
+        const granted = await grant(bucket, email, signal);
+        if (granted.isOk()) return ok(true);
+        if (!isCallState(granted.error)) return err(granted.error);
+        const { code, error } = granted.error;
+        if (code === "not_found") return ok(false);
+        if (writes === WRITES || signal?.aborted === true) return err(late(error));
+        // A concurrent policy change, or an identity too new for the policy to accept.
+        await clock.sleep(code === "invalid" ? NEW_MS / WRITES : 0, signal);
+      }
+    },
+  };
+};

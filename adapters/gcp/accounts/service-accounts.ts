@@ -1,0 +1,33 @@
+/** Service account addresses: how they are built, and which the platform must not run or build as. Pure. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+
+/** Google's default identities. Much else in a project shares them, so the platform never runs or builds as one. */
+const defaults: readonly (readonly [RegExp, string])[] = [
+  [/^\d+-compute@developer\.gserviceaccount\.com$/, "Compute Engine's default identity"],
+  [/@cloudbuild\.gserviceaccount\.com$/, "Cloud Build's default identity"],
+  [/@appspot\.gserviceaccount\.com$/, "App Engine's default identity"],
+];
+
+/** Why a service account must not be used; undefined if it may. */
+export const identityProblem = (email: string): string | undefined => {
+  const found = defaults.find(([pattern]) => pattern.test(email));
+  if (found !== undefined)
+    return `'${email}' is ${found[1]}, which has rights on more than it needs; make one of its own`;
+  return /^[a-z][a-z0-9-]{4,28}[a-z0-9]@[a-z0-9.:-]+\.iam\.gserviceaccount\.com$/.test(email)
+    ? undefined
+    : `'${email}' is not a service account's address: NAME@PROJECT.iam.gserviceaccount.com`;
+};
+
+export const serviceAccountOf = (project: string, id: string): string => {
+  // A domain-scoped project is DOMAIN:NAME, but NAME.DOMAIN in addresses.
+  const [name, domain] = project.split(":").reverse();
+  return `${id}@${domain === undefined ? project : `${name}.${domain}`}.iam.gserviceaccount.com`;
+};
+
+/** A service account ID has 6 to 30 characters and starts with a letter. */
+const ID_DIGITS = 21;
+
+/** The service account that runs the account's services. */
+export const runtimeIdentityOf = (project: string, owner: AccountId): string =>
+  serviceAccountOf(project, `portside-${accountDigest(owner).slice(0, ID_DIGITS)}`);

@@ -1,0 +1,51 @@
+/** Cloud Build as ImageBuilder; follows each build's log in the staging bucket. */
+import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import { err, ok } from "../../../../core/result.ts";
+import { createRemoteBuilder, type RemoteBuilds } from "../../../shared/deploy/remote-builder.ts";
+import { identityProblem } from "../../accounts/service-accounts.ts";
+import { type GcpAmbient, googleCalls } from "../../call-policy.ts";
+import type { ClientSource } from "../../clients.ts";
+import type { GcpConfig } from "../../config.ts";
+import { failureOfUnavailable } from "../../failures.ts";
+import { createBuilds } from "./builds.ts";
+import { failureOfBuild, hasEnded } from "./failures.ts";
+import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
+import { renderBuild } from "./render.ts";
+import { createStaging } from "./staging.ts";
+
+export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): ImageBuilder => {
+  const { clock, ids, logger } = ambient;
+  const call = googleCalls(ambient);
+  const builds = createBuilds(config, clients, call, clock);
+  const staging = createStaging(config.stagingBucket, clients, call);
+
+  const remote: RemoteBuilds = {
+    service: "Cloud Build",
+    buildpacks: "Google's",
+    // Refuse default identities: their rights are not meant for builds.
+    problem: identityProblem(config.buildIdentity),
+    image: async ({ owner, source }) => ok(imageOf(config, owner, source.digest)),
+    knows: ({ owner, source }, signal) => builds.knows(owner, source.digest, signal),
+    stage: ({ owner, source }, signal) => staging.put(sourceObjectOf(owner, source.digest), source, signal),
+    start: async ({ request: { owner, source }, by, mark }, signal) => {
+      const request = renderBuild(config, { owner, digest: source.digest, by }, mark);
+      return (await builds.start(request, mark, signal)).map((id) => ({
+        id,
+        look: async (lines, signal) => {
+          const seen = await builds.get(id, signal);
+          if (seen.isErr()) return err(seen.error);
+          // Read the log after the status: once a build has ended, its log is complete.
+          const read = await staging.read(logObjectOf(id), lines.bytes, signal);
+          if (read.isErr()) return err(read.error);
+          lines.take(read.value);
+          const { value: build } = seen;
+          if (!hasEnded(build)) return ok({ kind: "running" });
+          return ok({ kind: "ended", failure: (tail) => failureOfBuild(build, tail) });
+        },
+      }));
+    },
+    cancel: ({ mark }, id) => builds.cancel(id === undefined ? { mark } : { id, mark }),
+  };
+  const newMark = () => `portside-build-${ids.id()}`;
+  return createRemoteBuilder({ builds: remote, failureOfUnavailable, newMark, clock, logger });
+};

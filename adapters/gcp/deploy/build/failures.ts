@@ -1,0 +1,47 @@
+/** Why a build failed, from the codes of Build.Status and Build.FailureInfo (cloudbuild.proto). Pure. */
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import { nothingDetected } from "../../../shared/deploy/buildpacks.ts";
+import type { Build } from "./render.ts";
+
+const failureTypes: Readonly<Record<string, DeployFailure>> = {
+  PUSH_FAILED: { reason: "provider_unavailable", message: "The image could not be stored; deploy again." },
+  PUSH_IMAGE_NOT_FOUND: { reason: "build_failed", message: "The build made no image." },
+  PUSH_NOT_AUTHORIZED: { reason: "permission", message: "The platform's builds may not store images." },
+  LOGGING_FAILURE: { reason: "provider_unavailable", message: "Cloud Build could not keep its log; deploy again." },
+  FETCH_SOURCE_FAILED: {
+    reason: "provider_unavailable",
+    message: "Cloud Build could not read the source; deploy again.",
+  },
+};
+
+const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The build was ended." };
+
+const statuses: Readonly<Record<string, DeployFailure>> = {
+  INTERNAL_ERROR: { reason: "provider_unavailable", message: "Cloud Build failed; deploy again." },
+  TIMEOUT: { reason: "build_timeout", message: "The build took longer than it may." },
+  EXPIRED: { reason: "build_timeout", message: "The build waited for a place for longer than it may." },
+  CANCELLED: INTERRUPTED,
+};
+
+const stepFailed = ({ steps }: Build, tail: readonly string[]): DeployFailure => {
+  const undetected = nothingDetected(tail);
+  if (undetected !== undefined) return undetected;
+  const exitCode = steps?.find(({ status }) => status === "FAILURE")?.exitCode ?? undefined;
+  const message = exitCode ? `The build ended with exit code ${exitCode}.` : "A command of the build failed.";
+  return { reason: "build_failed", message, logTail: tail, ...(exitCode ? { exitCode } : {}) };
+};
+
+/** Statuses of a build that has not ended. */
+const running: ReadonlySet<string> = new Set(["STATUS_UNKNOWN", "PENDING", "QUEUED", "WORKING"]);
+
+export const hasEnded = ({ status }: Build): boolean => !running.has(String(status));
+
+/**
+ * Returns why an ended build failed; undefined if it succeeded.
+ * @param tail the last lines of its log
+ */
+export const failureOfBuild = (build: Build, tail: readonly string[]): DeployFailure | undefined => {
+  const status = String(build.status);
+  if (status !== "FAILURE") return statuses[status];
+  return failureTypes[String(build.failureInfo?.type)] ?? stepFailed(build, tail);
+};

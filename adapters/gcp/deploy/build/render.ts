@@ -1,0 +1,64 @@
+/**
+ * Renders a source as Cloud Build's request: with Docker if it has a Dockerfile, else with Google's buildpacks. Pure.
+ * google/devtools/cloudbuild/v1/cloudbuild.proto; https://docs.cloud.google.com/docs/buildpacks/build-application
+ */
+import type { protos } from "@google-cloud/cloudbuild";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { accountDigest } from "../../../shared/accounts/account-digest.ts";
+import { BUILDPACKS_BUILDER } from "../../../shared/deploy/buildpacks.ts";
+import { OWNER_LABEL } from "../../../shared/deploy/labels.ts";
+import type { RemoteBuild } from "../../../shared/deploy/remote-builder.ts";
+import type { GcpConfig } from "../../config.ts";
+import { imageOf, logsBucketOf, sourceObjectOf } from "./names.ts";
+
+type CloudBuild = typeof protos.google.devtools.cloudbuild.v1;
+export type Build = Parameters<CloudBuild["Build"]["create"]>[0] & object;
+type BuildStep = NonNullable<Build["steps"]>[number];
+
+/** A build may take at most 30 minutes; this also ends builds that are no longer watched. */
+const BUILD_SECONDS = 30 * 60;
+
+/** Cloud Build replaces `$NAME` in arguments by its own variables: build/docs/build-config-file-schema#substitutions. */
+const variablesOf = (environment: Readonly<Record<string, string>>): string[] =>
+  Object.entries(environment).flatMap(([name, value]) => ["--env", `${name}=${value.replaceAll("$", "$$$$")}`]);
+
+/**
+ * No step uses the network `cloudbuild`, which gives access to the build identity's credentials: a build runs the
+ * source's own, untrusted code.
+ */
+const stepOf = (image: string, by: RemoteBuild["by"]): BuildStep =>
+  by.kind === "dockerfile"
+    ? { name: "gcr.io/cloud-builders/docker", args: ["build", "--tag", image, "."] }
+    : {
+        name: "gcr.io/k8s-skaffold/pack",
+        entrypoint: "pack",
+        args: ["build", image, "--builder", BUILDPACKS_BUILDER, ...variablesOf(by.environment)],
+      };
+
+export interface BuildSource {
+  readonly owner: AccountId;
+  readonly digest: string;
+  readonly by: RemoteBuild["by"];
+}
+
+/** @param mark identifies this attempt among all builds, so that it is found again if its response is lost */
+export const renderBuild = (
+  config: Pick<GcpConfig, "project" | "region" | "repository" | "stagingBucket" | "buildIdentity">,
+  { owner, digest, by }: BuildSource,
+  mark: string,
+): Build => {
+  const image = imageOf(config, owner, digest);
+  return {
+    source: { storageSource: { bucket: config.stagingBucket, object: sourceObjectOf(owner, digest) } },
+    steps: [stepOf(image, by)],
+    images: [image],
+    timeout: { seconds: BUILD_SECONDS },
+    queueTtl: { seconds: BUILD_SECONDS },
+    serviceAccount: `projects/${config.project}/serviceAccounts/${config.buildIdentity}`,
+    // With a custom identity, logs go to a custom bucket or to Cloud Logging. The latter "will not allow logs streaming"
+    // (LoggingMode), and the whole project shares its 60 reads a minute.
+    logsBucket: logsBucketOf(config),
+    options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
+    tags: ["portside", mark, `${OWNER_LABEL}-${accountDigest(owner)}`],
+  };
+};

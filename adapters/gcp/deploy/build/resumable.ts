@@ -1,0 +1,111 @@
+/**
+ * Uploads an object in pieces: https://docs.cloud.google.com/storage/docs/performing-resumable-uploads. The session's URL
+ * is itself a credential ("acts as an authentication token"), so requests to it need no client.
+ */
+import type { Storage } from "@google-cloud/storage";
+import type { Called, PieceUpload } from "../../../shared/archives/bucket-spool.ts";
+import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { inTime } from "../../call-policy.ts";
+
+const PATIENCE_MS = 60_000;
+/** Timeout for the transfer of a piece. */
+const PIECE_MS = 120_000;
+/** Limits an abort. An upload that it leaves behind is not an object, and expires after a week. */
+const ABORT_MS = 5000;
+
+const INCOMPLETE = 308;
+/** The status of a cancelled session. */
+const CANCELLED = 499;
+const TRY_AGAIN = 408;
+
+const described = { metadata: { contentType: "application/gzip" } } as const;
+
+/** An error in the form that `googleFault` reads. */
+const failureOf = (status: number, headers: Headers): Error =>
+  Object.assign(new Error(`Cloud Storage answered ${status} to a part of an upload.`), {
+    code: status,
+    response: { headers },
+  });
+
+const send = async (url: string, init: RequestInit, millis: number, signal?: AbortSignal): Promise<Response> => {
+  const limit = AbortSignal.timeout(millis);
+  try {
+    const response = await fetch(url, {
+      ...init,
+      redirect: "manual",
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+    });
+    await response.arrayBuffer();
+    return response;
+  } catch (cause) {
+    // fetch throws only errors of the connection or of the signal.
+    const isEnded = signal?.aborted === true || limit.aborted;
+    const code = isEnded ? "AbortError" : "ECONNRESET";
+    throw Object.assign(new Error("A part of an upload did not come through.", { cause }), { code });
+  }
+};
+
+export const resumableUpload = (
+  storage: () => Promise<Storage>,
+  bucket: string,
+  name: string,
+  call: ProviderCall,
+  signal: AbortSignal,
+): PieceUpload => {
+  let put = 0;
+
+  const begin = (): Called<string> =>
+    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const file = (await storage()).bucket(bucket).file(name);
+      const [uri] = await inTime(file.createResumableUpload(described));
+      return uri;
+    });
+
+  /** Returns how many bytes the session has; undefined if it has all and the object exists. */
+  const held = async (uri: string, total: string): Promise<number | undefined> => {
+    const headers = { "content-range": `bytes */${total}` };
+    const response = await send(uri, { method: "PUT", headers }, PIECE_MS, signal);
+    if (response.ok) return undefined;
+    if (response.status !== INCOMPLETE) throw failureOf(response.status, response.headers);
+    const last = /^bytes=0-(\d+)$/.exec(response.headers.get("range") ?? "")?.[1];
+    return last === undefined ? 0 : Number(last) + 1;
+  };
+
+  /** Uploads a piece from the session's current position. */
+  const piece = async (uri: string, bytes: Uint8Array, isLast: boolean): Called<void> => {
+    const end = put + bytes.length;
+    const total = isLast ? String(end) : "*";
+    let isRepeat = false;
+    const done = await call<void>({ what: "storage.objects.insert.chunk", patience: PATIENCE_MS, signal }, async () => {
+      const from = isRepeat ? await held(uri, total) : put;
+      isRepeat = true;
+      if (from === undefined || (!isLast && from >= end)) return;
+      const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
+      const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
+      const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
+      if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
+      // The session may have taken part of the piece; the next attempt sends the rest.
+      throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
+    });
+    if (done.isOk()) put = end;
+    return done;
+  };
+
+  const whole = (bytes: Uint8Array): Called<void> =>
+    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const file = (await storage()).bucket(bucket).file(name);
+      await inTime(file.save(Buffer.from(bytes), { ...described, resumable: false, validation: false }));
+    });
+
+  return {
+    whole,
+    begin,
+    put: (uri, bytes) => piece(uri, bytes, false),
+    finish: (uri, bytes) => piece(uri, bytes, true),
+    abort: (uri) =>
+      call<void>({ what: "storage.objects.insert.cancel", patience: ABORT_MS }, async () => {
+        const response = await send(uri, { method: "DELETE" }, ABORT_MS);
+        if (!response.ok && response.status !== CANCELLED) throw failureOf(response.status, response.headers);
+      }),
+  };
+};

@@ -1,0 +1,31 @@
+/** The staging bucket as a source spool: https://cloud.google.com/storage/docs/json_api/v1/objects */
+import { ok } from "../../../../core/result.ts";
+import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
+import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import { inTime } from "../../call-policy.ts";
+import type { ClientSource } from "../../clients.ts";
+import { resumableUpload } from "./resumable.ts";
+
+const PATIENCE_MS = 60_000;
+const REMOVE_MS = 10_000;
+
+export const gcsSpool = (bucket: string, clients: ClientSource, call: ProviderCall): SpoolBucket => {
+  const storage = () => clients("storage");
+  const fileOf = async (name: string) => (await storage()).bucket(bucket).file(name);
+  return {
+    bucket,
+    upload: (name, signal) => resumableUpload(storage, bucket, name, call, signal),
+    read: (name, from, bytes) =>
+      call({ what: "storage.objects.get", patience: PATIENCE_MS }, async () => {
+        const file = await fileOf(name);
+        const [content] = await inTime(file.download({ start: from, end: from + bytes - 1, validation: false }));
+        return content;
+      }),
+    remove: async (name) => {
+      const gone = await call<void>({ what: "storage.objects.delete", patience: REMOVE_MS }, async () => {
+        await inTime((await fileOf(name)).delete());
+      });
+      return gone.isErr() && isCallState(gone.error) && gone.error.code === "not_found" ? ok(undefined) : gone;
+    },
+  };
+};

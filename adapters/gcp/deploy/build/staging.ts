@@ -1,0 +1,75 @@
+/** The bucket for builds' sources and logs: https://cloud.google.com/storage/docs/json_api/v1/objects */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Unavailable } from "../../../../core/errors.ts";
+import type { Source } from "../../../../core/ports/source-spool.ts";
+import type { Result } from "../../../../core/result.ts";
+import { err, ok } from "../../../../core/result.ts";
+import { spooledIn } from "../../../shared/archives/bucket-spool.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
+import type { ClientSource } from "../../clients.ts";
+
+const PATIENCE_MS = 60_000;
+
+export interface Staging {
+  /** Uploads a source unless the object exists. */
+  put(name: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>>;
+  /** Returns an object's bytes from an offset on; empty if there are no more, or the object does not exist yet. */
+  read(name: string, from: number, signal: AbortSignal): Promise<Result<Buffer, CallState | Unavailable>>;
+}
+
+const RANGE_NOT_SATISFIABLE = 416;
+
+/** The storage client's calls take no signal, so this rejects when the signal aborts, without waiting for the call. */
+const abortable = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> => {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", abort));
+};
+
+export const createStaging = (bucket: string, clients: ClientSource, call: ProviderCall): Staging => {
+  const fileOf = async (name: string) => (await clients("storage")).bucket(bucket).file(name);
+
+  // Only if the object does not exist: a concurrent upload of the same source has the same bytes.
+  const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
+
+  const send = (name: string, source: Source, signal: AbortSignal) =>
+    call<void>({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+      const sink = (await fileOf(name)).createWriteStream({ ...onlyNew, resumable: false });
+      await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
+    });
+
+  /** Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
+  const copy = (from: string, name: string, signal: AbortSignal) =>
+    call<void>({ what: "storage.objects.rewrite", patience: PATIENCE_MS, signal }, async () => {
+      await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
+    });
+
+  return {
+    put: async (name, source, signal) => {
+      const there = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () =>
+        abortable((await fileOf(name)).getMetadata(), signal),
+      );
+      if (there.isOk()) return ok(undefined);
+      if (!isCallState(there.error) || there.error.code !== "not_found") return err(there.error);
+      const spooled = spooledIn(bucket, source);
+      const put = spooled === undefined ? await send(name, source, signal) : await copy(spooled, name, signal);
+      return put.isErr() && isCallState(put.error) && put.error.code === "changed" ? ok(undefined) : put;
+    },
+
+    read: async (name, from, signal) => {
+      const read = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () => {
+        try {
+          const [bytes] = await abortable((await fileOf(name)).download({ start: from, validation: false }), signal);
+          return bytes;
+        } catch (error) {
+          if ((error as { code?: unknown }).code === RANGE_NOT_SATISFIABLE) return Buffer.alloc(0);
+          throw error;
+        }
+      });
+      return read.isErr() && isCallState(read.error) && read.error.code === "not_found" ? ok(Buffer.alloc(0)) : read;
+    },
+  };
+};

@@ -1,0 +1,36 @@
+/** Persists the last deploy's status in a separate write, which does not change the port's etag. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { isCallState } from "../../shared/calls/provider-call.ts";
+import { renderNote } from "./record.ts";
+import { standing, type WriteDeps } from "./writes.ts";
+
+/** Bounds the retries, because a note yields to every concurrent write. */
+const TRIES = 20;
+
+export const noteDeploy = async (
+  deps: WriteDeps,
+  { name, owner }: { readonly name: DeploymentName; readonly owner: AccountId },
+  outcome: DeployOutcome,
+  { signal }: CallOptions = {},
+): Promise<Result<void, Unavailable>> => {
+  let last: unknown;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const seen = await standing(deps, name, { signal });
+    if (seen.isErr()) return err(seen.error);
+    const { run, own } = seen.value;
+    if (own?.service.owner !== owner) return ok(undefined);
+    const noted = renderNote({ ...outcome, at: timestampOf(deps.clock.now()) });
+    const service = { annotations: { ...run?.annotations, ...noted }, etag: own.runEtag };
+    const written = await deps.services.update(name, service, ["annotations"], { signal });
+    if (written.isOk()) return ok(undefined);
+    if (!isCallState(written.error)) return err(written.error);
+    last = written.error.error;
+  }
+  return err(unavailable("Cloud Run is busy with this service.", 5, last));
+};

@@ -1,0 +1,84 @@
+/** Parses a Run service into Portside's form, or reports that Portside does not own it. Pure. */
+
+import type { Revision, Service } from "../../../core/domain/deploy/service-template.ts";
+import { type Instant, instantOfSeconds, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { outcomeOf } from "../../shared/deploy/deploy-note.ts";
+import { parseRecord, type ServiceRecord } from "./record.ts";
+import type { RunService } from "./render.ts";
+import { idOf } from "./resource-names.ts";
+
+export interface OwnService {
+  readonly record: ServiceRecord;
+  readonly service: Service;
+  /** The etag for Run's own conditional writes. */
+  readonly runEtag: string;
+  /** Revisions with traffic, as Run reports them: 0 < percent ≤ 100. */
+  readonly traffic: readonly { readonly id: string; readonly percent: number }[];
+}
+
+interface Seen {
+  readonly region: string;
+  readonly now: Instant;
+}
+
+/** The etag for the port's conditional writes: every rollout write changes it, notes do not. */
+export const etagOf = (uid: string, { state }: ServiceRecord): string => `${uid}/${state.write}`;
+
+export const trafficOf = ({ trafficStatuses, latestReadyRevision }: RunService): OwnService["traffic"] =>
+  (trafficStatuses ?? []).flatMap(({ type, revision, percent }) => {
+    const latest = type === "TRAFFIC_TARGET_ALLOCATION_TYPE_LATEST" || type === 1;
+    const id = idOf(revision) || (latest ? idOf(latestReadyRevision) : "");
+    return id === "" || !percent ? [] : [{ id, percent }];
+  });
+
+/**
+ * The attempted revision serves once the platform has moved traffic to it. Run sends traffic to a first revision before
+ * that, because it has no other; only the platform may call it then.
+ */
+const servingOf = ({ state, attempted, former }: ServiceRecord, traffic: OwnService["traffic"]): Revision[] => {
+  const known = [...(state.step === "moved" ? [{ id: state.revision, template: attempted }] : []), ...former];
+  return known.filter(({ id }) => traffic.some((one) => one.id === id));
+};
+
+const isRolling = ({ state }: ServiceRecord, traffic: OwnService["traffic"], now: Instant): boolean => {
+  const until = parseInstant(state.until);
+  if (until === undefined || until <= now || state.step === "ended") return false;
+  return state.step === "rolling" || !hasAllTraffic(state.revision, traffic);
+};
+
+export const hasAllTraffic = (revision: string, traffic: OwnService["traffic"]): boolean =>
+  traffic.some(({ id, percent }) => id === revision && percent === 100);
+
+const momentOf = (time: RunService["createTime"]) => {
+  const whole = instantOfSeconds(Number(time?.seconds ?? 0));
+  return timestampOf((whole + BigInt(time?.nanos ?? 0)) as Instant);
+};
+
+/** Undefined if Portside does not own the service. */
+export const parseOwn = (run: RunService, { region, now }: Seen): OwnService | undefined => {
+  const name = idOf(run.name);
+  const record = parseRecord(name, run.labels ?? {}, run.annotations ?? {});
+  if (record === undefined) return undefined;
+  const { attempted, state, lastDeploy } = record;
+  const traffic = trafficOf(run);
+  const serving = servingOf(record, traffic);
+  const at = parseInstant(state.at);
+  return {
+    record,
+    runEtag: run.etag ?? "",
+    traffic,
+    service: {
+      name: attempted.name,
+      owner: attempted.owner,
+      etag: etagOf(run.uid ?? "", record),
+      serving,
+      rollingOut: isRolling(record, traffic, now) ? attempted : null,
+      attempted,
+      url: run.uri ?? "",
+      region,
+      createdAt: momentOf(run.createTime),
+      updatedAt: at === undefined ? momentOf(run.updateTime) : timestampOf(at),
+      lastDeploy: lastDeploy === null ? null : outcomeOf(lastDeploy, { serving, until: state.until }, now),
+    },
+  };
+};

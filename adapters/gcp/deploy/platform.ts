@@ -1,0 +1,77 @@
+import type { NameState, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import { type Result, ResultAsync } from "../../../core/result.ts";
+import { accountDigest, NOBODY } from "../../shared/accounts/account-digest.ts";
+import { reaches } from "../../shared/calls/wait-until-reachable.ts";
+import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
+import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
+import type { LastLines } from "../../shared/deploy/last-lines.ts";
+import { createIdentities, type Identities } from "../accounts/identities.ts";
+import type { GcpAmbient } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { noteDeploy } from "./note.ts";
+import { parseOwn } from "./parse.ts";
+import { openToAll } from "./public.ts";
+import { removeService } from "./remove.ts";
+import { Rollout, type RolloutDeps } from "./rollout.ts";
+import { runServices } from "./services.ts";
+import { type Standing, standing } from "./writes.ts";
+
+export interface RunNeeds {
+  readonly lastLines: LastLines;
+  /** Defaults to IAM through the same clients. */
+  readonly identities?: Identities;
+}
+
+const stateOf = ({ run, own }: Standing): NameState => {
+  if (run === null) return { kind: "free" };
+  // Not Portside's service: the name is taken, but there is no service to show.
+  if (own === undefined) return { kind: "reserved", owner: NOBODY };
+  return { kind: "held", owner: own.service.owner, service: own.service };
+};
+
+const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+
+export const createRunPlatform = (
+  config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
+  clients: ClientSource,
+  ambient: GcpAmbient,
+  needs: RunNeeds,
+): ServicePlatform => {
+  const { clock, ids, logger } = ambient;
+  const { project, region } = config;
+  const services = runServices({ project, region }, clients, ambient);
+  const deps: RolloutDeps = {
+    services,
+    region,
+    clock,
+    ids,
+    logger,
+    identities: needs.identities ?? createIdentities(project, clients, ambient),
+    lastLines: needs.lastLines,
+    settleMillis: config.settleSeconds * 1000,
+    open: openToAll({ project, region }, clients, ambient),
+    reaches,
+  };
+
+  return {
+    find: (name, { signal } = {}) => promised(standing(deps, name, { signal })).map(stateOf),
+
+    list: (owner, { signal } = {}) =>
+      promised(services.list({ signal })).map((all) => {
+        // Run cannot filter its list (ListServicesRequest). The label avoids parsing most of the records.
+        const digest = accountDigest(owner);
+        const own = all
+          .filter(({ labels }) => labels?.[OWNER_LABEL] === digest)
+          .flatMap((run) => parseOwn(run, { region, now: clock.now() })?.service ?? []);
+        return own.filter((service) => service.owner === owner).sort((a, b) => (a.name < b.name ? -1 : 1));
+      }),
+
+    rollout: toldRollout(logger, (request, signal, say) => new Rollout(deps, request, signal).run(say)),
+
+    remove: (name, expected, options) => promised(removeService(deps, name, expected, options)),
+
+    noteDeploy: ({ name, owner }, outcome, options = {}) =>
+      promised(noteDeploy(deps, { name, owner }, outcome, options)),
+  };
+};

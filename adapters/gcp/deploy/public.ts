@@ -1,0 +1,65 @@
+/**
+ * Public invocation: anyone with the URL may call, and the service itself authorizes requests.
+ * https://docs.cloud.google.com/run/docs/authenticating/public
+ */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { isCallState } from "../../shared/calls/provider-call.ts";
+import { callOptions, codeOf, type GoogleAmbient, googleCalls, grpcCodes } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import { failureOfUnavailable } from "../failures.ts";
+import { type Place, serviceNameOf } from "./resource-names.ts";
+import type { Patience } from "./services.ts";
+
+const ROLE = "roles/run.invoker";
+const EVERYBODY = "allUsers";
+const TRIES = 8;
+
+/**
+ * Google's response if a policy forbids external principals, which include `allUsers`:
+ * https://cloud.google.com/resource-manager/docs/organization-policy/domain-restricted-sharing
+ */
+const forbidden: DeployFailure = {
+  reason: "permission",
+  message:
+    "The organisation's policy (iam.allowedPolicyMemberDomains) forbids services that everybody may call; its administrator can exempt this project.",
+};
+
+export type OpenToAll = (name: DeploymentName, patience: Patience) => Promise<DeployFailure | undefined>;
+
+/** Returns a function that opens a service to the public. It returns the failure, or undefined on success. */
+export const openToAll = (place: Place, clients: ClientSource, ambient: GoogleAmbient): OpenToAll => {
+  const call = googleCalls(ambient);
+
+  /** Returns a failure, or whether the service is now public. */
+  const once: (...args: Parameters<OpenToAll>) => Promise<DeployFailure | boolean> = async (name, patience) => {
+    const resource = serviceNameOf(place, name);
+    const read = await call({ what: "run.services.getIamPolicy", ...patience }, async () => {
+      const client = await clients("services");
+      return (await client.getIamPolicy({ resource }, callOptions(patience.signal)))[0];
+    });
+    if (read.isErr())
+      return isCallState(read.error)
+        ? { reason: "deleted", message: "The deployment was deleted meanwhile." }
+        : failureOfUnavailable(read.error);
+    const { bindings, ...policy } = read.value;
+    if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(EVERYBODY))) return true;
+    // The policy carries its etag, so this write cannot undo a concurrent change.
+    const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [EVERYBODY] }] };
+    const written = await call({ what: "run.services.setIamPolicy", ...patience }, async () => {
+      const client = await clients("services");
+      await client.setIamPolicy({ resource, policy: next }, callOptions(patience.signal));
+    });
+    if (written.isOk()) return true;
+    if (!isCallState(written.error)) return failureOfUnavailable(written.error);
+    return codeOf(written.error.error) === grpcCodes.FAILED_PRECONDITION ? forbidden : false;
+  };
+
+  return async (name, patience) => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const opened = await once(name, patience);
+      if (opened !== false) return opened === true ? undefined : opened;
+    }
+    return { reason: "provider_unavailable", message: "The service's policy keeps changing; deploy again." };
+  };
+};

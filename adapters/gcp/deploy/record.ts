@@ -1,0 +1,93 @@
+/**
+ * What Portside stores on a Run service besides Run's own fields: the owner, every declaration that may have traffic, the
+ * rollout's progress, and the last deploy's status. Annotations hold it, because Run preserves them unchanged
+ * (run/v2/service.proto). Together they stay far below Kubernetes' 256 KiB: at most two declarations are stored, each
+ * with up to 32 KiB of environment variables.
+ */
+import { z } from "zod";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { type DeployNote, noteSchema } from "../../shared/deploy/deploy-note.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
+import { parseService, renderService } from "../../shared/deploy/service-document.ts";
+
+export const annotations = {
+  state: "portside/state",
+  attempted: "portside/attempted",
+  former: "portside/former",
+  lastDeploy: "portside/last-deploy",
+} as const;
+
+const stateSchema = z.object({
+  /** Id of the write that set this state; a conditional write must name the one it saw. */
+  write: z.string(),
+  /** Time of that write, RFC 3339. */
+  at: z.string(),
+  /** The revision of the attempted template. */
+  revision: z.string(),
+  /** `rolling`: gets no traffic yet. `moved`: all traffic goes to it. `ended`: never got traffic. */
+  step: z.enum(["rolling", "moved", "ended"]),
+  /** RFC 3339. After this, an unfinished rollout counts as failed: the process that ran it is gone. */
+  until: z.string(),
+});
+
+export type RolloutState = z.output<typeof stateSchema>;
+
+const formerSchema = z.array(z.object({ id: z.string(), document: z.unknown() }));
+
+export interface RevisionTemplate {
+  readonly id: string;
+  readonly template: ServiceTemplate;
+}
+
+export interface ServiceRecord {
+  readonly state: RolloutState;
+  readonly attempted: ServiceTemplate;
+  /** Revisions before the attempted one that may still have traffic, newest first. */
+  readonly former: readonly RevisionTemplate[];
+  readonly lastDeploy: DeployNote | null;
+}
+
+type Words = Readonly<Record<string, string>>;
+
+/** Labels that identify the service, and its revisions' logs and costs. */
+export const labelsOf = ({ owner, name }: Pick<ServiceTemplate, "owner" | "name">): Words => ({
+  [OWNER_LABEL]: accountDigest(owner),
+  [SERVICE_LABEL]: name,
+});
+
+export const renderNote = (note: DeployNote): Words => ({ [annotations.lastDeploy]: JSON.stringify(note) });
+
+/** Renders a record's annotations, without the last deploy's note, which has its own write. */
+export const renderRecord = ({ state, attempted, former }: Omit<ServiceRecord, "lastDeploy">): Words => ({
+  [annotations.state]: JSON.stringify(state),
+  [annotations.attempted]: JSON.stringify(renderService(attempted)),
+  [annotations.former]: JSON.stringify(former.map(({ id, template }) => ({ id, document: renderService(template) }))),
+});
+
+const jsonOf = (text: string | undefined): unknown => {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Parses a service's record; undefined if Portside does not own it, or a manual edit broke the record. */
+export const parseRecord = (name: string, labels: Words, noted: Words): ServiceRecord | undefined => {
+  const state = stateSchema.safeParse(jsonOf(noted[annotations.state]));
+  const attempted = parseService(jsonOf(noted[annotations.attempted]));
+  const former = formerSchema.safeParse(jsonOf(noted[annotations.former]));
+  if (!state.success || attempted === undefined || !former.success) return undefined;
+  if (attempted.name !== name || labels[OWNER_LABEL] !== accountDigest(attempted.owner)) return undefined;
+  const note = noteSchema.safeParse(jsonOf(noted[annotations.lastDeploy]));
+  return {
+    state: state.data,
+    attempted,
+    former: former.data.flatMap(({ id, document }) => {
+      const template = parseService(document);
+      return template === undefined ? [] : [{ id, template }];
+    }),
+    lastDeploy: note.success ? note.data : null,
+  };
+};

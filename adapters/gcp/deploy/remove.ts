@@ -1,0 +1,84 @@
+/** Removes a service, conditionally like every write, and waits until Run no longer has it. */
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import {
+  type Conflict,
+  conflict,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unavailable,
+} from "../../../core/errors.ts";
+import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { isCallState } from "../../shared/calls/provider-call.ts";
+import { standing, type WriteDeps } from "./writes.ts";
+
+const TRIES = 20;
+const GONE_MS = 60_000;
+const LOOK_MS = 500;
+
+type Expected = Parameters<ServicePlatform["remove"]>[1];
+type Removed<T> = Promise<Result<T, NotFound | Conflict | Unavailable>>;
+
+const busy = (error?: unknown): Unavailable => unavailable("Cloud Run is busy with this service.", 5, error);
+
+interface Target {
+  readonly uid: string;
+  readonly runEtag: string;
+}
+
+/** Returns the service to remove; undefined if `asked`, the uid that this call asked Run to delete, is gone. */
+const target = async (
+  deps: WriteDeps,
+  name: DeploymentName,
+  expected: Expected,
+  asked: string | undefined,
+  { signal }: CallOptions,
+): Removed<Target | undefined> => {
+  const seen = await standing(deps, name, { signal });
+  if (seen.isErr()) return err(seen.error);
+  const { run, own } = seen.value;
+  if (asked !== undefined && run?.uid !== asked) return ok(undefined);
+  if (run === null) return err(notFound(`There is no service '${name}'.`));
+  if (own?.service.owner !== expected.owner || own.service.etag !== expected.etag)
+    return err(conflict(`'${name}' was changed meanwhile; try again.`));
+  return ok({ uid: run.uid ?? "", runEtag: own.runEtag });
+};
+
+const gone = async (
+  { services, clock }: WriteDeps,
+  name: DeploymentName,
+  uid: string,
+  { signal }: CallOptions,
+): Promise<Result<void, Unavailable>> => {
+  for (let waited = 0; waited <= GONE_MS; waited += LOOK_MS) {
+    const seen = await services.get(name, { signal });
+    if (seen.isErr()) return err(seen.error);
+    if (seen.value?.uid !== uid) return ok(undefined);
+    await clock.sleep(LOOK_MS, signal);
+  }
+  return err(busy());
+};
+
+export const removeService = async (
+  deps: WriteDeps,
+  name: DeploymentName,
+  expected: Expected,
+  options: CallOptions = {},
+): Removed<void> => {
+  let asked: string | undefined;
+  let last: unknown;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const found = await target(deps, name, expected, asked, options);
+    if (found.isErr()) return err(found.error);
+    // An earlier call whose response was lost has removed it.
+    if (found.value === undefined) return ok(undefined);
+    asked = found.value.uid;
+    const removed = await deps.services.remove(name, found.value.runEtag, options);
+    if (removed.isOk()) return gone(deps, name, asked, options);
+    if (!isCallState(removed.error)) return err(removed.error);
+    last = removed.error.error;
+  }
+  return err(busy(last));
+};

@@ -1,0 +1,146 @@
+/**
+ * Renders a template onto the existing Cloud Run revision template. Fields that Portside does not manage keep the
+ * values that others have set. Pure. Fields: run/v2/revision_template.proto and k8s.min.proto.
+ */
+import type { protos } from "@google-cloud/run";
+import { MiB } from "../../../core/domain/accounts/limits.ts";
+import { withAliases } from "../../../core/domain/deploy/environment.ts";
+import { formatMemory } from "../../../core/domain/deploy/resources.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
+import { labelsOf } from "./record.ts";
+
+type Run = typeof protos.google.cloud.run.v2;
+export type RunService = Parameters<Run["Service"]["create"]>[0] & object;
+export type RunTemplate = NonNullable<RunService["template"]>;
+type Container = NonNullable<RunTemplate["containers"]>[number];
+type Volume = NonNullable<RunTemplate["volumes"]>[number];
+type VolumeMount = NonNullable<Container["volumeMounts"]>[number];
+
+/** Prefix of the platform's volumes; users added all others by hand. */
+const VOLUME_PREFIX = "portside-";
+const CRON_TOKEN = "CRON_TOKEN";
+const VOLUMES = "PORTSIDE_VOLUMES";
+
+/** Minimum memory of the second generation: https://docs.cloud.google.com/run/docs/configuring/services/memory-limits */
+export const GEN2_MEMORY = 512 * MiB;
+
+/**
+ * Limits of a startup probe in seconds: a period of 240 (k8s.min.proto), and "`failureThreshold` * `periodSeconds` [...]
+ * can't exceed 600 seconds": https://docs.cloud.google.com/run/docs/configuring/healthchecks
+ */
+const PROBE = { period: 240, total: 600 };
+
+export interface RevisionNeeds {
+  /** E-mail of the account's runtime identity. */
+  readonly identity: string;
+  readonly revision: string;
+  /** Milliseconds within which the service must listen. */
+  readonly listenDeadline: number;
+}
+
+/** Memory on Run, in bytes: services that mount buckets need the second generation, which has a minimum. */
+export const memoryOf = ({ memory, mounts }: ServiceTemplate): number =>
+  mounts.length === 0 ? memory : Math.max(memory, GEN2_MEMORY);
+
+/** One volume per distinct bucket, folder and access mode: those are properties of the volume (GCSVolumeSource). */
+const volumesOf = (mounts: readonly BoundMount[]): { volumes: Volume[]; volumeMounts: VolumeMount[] } => {
+  const names = new Map<string, string>();
+  const volumes: Volume[] = [];
+  const volumeMounts = mounts.map(({ path, bucket, readOnly, subPath }) => {
+    const key = JSON.stringify([bucket, readOnly, subPath]);
+    const known = names.get(key);
+    if (known !== undefined) return { name: known, mountPath: path };
+    const name = `${VOLUME_PREFIX}${volumes.length + 1}`;
+    names.set(key, name);
+    // Flags of gcsfuse: show folders that only object names imply, and let any user of the container write.
+    const mountOptions = ["implicit-dirs", "file-mode=666", "dir-mode=777"];
+    if (subPath !== undefined) mountOptions.push(`only-dir=${subPath}`);
+    volumes.push({ name, gcs: { bucket, readOnly, mountOptions } });
+    return { name, mountPath: path };
+  });
+  return { volumes, volumeMounts };
+};
+
+const isOurs = ({ name }: { name?: string | null }): boolean => name?.startsWith(VOLUME_PREFIX) === true;
+
+/** The mounts variable of a service: a JSON object of path to bucket, empty without mounts. */
+const bucketsOf = ({ mounts }: ServiceTemplate): string =>
+  JSON.stringify(Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket])));
+
+/** Keeps variables that neither the former nor the new declaration names: someone set them by hand. */
+const environmentOf = (template: ServiceTemplate, present: Container | undefined, former?: ServiceTemplate) => {
+  // Run sets PORT itself and rejects a template that sets it.
+  const { PORT: _port, ...own } = withAliases(
+    { PORT: String(template.port), [CRON_TOKEN]: template.cronToken, [VOLUMES]: bucketsOf(template) },
+    template.envAliases,
+  );
+  const env = Object.entries({ ...template.env, ...own });
+  const before = [...Object.keys(former?.env ?? {}), ...Object.keys(former?.envAliases ?? {})];
+  const declared = new Set([...env.map(([name]) => name), ...before]);
+  const byHand = (present?.env ?? []).filter(({ name }) => !declared.has(name ?? ""));
+  return [...env.map(([name, value]) => ({ name, value })), ...byHand];
+};
+
+/** Few long attempts, like Run's default probe: Run retries a refused port until the time is up. */
+const probeOf = ({ port }: ServiceTemplate, listenDeadline: number): NonNullable<Container["startupProbe"]> => {
+  const seconds = Math.min(Math.max(Math.ceil(listenDeadline / 1000), 1), PROBE.total);
+  const failureThreshold = Math.ceil(seconds / PROBE.period);
+  const periodSeconds = Math.ceil(seconds / failureThreshold);
+  return { tcpSocket: { port }, timeoutSeconds: periodSeconds, periodSeconds, failureThreshold };
+};
+
+const generationOf = (template: ServiceTemplate): RunTemplate["executionEnvironment"] | undefined => {
+  if (template.mounts.length > 0) return "EXECUTION_ENVIRONMENT_GEN2";
+  // "If you use less than 512 MiB of memory, you should use the first generation execution environment."
+  return template.memory < GEN2_MEMORY ? "EXECUTION_ENVIRONMENT_GEN1" : undefined;
+};
+
+/**
+ * @param present the existing revision template
+ * @param former the declaration from which it was rendered
+ */
+export const renderTemplate = (
+  template: ServiceTemplate,
+  { identity, revision, listenDeadline }: RevisionNeeds,
+  present: RunTemplate = {},
+  former?: ServiceTemplate,
+): RunTemplate => {
+  const [container, ...sidecars] = present.containers ?? [];
+  const { volumes, volumeMounts } = volumesOf(template.mounts);
+  const generation = generationOf(template);
+  return {
+    ...present,
+    revision,
+    labels: { ...present.labels, ...labelsOf(template) },
+    serviceAccount: identity,
+    timeout: { seconds: template.timeout },
+    maxInstanceRequestConcurrency: template.concurrency,
+    sessionAffinity: template.sessionAffinity,
+    // 0 means Run's own limit (RevisionScaling.max_instance_count: "when unspecified, the server default value of 100").
+    scaling: { ...present.scaling, maxInstanceCount: template.maxInstances },
+    ...(generation === undefined ? {} : { executionEnvironment: generation }),
+    containers: [
+      {
+        ...container,
+        image: template.image,
+        env: environmentOf(template, container, former),
+        resources: {
+          ...container?.resources,
+          limits: {
+            ...container?.resources?.limits,
+            cpu: String(template.cpu),
+            memory: formatMemory(memoryOf(template)),
+          },
+          // "If ResourceRequirements is set, the caller must explicitly set this field to true to preserve the default."
+          cpuIdle: true,
+        },
+        ports: [{ name: template.useHttp2 ? "h2c" : "http1", containerPort: template.port }],
+        startupProbe: probeOf(template, listenDeadline),
+        volumeMounts: [...volumeMounts, ...(container?.volumeMounts ?? []).filter((one) => !isOurs(one))],
+      },
+      ...sidecars,
+    ],
+    volumes: [...volumes, ...(present.volumes ?? []).filter((one) => !isOurs(one))],
+  };
+};

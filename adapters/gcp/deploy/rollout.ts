@@ -1,0 +1,242 @@
+/**
+ * A rollout in two writes. The first creates the revision without moving traffic. The second moves all traffic once the
+ * revision is ready and may serve. A first deployment has no traffic to hold back, so only the platform may call it until
+ * the second write is done.
+ *
+ * Every reader sees the rollout's state on the service, with a deadline. If the control plane dies between the writes,
+ * the next deploy of the name repairs what it left.
+ */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { isLost, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
+import { type Instant, millisOf, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { RolloutEvent, RolloutRequest } from "../../../core/ports/service-platform.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { pausesBetween } from "../../shared/calls/backoff.ts";
+import { revisionIdOf } from "../../shared/deploy/revision-id.ts";
+import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
+import type { Identities } from "../accounts/identities.ts";
+import { failureOfUnavailable } from "../failures.ts";
+import { hasAllTraffic, type OwnService } from "./parse.ts";
+import type { OpenToAll } from "./public.ts";
+import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
+import { type RunService, renderTemplate } from "./render.ts";
+import type { Patience } from "./services.ts";
+import { allTraffic, heldTraffic } from "./traffic.ts";
+import { type VerdictDeps, verdictOn } from "./verdict.ts";
+import { warningsOf } from "./warnings.ts";
+import { type Change, presentOf, type Standing, standing, type WriteDeps, writeConditionally } from "./writes.ts";
+
+export interface RolloutDeps extends WriteDeps, VerdictDeps {
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly identities: Identities;
+  /** Makes the service public; returns undefined on success. */
+  readonly open: OpenToAll;
+  readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
+}
+
+const TOO_SLOW: DeployFailure = {
+  reason: "rollout_timeout",
+  message: "Cloud Run did not finish the rollout in its time.",
+};
+
+/** Added to the time to listen: pulling the image, finding an instance, moving traffic. */
+const SLACK_MS = 3 * 60_000;
+const FIRST_LOOK_MS = 300;
+const LONGEST_LOOK_MS = 2000;
+/** Milliseconds to retry a call within a phase. After an abort, the rollout must end within 10 s. */
+const PATIENCE_MS = 60_000;
+const LAST_PATIENCE_MS = 8000;
+const REACH_MS = 30_000;
+
+type Step<T> = Promise<Result<T, DeployFailure>>;
+
+/** Revisions that have traffic, with their declarations. */
+const formerOf = (own: OwnService | undefined): RevisionTemplate[] =>
+  (own?.service.serving ?? []).map((one) => ({ ...one }));
+
+export class Rollout {
+  readonly #deps: RolloutDeps;
+  readonly #request: RolloutRequest;
+  readonly #signal: AbortSignal;
+  readonly #end: Instant;
+  readonly #write: string;
+  readonly #revision: string;
+
+  constructor(deps: RolloutDeps, request: RolloutRequest, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#signal = signal;
+    this.#end = plusMillis(deps.clock.now(), request.listenDeadline + SLACK_MS);
+    this.#write = deps.ids.id();
+    this.#revision = revisionIdOf(request.template.name, this.#write);
+  }
+
+  async run(say: (message: string) => void): Promise<RolloutEvent> {
+    const { template, mayServe } = this.#request;
+    const identity = await this.#identity();
+    if (this.#signal.aborted) return failed(INTERRUPTED);
+    if (identity.isErr()) return failed(identity.error);
+    const begun = await this.#begin(identity.value);
+    if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : this.#afterDoubt(begun.error);
+    const etag = begun.value;
+    say(`Starting revision ${this.#revision}`);
+    for (const warning of warningsOf(template)) say(warning);
+    const ready = await this.#ready(etag);
+    if (ready.isErr()) return this.#giveUp(etag, ready.error);
+    say("The revision is ready");
+    const refused = await mayServe?.();
+    if (refused !== undefined) return this.#giveUp(etag, refused);
+    const serves = ready.value.service.serving.length > 0;
+    // A service that serves must be public. Ensure that before the second write, which cannot be undone.
+    const closed = serves ? await this.#open() : undefined;
+    if (closed !== undefined || this.#signal.aborted) return this.#giveUp(etag, closed ?? INTERRUPTED);
+    const moved = await this.#goOn(etag, "moved", this.#left());
+    if (moved.isErr()) return isLost(moved.error) ? failed(moved.error) : this.#afterDoubt(moved.error);
+    return this.#served(moved.value, serves);
+  }
+
+  #left(): Patience {
+    const { clock } = this.#deps;
+    const patience = Math.min(PATIENCE_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
+    return { signal: this.#signal, patience };
+  }
+
+  #state(write: string, step: RolloutState["step"]): RolloutState {
+    const at = timestampOf(this.#deps.clock.now());
+    return { write, step, revision: this.#revision, at, until: timestampOf(this.#end) };
+  }
+
+  /** Returns the service's runtime identity, with access to the buckets that the service mounts. */
+  async #identity(): Step<string> {
+    const { identities } = this.#deps;
+    const { owner, mounts } = this.#request.template;
+    const made = await identities.ensure(owner, { signal: this.#signal });
+    if (made.isErr()) return err(failureOfUnavailable(made.error));
+    const volumes = new Map(mounts.map(({ bucket, volume }) => [bucket, volume]));
+    for (const [bucket, volume] of volumes) {
+      const allowed = await identities.allow(bucket, made.value, { signal: this.#signal });
+      if (allowed.isErr()) return err(failureOfUnavailable(allowed.error));
+      if (!allowed.value) return err({ reason: "volume_unavailable", message: `The volume '${volume}' is gone.` });
+    }
+    return ok(made.value);
+  }
+
+  /** Creates the revision without moving traffic. */
+  #begin(identity: string): Step<string> {
+    const { template, expected, listenDeadline } = this.#request;
+    const { name, owner } = template;
+    const change = (seen: Standing): Change => {
+      const { run, own } = seen;
+      const record = { state: this.#state(this.#write, "rolling"), attempted: template, former: formerOf(own) };
+      const needs = { identity, revision: this.#revision, listenDeadline };
+      const service: RunService = {
+        labels: { ...run?.labels, ...labelsOf(template) },
+        annotations: { ...run?.annotations, ...renderRecord(record) },
+        template: renderTemplate(template, needs, run?.template ?? {}, own?.record.attempted),
+        traffic: heldTraffic(seen),
+        ...(run === null ? { ingress: "INGRESS_TRAFFIC_ALL" } : {}),
+      };
+      return { service, mask: ["labels", "annotations", "template", "traffic"] };
+    };
+    return writeConditionally(this.#deps, { name, owner, expected, write: this.#write, change }, this.#left());
+  }
+
+  /** A later write of this rollout; fails if another rollout wrote since. */
+  #goOn(etag: string, step: "moved" | "ended", patience: Patience): Step<string> {
+    const { name, owner } = this.#request.template;
+    const write = this.#deps.ids.id();
+    const change = ({ run, own }: Standing): Change => {
+      const { attempted, former } = (own as OwnService).record;
+      const record = { state: this.#state(write, step), attempted, former };
+      const noted = { annotations: { ...run?.annotations, ...renderRecord(record) } };
+      if (step === "ended") return { service: noted, mask: ["annotations"] };
+      return { service: { ...noted, traffic: allTraffic(this.#revision, run) }, mask: ["annotations", "traffic"] };
+    };
+    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, patience);
+  }
+
+  /** Ends the rollout; traffic stays where it was. If even this write fails, the rollout expires at its deadline. */
+  async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
+    if (isLost(failure)) return failed(failure);
+    const ended = await this.#goOn(etag, "ended", { patience: LAST_PATIENCE_MS });
+    if (ended.isErr() && !isLost(ended.error))
+      this.#deps.logger.warn("a failed rollout shows until its time is over", { name: this.#request.template.name });
+    return failed(this.#signal.aborted ? INTERRUPTED : failure);
+  }
+
+  /** A failed write may have been applied anyway; the service's current state decides. */
+  async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
+    const seen = await standing(this.#deps, this.#request.template.name, { patience: LAST_PATIENCE_MS });
+    const own = seen.isOk() ? seen.value.own : undefined;
+    if (own === undefined || own.record.state.revision !== this.#revision)
+      return failed(this.#signal.aborted ? INTERRUPTED : failure);
+    const { etag, serving } = own.service;
+    if (own.record.state.step !== "moved") return this.#giveUp(etag, failure);
+    return this.#served(
+      etag,
+      serving.some(({ id }) => id !== this.#revision),
+    );
+  }
+
+  /** Reads the service; fails if a later write is not this rollout's. */
+  async #look(etag: string, patience: Patience): Step<{ run: RunService; own: OwnService }> {
+    const { name, owner } = this.#request.template;
+    const seen = await standing(this.#deps, name, patience);
+    if (seen.isErr()) return err(failureOfUnavailable(seen.error));
+    const lost = writeConflict(owner, { etag, owner }, presentOf(seen.value));
+    if (lost !== undefined) return err(lost);
+    const { run, own } = seen.value;
+    return ok({ run: run as RunService, own: own as OwnService });
+  }
+
+  /** Ok once the revision is ready. */
+  async #ready(etag: string): Step<OwnService> {
+    const { clock } = this.#deps;
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+      const seen = await this.#look(etag, this.#left());
+      if (this.#signal.aborted) return err(INTERRUPTED);
+      if (seen.isErr()) return err(seen.error);
+      const { run, own } = seen.value;
+      const verdict = await verdictOn(this.#deps, this.#request.template, this.#revision, run, this.#left());
+      if (verdict === "ready") return ok(own);
+      if (verdict !== undefined) return err(verdict);
+      if (clock.now() >= this.#end) break;
+      await clock.sleep(pause, this.#signal);
+    }
+    return err(TOO_SLOW);
+  }
+
+  #open(): Promise<DeployFailure | undefined> {
+    return this.#deps.open(this.#request.template.name, this.#left());
+  }
+
+  /**
+   * Waits for the traffic to move, which cannot be undone. So it ignores aborts, and read errors until the deadline.
+   * @param serves whether the service is already public
+   */
+  async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
+    const { clock, reaches } = this.#deps;
+    const { name } = this.#request.template;
+    const closed = serves ? undefined : await this.#deps.open(name, { patience: PATIENCE_MS });
+    if (closed !== undefined) return this.#giveUp(etag, closed);
+    let last: DeployFailure = TOO_SLOW;
+    for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
+      const seen = await this.#look(etag, { patience: PATIENCE_MS });
+      if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
+      if (seen.isErr()) last = seen.error;
+      else {
+        const { service, traffic } = seen.value.own;
+        if (hasAllTraffic(this.#revision, traffic) && service.url !== "") {
+          if (await reaches(service.url, REACH_MS, clock))
+            return { kind: "ready", revision: this.#revision, url: service.url };
+          return failed({ ...TOO_SLOW, message: `The revision serves, and ${service.url} takes no connection.` });
+        }
+      }
+      if (clock.now() >= this.#end) break;
+      await clock.sleep(pause);
+    }
+    return failed(last);
+  }
+}

@@ -1,0 +1,57 @@
+/** The outcome of a revision once Run has settled its service: ready, or why not. */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import type { LastLines, RevisionScope } from "../../shared/deploy/last-lines.ts";
+import { failureOfUnavailable } from "../failures.ts";
+import { failureOfConditions, failureOfHealthCheck, isHealthCheck, saysTheEnd } from "./conditions.ts";
+import type { RunService } from "./render.ts";
+import type { Patience, RunServices } from "./services.ts";
+
+export interface VerdictDeps {
+  readonly services: RunServices;
+  readonly clock: Clock;
+  readonly lastLines: LastLines;
+  /** How long an entry may take to appear, in milliseconds. */
+  readonly settleMillis: number;
+}
+
+/** Whether Run is still applying the last write (`reconciling`, `observed_generation`: run/v2/service.proto). */
+const isReconciling = ({ reconciling, generation, observedGeneration }: RunService): boolean =>
+  reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
+
+/** Reads from the log why a container failed its health check. */
+const lastWords = async (
+  { lastLines, settleMillis, clock }: VerdictDeps,
+  scope: RevisionScope,
+  port: number,
+  signal: AbortSignal | undefined,
+): Promise<DeployFailure> => {
+  const lines = await lastLines(scope, signal);
+  if (saysTheEnd(lines) || settleMillis <= 0) return failureOfHealthCheck(lines, port);
+  // The last lines may not be visible yet.
+  await clock.sleep(settleMillis, signal);
+  return failureOfHealthCheck(await lastLines(scope, signal), port);
+};
+
+/**
+ * Undefined while the outcome is unknown. The service's conditions do not suffice, because they also cover the revisions
+ * with traffic; so the revision's condition "Ready" must agree.
+ */
+export const verdictOn = async (
+  deps: VerdictDeps,
+  { name, owner, port }: ServiceTemplate,
+  revision: string,
+  run: RunService,
+  patience: Patience,
+): Promise<DeployFailure | "ready" | undefined> => {
+  if (isReconciling(run)) return undefined;
+  const conditions = await deps.services.conditions(name, revision, patience);
+  if (conditions.isErr()) return failureOfUnavailable(conditions.error);
+  const ready = conditions.value.find(({ type }) => type === "Ready");
+  const isFailed = [ready, run.terminalCondition].some((one) => one?.state === "CONDITION_FAILED");
+  if (!isFailed) return ready?.state === "CONDITION_SUCCEEDED" ? "ready" : undefined;
+  const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
+  if (!isHealthCheck(failure)) return failure;
+  return lastWords(deps, { owner, service: name, revision }, port, patience.signal);
+};

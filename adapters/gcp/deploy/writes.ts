@@ -1,0 +1,109 @@
+/**
+ * Conditional writes. The port's etag names a rollout's last write and is stored in an annotation, because Run's own etag
+ * changes with every note too. A write reads the service, compares the port's etag, and writes with Run's etag from that
+ * same read. If Run reports a change in between, it reads again. So the comparison holds at the moment of the write: a
+ * change in between was a note, or it makes the next comparison fail.
+ *
+ * A write whose response was lost is found by its own id and not repeated.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../core/domain/deploy/plan.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { type Present, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { NOBODY } from "../../shared/accounts/account-digest.ts";
+import { isCallState } from "../../shared/calls/provider-call.ts";
+import { codeOf, grpcCodes } from "../call-policy.ts";
+import { failureOfUnavailable } from "../failures.ts";
+import { etagOf, type OwnService, parseOwn } from "./parse.ts";
+import type { RunService } from "./render.ts";
+import type { Patience, RunServices } from "./services.ts";
+
+export interface Standing {
+  /** Null if the name is free. */
+  readonly run: RunService | null;
+  /** Undefined if the name is free or the service is not Portside's. */
+  readonly own: OwnService | undefined;
+}
+
+export interface Change {
+  readonly service: RunService;
+  readonly mask: readonly string[];
+}
+
+export interface WriteDeps {
+  readonly services: RunServices;
+  readonly region: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export const standing = async (
+  { services, region, clock }: WriteDeps,
+  name: DeploymentName,
+  patience: Patience = {},
+): Promise<Result<Standing, Unavailable>> => {
+  const read = await services.get(name, patience);
+  return read.map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
+};
+
+export const presentOf = ({ run, own }: Standing): Present => {
+  if (run === null) return { kind: "free" };
+  if (own === undefined) return { kind: "reserved", owner: NOBODY };
+  return { kind: "held", owner: own.service.owner, etag: own.service.etag };
+};
+
+/** Each attempt may meet a concurrent note; more than this many cannot be a coincidence. */
+const TRIES = 20;
+const PAUSE_MS = 50;
+
+const refused = (logger: Logger, name: DeploymentName, error: unknown): DeployFailure => {
+  logger.error("Cloud Run does not take a service", { name, error });
+  return {
+    reason: codeOf(error) === grpcCodes.FAILED_PRECONDITION ? "permission" : "internal",
+    message:
+      "Cloud Run does not take the service as declared. Often that is a quota of the region: declare less CPU or memory, or fewer max_instances.",
+  };
+};
+
+export interface ConditionalWrite {
+  readonly name: DeploymentName;
+  readonly owner: AccountId;
+  readonly expected: Expected;
+  /** The id that the record carries in `state.write`. */
+  readonly write: string;
+  readonly change: (seen: Standing) => Change;
+}
+
+/** Ok once the write is in place; returns its etag. */
+export const writeConditionally = async (
+  deps: WriteDeps,
+  { name, owner, expected, write, change }: ConditionalWrite,
+  patience: Patience = {},
+): Promise<Result<string, DeployFailure>> => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    // The second attempt follows immediately; after more conflicts, back off.
+    if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, patience.signal);
+    const seen = await standing(deps, name, patience);
+    if (seen.isErr()) return err(failureOfUnavailable(seen.error));
+    const { run, own } = seen.value;
+    if (run !== null && own?.record.state.write === write) return ok(etagOf(run.uid ?? "", own.record));
+    const lost = writeConflict(owner, expected, presentOf(seen.value));
+    if (lost !== undefined) return err(lost);
+    const { service, mask } = change(seen.value);
+    const written =
+      own === undefined
+        ? await deps.services.create(name, service, patience)
+        : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, patience);
+    // Read again instead of trusting the response: that yields a new service's uid, and finds lost writes, too.
+    if (written.isOk()) continue;
+    if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
+    const { code, error } = written.error;
+    if (code === "invalid" || codeOf(error) === grpcCodes.FAILED_PRECONDITION)
+      return err(refused(deps.logger, name, error));
+  }
+  return err({ reason: "provider_unavailable", message: "Cloud Run is busy with this service; deploy again." });
+};

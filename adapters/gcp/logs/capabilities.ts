@@ -1,0 +1,16 @@
+/** Capabilities and limits of Cloud Logging, with reasons. */
+import { type Capabilities, offered } from "../../../core/domain/wire/capabilities.ts";
+import type { GcpConfig } from "../config.ts";
+
+/** For the `_Default` bucket: https://cloud.google.com/logging/quotas#logs_retention_periods */
+const RETENTION_DAYS = 30;
+
+const quota = "by Cloud Logging, which all deployments of the project may ask 60 times a minute together";
+
+export const gcpLogCapabilities = ({ settleSeconds }: GcpConfig): Capabilities["logs"] => ({
+  newest: offered(quota),
+  since: offered(quota),
+  query: offered(`${quota}; what its language does not say surely is looked at by the platform`),
+  settle_seconds: settleSeconds,
+  retention_days: RETENTION_DAYS,
+});

@@ -1,0 +1,124 @@
+/**
+ * Converts log entries between Cloud Logging's form and the core's.
+ * https://cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
+ */
+
+import { nameCode } from "../../../core/domain/logs/cursor.ts";
+import { type LogEntry, type NewLogEntry, type Severity, severities } from "../../../core/domain/logs/entry.ts";
+import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
+import { severityOf } from "../../../core/domain/logs/line.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { OWNER_LABEL, SERVICE_LABEL } from "../../shared/deploy/labels.ts";
+import { httpOf, type ProtoHttpRequest, protoHttpOf } from "./http.ts";
+import { logNameOf, writtenLogName } from "./names.ts";
+import { isTooDeep, type ProtoStruct, payloadOf, structOf } from "./struct.ts";
+
+/** An entry as the client package returns it. */
+export interface ProtoEntry {
+  readonly logName?: string | null;
+  readonly resource?: {
+    readonly type?: string | null;
+    readonly labels?: Readonly<Record<string, string>> | null;
+  } | null;
+  readonly labels?: Readonly<Record<string, string>> | null;
+  readonly timestamp?: { readonly seconds?: string | number | null; readonly nanos?: number | null } | null;
+  readonly severity?: string | number | null;
+  readonly insertId?: string | null;
+  readonly payload?: string;
+  readonly textPayload?: string | null;
+  readonly jsonPayload?: ProtoStruct | null;
+  readonly httpRequest?: ProtoHttpRequest | null;
+}
+
+/** Marks entries that the platform itself wrote. Their severity is final: even DEFAULT is not inferred from the line. */
+export const WRITTEN_LABEL = "portside-written";
+
+/** The label in which Cloud Run names the instance that wrote a line. */
+export const INSTANCE_LABEL = "instanceId";
+
+const NANOS = 1_000_000_000n;
+
+/** Position of an entry that the platform writes: its nanosecond and its id. */
+export interface WrittenPlace {
+  readonly instant: Instant;
+  readonly insertId: string;
+}
+
+const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
+  value === undefined ? {} : { [label]: value };
+
+export interface Place {
+  readonly project: string;
+  readonly region: string;
+}
+
+/** An entry has one payload. JSON that nests too deeply for a protobuf structure is written as text. */
+const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload" | "jsonPayload"> => {
+  if (text !== undefined) return { textPayload: text };
+  if (json === undefined) return {};
+  return isTooDeep(json) ? { textPayload: JSON.stringify(json) } : { jsonPayload: structOf(json) };
+};
+
+export const protoEntryOf = ({ project, region }: Place, entry: NewLogEntry, place: WrittenPlace): ProtoEntry => ({
+  logName: writtenLogName(project, entry.logName),
+  resource: {
+    type: RESOURCE_TYPE,
+    labels: {
+      project_id: project,
+      location: region,
+      service_name: entry.service,
+      configuration_name: entry.service,
+      ...labelled("revision_name", entry.revision),
+    },
+  },
+  labels: {
+    [OWNER_LABEL]: accountDigest(entry.owner),
+    [SERVICE_LABEL]: entry.service,
+    [WRITTEN_LABEL]: "true",
+    ...labelled(INSTANCE_LABEL, entry.instance),
+  },
+  timestamp: { seconds: String(place.instant / NANOS), nanos: Number(place.instant % NANOS) },
+  insertId: place.insertId,
+  severity: entry.severity,
+  ...payloadFor(entry),
+  ...(entry.http === undefined ? {} : { httpRequest: protoHttpOf(entry.http) }),
+});
+
+const isSeverity = (word: unknown): word is Severity => typeof word === "string" && Object.hasOwn(severities, word);
+
+/**
+ * Cloud Run reads a severity only from a field named `severity`. This function also reads what common loggers write,
+ * as every provider does (`log-line.ts`).
+ */
+const severityFor = ({ severity, labels, payload }: ProtoEntry, logName: string, json: LogEntry["json"]): Severity => {
+  if (isSeverity(severity) && severity !== "DEFAULT") return severity;
+  const isService = (logName === "stdout" || logName === "stderr") && labels?.[WRITTEN_LABEL] === undefined;
+  if (!isService) return "DEFAULT";
+  const said = json === undefined ? undefined : severityOf(json);
+  return said ?? (logName === "stderr" && payload !== undefined ? "ERROR" : "DEFAULT");
+};
+
+/** Converts an entry of this scope to the core's form; undefined if it does not belong to a deployment's log. */
+export const logEntryOf = (scope: LogScope, entry: ProtoEntry): LogEntry | undefined => {
+  const logName = logNameOf(entry.logName ?? "");
+  if (logName === undefined) return undefined;
+  const { seconds, nanos } = entry.timestamp ?? {};
+  const json = entry.payload === "jsonPayload" ? payloadOf(entry.jsonPayload ?? {}) : undefined;
+  const revision = entry.resource?.labels?.["revision_name"];
+  const instance = entry.labels?.[INSTANCE_LABEL];
+  return {
+    owner: scope.owner,
+    service: scope.service,
+    severity: severityFor(entry, logName, json),
+    logName,
+    ...(revision ? { revision } : {}),
+    ...(instance ? { instance } : {}),
+    ...(entry.payload === "textPayload" ? { text: entry.textPayload ?? "" } : {}),
+    ...(json === undefined ? {} : { json }),
+    ...(entry.httpRequest ? { http: httpOf(entry.httpRequest) } : {}),
+    instant: (BigInt(seconds ?? 0) * NANOS + BigInt(nanos ?? 0)) as Instant,
+    code: nameCode(entry.insertId ?? ""),
+  };
+};

@@ -1,0 +1,53 @@
+/** Converts a served request between Cloud Logging's form (google/logging/type/http_request.proto) and the core's. */
+
+import type { HttpRequestLog } from "../../../core/domain/logs/entry.ts";
+import { nanosOf } from "../../../core/domain/logs/filter/literals.ts";
+
+export interface ProtoDuration {
+  readonly seconds?: string | number | null;
+  readonly nanos?: number | null;
+}
+
+export interface ProtoHttpRequest {
+  readonly requestMethod?: string | null;
+  readonly requestUrl?: string | null;
+  readonly requestSize?: string | number | null;
+  readonly status?: number | null;
+  readonly responseSize?: string | number | null;
+  readonly userAgent?: string | null;
+  readonly remoteIp?: string | null;
+  readonly protocol?: string | null;
+  readonly latency?: ProtoDuration | null;
+}
+
+const NANOS = 1_000_000_000n;
+
+/** Prints 0, 3, 6 or 9 fractional digits: https://protobuf.dev/reference/protobuf/google.protobuf/#duration */
+export const durationText = ({ seconds, nanos }: ProtoDuration): string => {
+  const digits = String(nanos ?? 0).padStart(9, "0");
+  const kept = /^(\d{3}|\d{6}|\d{9})(?:0{3})*$/.exec(digits.replace(/(?:000)+$/, "") || "000")?.[1] ?? digits;
+  return `${seconds ?? 0}${Number(digits) === 0 ? "" : `.${kept}`}s`;
+};
+
+const durationOf = (text: string): ProtoDuration => {
+  const nanos = nanosOf(text) ?? 0n;
+  return { seconds: String(nanos / NANOS), nanos: Number(nanos % NANOS) };
+};
+
+export const protoHttpOf = ({ latency, ...http }: HttpRequestLog): ProtoHttpRequest => ({
+  ...http,
+  latency: durationOf(latency),
+});
+
+/** Treats zero sizes and empty strings as unset: protobuf does not distinguish them. */
+export const httpOf = (http: ProtoHttpRequest): HttpRequestLog => ({
+  requestMethod: http.requestMethod ?? "",
+  requestUrl: http.requestUrl ?? "",
+  status: http.status ?? 0,
+  ...(Number(http.requestSize ?? 0) === 0 ? {} : { requestSize: Number(http.requestSize) }),
+  ...(Number(http.responseSize ?? 0) === 0 ? {} : { responseSize: Number(http.responseSize) }),
+  ...(http.userAgent ? { userAgent: http.userAgent } : {}),
+  ...(http.remoteIp ? { remoteIp: http.remoteIp } : {}),
+  ...(http.protocol ? { protocol: http.protocol } : {}),
+  latency: durationText(http.latency ?? {}),
+});

@@ -1,0 +1,171 @@
+/**
+ * Translates one filter condition for Cloud Logging. Core entries have other log names, ids and severities than Cloud
+ * Logging's, and its query language is not documented down to every edge case. So a condition is pushed down only where
+ * its documented meaning is the same, and the adapter applies the whole filter to the results.
+ * https://cloud.google.com/logging/docs/view/logging-query-language
+ */
+
+import { type LogEntry, type LogName, severityNames } from "../../../core/domain/logs/entry.ts";
+import { numberOf, timeOf, truthOf } from "../../../core/domain/logs/filter/literals.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
+import type { FieldPath, LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { LogScope } from "../../../core/ports/log-store.ts";
+import { any, type Bound } from "./bound.ts";
+import { INSTANCE_LABEL } from "./entry.ts";
+import { fullLogName, logIds } from "./names.ts";
+
+/** The condition implies `atLeast`, and `atMost` implies the condition. */
+export interface Bounds {
+  readonly atLeast: Bound;
+  readonly atMost: Bound;
+}
+
+export interface Dialect {
+  readonly project: string;
+  readonly scope: LogScope;
+  readonly compile: CompilePattern;
+}
+
+type Compare = Extract<LogFilter, { kind: "compare" }>;
+
+const exactly = (bound: Bound): Bounds => ({ atLeast: bound, atMost: bound });
+const atLeast = (bound: Bound): Bounds => ({ atLeast: bound, atMost: false });
+const unknown = atLeast(true);
+
+const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
+
+/** An entry with only the fields that every entry of the scope has. */
+const bare = ({ owner, service }: LogScope): LogEntry => ({
+  ...{ owner, service, severity: "DEFAULT", logName: "stdout", instant: 0n as Instant, code: "" },
+});
+
+/** Matches the values that pass, for a field with few possible values. */
+const oneOf = <T>(values: readonly T[], passes: (value: T) => boolean, filterOf: (value: T) => Bound): Bound => {
+  const passing = values.filter(passes);
+  return passing.length === values.length ? true : any(passing.map(filterOf));
+};
+
+const byLogName = (leaf: LogFilter, { project, scope, compile }: Dialect): Bounds => {
+  const matches = matcherOf(leaf, compile);
+  const passes = ([, logName]: readonly [string, LogName]) => matches({ ...bare(scope), logName });
+  return exactly(oneOf(Object.entries(logIds), passes, ([id]) => equals(["logName"], fullLogName(project, id))));
+};
+
+/** DEFAULT in Cloud Logging can be any severity here: loggers write it inside the line. */
+const bySeverity = (leaf: LogFilter, { scope, compile }: Dialect): Bounds => {
+  const matches = matcherOf(leaf, compile);
+  const passes = (severity: LogEntry["severity"]) => matches({ ...bare(scope), severity });
+  const known = severityNames.filter((name) => name !== "DEFAULT");
+  const filterOf = (name: string) => equals(["severity"], name);
+  if (severityNames.every(passes)) return exactly(true);
+  if (!severityNames.some(passes)) return exactly(false);
+  const atMost = any(known.filter(passes).map(filterOf));
+  return { atLeast: any([atMost, filterOf("DEFAULT")]), atMost };
+};
+
+const byTime = ({ path, op, literal }: Compare): Bounds => {
+  const time = timeOf(literal.text ?? "");
+  if (time === undefined) return unknown;
+  return exactly({ kind: "compare", path, op: op === ":" ? "=" : op, literal: { text: timestampOf(time) } });
+};
+
+/** Case folding of ASCII text is the same in every Unicode version. */
+const isPlain = (text: string | null): text is string => text !== null && /^[\x20-\x7e]+$/.test(text);
+
+/** A text condition that fails for entries without the field. */
+const byText = (leaf: Compare, there: FieldPath, { scope, compile }: Dialect): Bounds => {
+  const { op, literal } = leaf;
+  if (!isPlain(literal.text) || matcherOf(leaf, compile)(bare(scope))) return unknown;
+  if (op === "=" || op === ":") return exactly({ ...leaf, path: there });
+  // Both use RE2, but perhaps different versions.
+  return op === "=~" ? atLeast({ ...leaf, path: there }) : unknown;
+};
+
+/** A search may match text that Cloud Logging stores in another form: times, ids, durations and numbers. */
+const RENDERED = /^[-0-9tzsen.:+ ]*$/i;
+const renderedWords = [...severityNames, ...Object.values(logIds), "true", "false", "infinity"].map((word) =>
+  word.toLowerCase(),
+);
+
+/** Cloud Logging searches more than the core's entries contain, so a match there proves nothing. */
+const bySearch = (leaf: Extract<LogFilter, { kind: "search" }>): Bounds => {
+  const word = leaf.text.toLowerCase();
+  const isRendered = RENDERED.test(word) || renderedWords.some((one) => one.includes(word));
+  return isPlain(leaf.text) && !isRendered ? atLeast(leaf) : unknown;
+};
+
+/**
+ * Pushes down only top-level payload fields: it is undocumented whether Cloud Logging looks into lists on the path.
+ * What `:` does with an object is undocumented too, but a search of the whole entry finds every match of `:`.
+ */
+const byPayload = (leaf: Compare): Bounds => {
+  const { path, op, literal } = leaf;
+  if (!isPlain(literal.text)) return unknown;
+  if (op === ":") return bySearch({ kind: "search", text: literal.text });
+  const isText = truthOf(literal.text) === undefined && numberOf(literal.text) === undefined;
+  return op === "=" && path.length === 2 && isText ? exactly(leaf) : unknown;
+};
+
+/** The core gives a missing status the value 0; Cloud Logging documents this only for entries that have a request. */
+const byStatus = (leaf: Compare, { scope, compile }: Dialect): Bounds => {
+  const number = numberOf(leaf.literal.text ?? "");
+  if (number === undefined || !Number.isSafeInteger(number) || leaf.op === ":") return unknown;
+  if (matcherOf(leaf, compile)(bare(scope))) return unknown;
+  return exactly({ ...leaf, literal: { text: String(number) } });
+};
+
+const texts: ReadonlySet<string> = new Set(["requestMethod", "requestUrl", "userAgent", "remoteIp", "protocol"]);
+
+const byLabel = (leaf: Compare, dialect: Dialect): Bounds => {
+  const name = leaf.path.slice(1).join(".");
+  const bareMatches = matcherOf(leaf, dialect.compile)(bare(dialect.scope));
+  if (leaf.path[0] === "labels" && name === INSTANCE_LABEL) return byText(leaf, leaf.path, dialect);
+  if (leaf.path[0] === "labels") return name === "" ? unknown : exactly(bareMatches);
+  if (name === "labels.instance_id") return byText(leaf, ["labels", INSTANCE_LABEL], dialect);
+  if (name === "labels.revision_name") return byText(leaf, leaf.path, dialect);
+  // Constant within the scope: the service name, the type, and labels that core entries lack.
+  return name === "labels" || name === "" ? unknown : exactly(bareMatches);
+};
+
+const byField = (leaf: Compare, dialect: Dialect): Bounds => {
+  const [first, second] = leaf.path;
+  switch (first) {
+    case "timestamp":
+      return byTime(leaf);
+    case "severity":
+      return bySeverity(leaf, dialect);
+    case "logName":
+      return byLogName(leaf, dialect);
+    case "textPayload":
+      return byText(leaf, leaf.path, dialect);
+    case "jsonPayload":
+      return byPayload(leaf);
+    case "resource":
+    case "labels":
+      return byLabel(leaf, dialect);
+    case "httpRequest":
+      if (leaf.path.length !== 2 || second === undefined) return unknown;
+      return second === "status"
+        ? byStatus(leaf, dialect)
+        : texts.has(second)
+          ? byText(leaf, leaf.path, dialect)
+          : unknown;
+    default:
+      return unknown;
+  }
+};
+
+export const boundsOfLeaf = (leaf: Exclude<LogFilter, { kind: "and" | "or" | "not" }>, dialect: Dialect): Bounds => {
+  switch (leaf.kind) {
+    case "compare":
+      return leaf.literal.text === null ? unknown : byField(leaf, dialect);
+    case "log_id":
+      return byLogName(leaf, dialect);
+    case "search":
+      return bySearch(leaf);
+    case "exists":
+      return unknown;
+  }
+};

@@ -1,0 +1,34 @@
+/** The logs in Cloud Logging that hold a deployment's entries. */
+import type { LogName } from "../../../core/domain/logs/entry.ts";
+
+/**
+ * IDs of the logs to read, with the core's log names. Cloud Run writes the first four
+ * (https://cloud.google.com/run/docs/logging), this platform the last one. A project's other logs belong to no deployment.
+ */
+export const logIds: Readonly<Record<string, LogName>> = {
+  "run.googleapis.com/stdout": "stdout",
+  "run.googleapis.com/stderr": "stderr",
+  "run.googleapis.com/requests": "requests",
+  "run.googleapis.com/varlog/system": "platform",
+  "portside/platform": "platform",
+};
+
+/** The log to which the platform writes an entry. */
+const written: Readonly<Record<LogName, string>> = {
+  stdout: "run.googleapis.com/stdout",
+  stderr: "run.googleapis.com/stderr",
+  requests: "run.googleapis.com/requests",
+  platform: "portside/platform",
+};
+
+/** IDs are URL-encoded within a name (google/logging/v2/log_entry.proto). */
+export const fullLogName = (project: string, id: string): string =>
+  `projects/${project}/logs/${encodeURIComponent(id)}`;
+
+export const writtenLogName = (project: string, name: LogName): string => fullLogName(project, written[name]);
+
+/** Undefined if the log does not belong to a deployment. */
+export const logNameOf = (full: string): LogName | undefined => {
+  const id = decodeURIComponent(full.split("/logs/")[1] ?? "");
+  return Object.hasOwn(logIds, id) ? logIds[id] : undefined;
+};

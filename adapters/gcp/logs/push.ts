@@ -1,0 +1,26 @@
+/** The part of a filter that Cloud Logging can evaluate. It loses no match; the adapter drops the surplus results. */
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { all, any, type Bound, not } from "./bound.ts";
+import { type Bounds, boundsOfLeaf, type Dialect } from "./leaf.ts";
+
+const boundsOf = (filter: LogFilter, dialect: Dialect): Bounds => {
+  switch (filter.kind) {
+    case "and": {
+      const terms = filter.terms.map((term) => boundsOf(term, dialect));
+      return { atLeast: all(terms.map((term) => term.atLeast)), atMost: all(terms.map((term) => term.atMost)) };
+    }
+    case "or": {
+      const terms = filter.terms.map((term) => boundsOf(term, dialect));
+      return { atLeast: any(terms.map((term) => term.atLeast)), atMost: any(terms.map((term) => term.atMost)) };
+    }
+    case "not": {
+      const { atLeast, atMost } = boundsOf(filter.term, dialect);
+      return { atLeast: not(atMost), atMost: not(atLeast) };
+    }
+    default:
+      return boundsOfLeaf(filter, dialect);
+  }
+};
+
+/** A condition that holds for every match and maybe for other entries; false if nothing can match. */
+export const pushedOf = (filter: LogFilter, dialect: Dialect): Bound => boundsOf(filter, dialect).atLeast;

@@ -1,0 +1,235 @@
+/** `LogStore` on Cloud Logging. */
+
+import type { LogPosition } from "../../../core/domain/logs/cursor.ts";
+import { isWritable, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import { printLogFilter } from "../../../core/domain/logs/filter/print.ts";
+import { RESOURCE_TYPE } from "../../../core/domain/logs/filter/record.ts";
+import type { Comparison, FieldPath, LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import { type Instant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
+import { compileRe2 } from "../../shared/logs/re2.ts";
+import { RisingClock } from "../../shared/logs/rising-clock.ts";
+import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
+import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
+import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { all, any, type Bound } from "./bound.ts";
+import { logEntryOf, type ProtoEntry, protoEntryOf } from "./entry.ts";
+import { fullLogName, logIds } from "./names.ts";
+import { pushedOf } from "./push.ts";
+
+/** Maximum page size of the listing (logging.proto, `page_size`). */
+const LISTED = 1000;
+/** Maximum filter length in characters (logging.proto, `filter`). */
+const FILTER_CHARS = 20_000;
+/** A request may have 10 MB (https://cloud.google.com/logging/quotas); most of an entry is its payload. */
+const WRITE_LETTERS = 2 * 1024 * 1024;
+const WRITE_ENTRIES = 1000;
+/** Timeout of one call, in milliseconds. */
+const CALL_MS = 20_000;
+/** BigQuery truncates timestamps to microseconds, so the id starts with the remaining nanoseconds: ids then sort right. */
+const NANO_DIGITS = 3;
+const RANDOM_DIGITS = 7;
+
+/** The client package has no types for its low-level clients; these are the calls in use. */
+interface LoggingCalls {
+  listLogEntries(
+    request: object,
+    options: object,
+  ): Promise<[readonly ProtoEntry[], unknown, { readonly nextPageToken?: string | null } | undefined]>;
+  writeLogEntries(request: object, options: object): Promise<unknown>;
+}
+
+const call = { retry: null, timeout: CALL_MS } as const;
+
+const equals = (path: FieldPath, text: string): LogFilter => ({ kind: "compare", path, op: "=", literal: { text } });
+
+const at = (op: Comparison, instant: Instant | undefined): readonly LogFilter[] =>
+  instant === undefined ? [] : [{ kind: "compare", path: ["timestamp"], op, literal: { text: timestampOf(instant) } }];
+
+/**
+ * Entries of one nanosecond are ordered by insertId (google/logging/v2/logging.proto, `order_by`). The order within a
+ * descending listing is undocumented.
+ */
+const GRAIN = { asc: 0n, desc: 1n } as const;
+
+/** Restricts a search to one service. Joined as a tree, so no filter text can escape it. */
+const baseOf = (project: string, { owner, service }: LogScope): readonly Bound[] => [
+  equals(["resource", "type"], RESOURCE_TYPE),
+  equals(["resource", "labels", "service_name"], service),
+  equals(["labels", OWNER_LABEL], accountDigest(owner)),
+  any(Object.keys(logIds).map((id) => equals(["logName"], fullLogName(project, id)))),
+];
+
+const lettersOf = ({ text, json, http }: NewLogEntry): number =>
+  (text?.length ?? 0) + JSON.stringify([json, http]).length;
+
+/** Splits entries into batches that fit one request. */
+const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntry[])[] => {
+  const made: NewLogEntry[][] = [];
+  let letters = Number.POSITIVE_INFINITY;
+  for (const entry of entries) {
+    letters += lettersOf(entry);
+    const last = made.at(-1);
+    if (last !== undefined && letters <= WRITE_LETTERS && last.length < WRITE_ENTRIES) last.push(entry);
+    else {
+      made.push([entry]);
+      letters = lettersOf(entry);
+    }
+  }
+  return made;
+};
+
+class GcpLogs implements LogStore {
+  readonly #place: { readonly project: string; readonly region: string };
+  readonly #clients: ClientSource;
+  readonly #ambient: GcpAmbient;
+  readonly #call: ProviderCall;
+  readonly #searches: LogSearches;
+  readonly #rising: RisingClock;
+
+  constructor(config: GcpConfig, clients: ClientSource, ambient: GcpAmbient) {
+    this.#place = config;
+    this.#clients = clients;
+    this.#ambient = ambient;
+    this.#call = googleCalls(ambient);
+    this.#rising = new RisingClock(ambient.clock);
+    this.#searches = new LogSearches(ambient.clock, config.logReadsPerMinute, (scope, query, place, signal) =>
+      this.#read(scope, query, place, signal),
+    );
+  }
+
+  /** An entry that Cloud Logging rejects (over 256 KB) is lost, without affecting others; the platform logs the loss. */
+  append(entries: readonly NewLogEntry[], { signal }: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const written = async (): Promise<Result<void, Unavailable>> => {
+      for (const batch of batches(entries.filter(isWritable))) {
+        const request = { entries: batch.map((entry) => this.#placed(entry)), partialSuccess: true };
+        const client = await this.#client();
+        const needs = { what: "logging.entries.write", signal };
+        const wrote = await this.#call(needs, () => client.writeLogEntries(request, call));
+        if (wrote.isOk()) continue;
+        if (!isCallState(wrote.error)) return err(wrote.error);
+        this.#ambient.logger.error("log entries were lost: Cloud Logging does not take them", {
+          cause: wrote.error.error,
+        });
+      }
+      for (const entry of entries) this.#searches.forget(entry);
+      return ok(undefined);
+    };
+    return new ResultAsync(written());
+  }
+
+  newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, undefined, options);
+  }
+
+  after(
+    scope: LogScope,
+    place: LogPosition,
+    query: LogQuery,
+    options?: CallOptions,
+  ): ResultAsync<LogFindings, Unavailable> {
+    return this.#searches.search(scope, query, place, options);
+  }
+
+  /** Fixes time and id, so that a retry of the call does not duplicate entries. */
+  #placed(entry: NewLogEntry): ProtoEntry {
+    const { ids } = this.#ambient;
+    const instant = this.#rising.next();
+    const insertId = String(instant % 1000n).padStart(NANO_DIGITS, "0") + ids.id().slice(0, RANDOM_DIGITS);
+    return protoEntryOf(this.#place, entry, { instant, insertId });
+  }
+
+  async #client(): Promise<LoggingCalls> {
+    return (await this.#clients("logging")) as LoggingCalls;
+  }
+
+  async #read(
+    scope: LogScope,
+    query: LogQuery,
+    place: LogPosition | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Result<LogFindings, Unavailable>> {
+    const { project } = this.#place;
+    const pushed = pushedOf(query.filter, { project, scope, compile: compileRe2 });
+    for (const bound of pushed === true ? [true] : [pushed, true])
+      try {
+        const scan = this.#scanOf(scope, query, bound, signal);
+        return ok(await (place === undefined ? scanNewest(scan) : scanAfter(scan, place)));
+      } catch (error) {
+        if (!(error instanceof Stopped)) throw error;
+        if (error.reason !== "invalid") return err(error.reason);
+        this.#ambient.logger.warn("Cloud Logging does not take a filter; everything is looked at here", {
+          filter: printLogFilter(query.filter),
+        });
+      }
+    return err(unavailable("Google Cloud does not take this platform's searches.", 60));
+  }
+
+  #scanOf(scope: LogScope, query: LogQuery, pushed: Bound, signal: AbortSignal | undefined): Scan {
+    const turns = this.#searches.turns(query, signal);
+    const base = baseOf(this.#place.project, scope);
+    const list: List = async ({ from, to, narrowed }, order, size, token) => {
+      const patience = await turns.take();
+      const filter = printLogFilter(
+        all([...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true]) as LogFilter,
+      );
+      if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
+      return this.#list(scope, filter, order, size, token, patience, signal);
+    };
+    return {
+      list,
+      pushed: pushed === true ? "everything" : pushed === false ? "nothing" : "some",
+      matches: matcherOf(query.filter, compileRe2),
+      limit: query.limit,
+      until: query.until,
+      isOver: turns.isOver,
+      grain: GRAIN,
+      mostEntries: LISTED,
+    };
+  }
+
+  async #list(
+    scope: LogScope,
+    filter: string,
+    order: "asc" | "desc",
+    pageSize: number,
+    pageToken: string | undefined,
+    patience: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Listing> {
+    const client = await this.#client();
+    const request = {
+      resourceNames: [`projects/${this.#place.project}`],
+      filter,
+      orderBy: `timestamp ${order}`,
+      pageSize,
+      ...(pageToken === undefined ? {} : { pageToken }),
+    };
+    const listed = await this.#call({ what: "logging.entries.list", patience, signal }, () =>
+      client.listLogEntries(request, { ...call, autoPaginate: false }),
+    );
+    if (listed.isErr()) {
+      if (!isCallState(listed.error)) throw new Stopped(listed.error);
+      if (listed.error.code === "invalid") throw new Stopped("invalid");
+      throw new Stopped(unavailable("Google Cloud does not find this project's logs.", 60, listed.error.error));
+    }
+    const [entries, , answer] = listed.value;
+    const next = answer?.nextPageToken ?? "";
+    return {
+      entries: entries.flatMap((entry) => logEntryOf(scope, entry) ?? []),
+      ...(next === "" ? {} : { next }),
+    };
+  }
+}
+
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): LogStore =>
+  new GcpLogs(config, clients, ambient);

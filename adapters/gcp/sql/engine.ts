@@ -1,0 +1,211 @@
+/**
+ * `SqlEngine` on BigQuery. A separate process parses the statement and prepends the account's `logs` and `billing`. Then
+ * BigQuery's dry run checks it, and it runs with limits on bytes and time.
+ */
+
+import type { SqlValue } from "../../../core/domain/sql/answer.ts";
+import { type StatementSummary, statementProblems } from "../../../core/domain/sql/statement.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { SqlEngine, SqlFailure, SqlLimits, SqlRows, SqlScope } from "../../../core/ports/sql-engine.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
+import { Describer } from "../../shared/sql/process/describer.ts";
+import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
+import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import {
+  cancel,
+  dryRun,
+  type JobReference,
+  moreOf,
+  type Query,
+  type QueryAnswer,
+  type QueryLimits,
+  startQuery,
+  type TableReference,
+} from "./calls.ts";
+import { bigQueryFault, reasonOf, runFailure, textFailure, tooMuchToRead } from "./failures.ts";
+import { columnsOf, valuesOf } from "./values.ts";
+import { billingView, LOG_VIEW, logsView } from "./views.ts";
+
+/** Milliseconds until a response, even without rows. Short, because the response names the job to cancel. */
+const ANSWER_MS = 2000;
+const PAGE_ROWS = 5000;
+
+/** A backquoted name with an escape: the two parsers may read it differently. */
+const ESCAPED_NAME = /`[^`]*\\/;
+
+const fullName = ({ projectId, datasetId, tableId }: TableReference): string => `${projectId}.${datasetId}.${tableId}`;
+
+/** The platform's tables, by the names that statements use. */
+interface Sources {
+  readonly dataset: string;
+  readonly billing: string | undefined;
+}
+
+export class GcpSql implements SqlEngine {
+  readonly #config: GcpConfig;
+  readonly #sources: Sources;
+  readonly #clients: ClientSource;
+  readonly #ambient: GcpAmbient;
+  readonly #call: ProviderCall;
+  readonly #describer = new Describer();
+
+  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: GcpAmbient) {
+    this.#config = config;
+    this.#sources = sources;
+    this.#clients = clients;
+    this.#ambient = ambient;
+    this.#call = googleCalls(ambient, bigQueryFault);
+  }
+
+  describe(scope: SqlScope, statement: string, { signal }: CallOptions = {}): ResultAsync<StatementSummary, Failed> {
+    return new ResultAsync(this.#describer.describe(scope, statement, signal));
+  }
+
+  run(
+    scope: SqlScope,
+    statement: string,
+    limits: SqlLimits,
+    { signal }: CallOptions = {},
+  ): ResultAsync<SqlRows, Failed> {
+    return withinDeadline(this.#ambient.clock, limits.deadline, signal, (ended) =>
+      this.#run(scope, statement, limits, ended),
+    );
+  }
+
+  close(): Promise<void> {
+    return this.#describer.close();
+  }
+
+  async #run(
+    scope: SqlScope,
+    statement: string,
+    limits: SqlLimits,
+    signal: AbortSignal,
+  ): Promise<Result<SqlRows, Failed>> {
+    const end = millisOf(this.#ambient.clock.now()) + limits.deadline;
+    try {
+      const query = await this.#vetted(scope, statement, signal);
+      return ok(await this.#answer(query, limits, end, signal));
+    } catch (error) {
+      if (error instanceof Ended) return err(error.failure);
+      throw error;
+    }
+  }
+
+  /** Returns the statement to send. The prepended tables decide whose rows it can see. */
+  async #vetted(scope: SqlScope, statement: string, signal: AbortSignal): Promise<Query> {
+    const { dataset, billing } = this.#sources;
+    const tables = {
+      logs: logsView(dataset, scope.owner),
+      ...(billing === undefined ? {} : { billing: billingView(billing, scope.owner) }),
+    };
+    const composed = await this.#describer.compose(scope, statement, tables, signal);
+    if (composed.isErr()) throw new Ended(composed.error);
+    const { summary } = composed.value;
+    const [problem] = statementProblems(summary);
+    if (problem !== undefined) throw new Ended(invalid(problem.message));
+    if (billing === undefined && summary.tables.some(({ name }) => name.toLowerCase() === "billing"))
+      throw new Ended(invalid("billing is not set up on this platform: its `billingTable` names no export"));
+    // Another parser runs the statement. Text that ours may misread must not name the underlying tables.
+    const lower = statement.toLowerCase();
+    const hidden = [LOG_VIEW, billing?.split(".").at(-1) ?? LOG_VIEW];
+    if (hidden.some((name) => lower.includes(name.toLowerCase())) || ESCAPED_NAME.test(statement))
+      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
+    const query: Query = { query: composed.value.statement, location: this.#config.sqlLocation };
+    await this.#look(query, signal);
+    return query;
+  }
+
+  get #allowed(): readonly string[] {
+    const { dataset, billing } = this.#sources;
+    return [`${dataset}.${LOG_VIEW}`, ...(billing === undefined ? [] : [billing])];
+  }
+
+  /** Checks BigQuery's own view of what would run. */
+  async #look(query: Query, signal: AbortSignal): Promise<void> {
+    const client = await this.#clients("bigquery");
+    const looked = await this.#call({ what: "bigquery.jobs.insert", signal }, () => dryRun(client, query));
+    if (looked.isErr())
+      throw new Ended(this.#failure(looked.error, ({ message = "" }) => textFailure(message, this.#names)));
+    const { statistics } = looked.value;
+    const { statementType, referencedTables = [] } = statistics?.query ?? {};
+    const foreign = referencedTables.map(fullName).filter((name) => !this.#allowed.includes(name));
+    if (foreign.length > 0 || statementType !== "SELECT") {
+      this.#ambient.logger.error("a statement that passed the statement rule would read other tables", {
+        foreign,
+        statementType,
+      });
+      throw new Ended(invalid("the statement names what is not offered; there are logs and billing"));
+    }
+    const bytes = statistics?.query?.totalBytesProcessed ?? statistics?.totalBytesProcessed ?? "0";
+    if (Number(bytes) > this.#config.sqlBytesBilled) throw new Ended(tooMuchToRead(this.#config.sqlBytesBilled));
+  }
+
+  /** Names of the platform's tables that messages may contain, in both of BigQuery's notations. */
+  get #names(): readonly string[] {
+    return this.#allowed.flatMap((name) => [name, name.replace(".", ":")]);
+  }
+
+  #failure(error: CallState | Unavailable, ofStatement: (reason: { message?: string }) => SqlFailure): Failed {
+    if (!isCallState(error)) return error;
+    if (error.code === "invalid") return ofStatement(reasonOf(error.error) ?? {});
+    this.#ambient.logger.error(
+      "BigQuery does not find the tables of this platform: look at logDataset and billingTable",
+      {
+        error: error.error,
+      },
+    );
+    return unavailable("The SQL engine of this platform is not set up as it should be.", 60, error.error);
+  }
+
+  async #answer(query: Query, limits: SqlLimits, end: number, signal: AbortSignal): Promise<SqlRows> {
+    const { clock, ids } = this.#ambient;
+    const client = await this.#clients("bigquery");
+    const left = () => Math.max(end - millisOf(clock.now()), 1);
+    const settings = (): QueryLimits => ({
+      maximumBytesBilled: this.#config.sqlBytesBilled,
+      jobTimeout: left(),
+      answerWithin: Math.min(left(), ANSWER_MS),
+      rowsPerPage: Math.min(limits.rows + 1, PAGE_ROWS),
+    });
+    const requestId = ids.id();
+    let job: JobReference | undefined;
+    /** An abandoned query must not cost money. */
+    const stop = () => {
+      const running = job;
+      if (running !== undefined) cancel(client, running).catch(() => undefined);
+    };
+    const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
+      const asked = await this.#call({ what, patience: left(), signal }, ask);
+      if (asked.isErr())
+        throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#config.sqlBytesBilled)));
+      job = asked.value.jobReference ?? job;
+      if (signal.aborted) stop();
+      return asked.value;
+    };
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      let answer = await answerOf("bigquery.jobs.query", () => startQuery(client, query, settings(), requestId));
+      const rest = (token?: string) =>
+        answerOf("bigquery.jobs.getQueryResults", () => moreOf(client, job ?? {}, settings(), token));
+      while (answer.jobComplete !== true && !signal.aborted) answer = await rest();
+      if (Number(answer.totalRows ?? 0) > limits.rows) throw new Ended({ kind: "too_many_rows" });
+      const fields = answer.schema?.fields ?? [];
+      const rows: (readonly SqlValue[])[] = [];
+      for (let bytes = 0; ; answer = await rest(answer.pageToken)) {
+        const values = (answer.rows ?? []).map((row) => valuesOf(fields, row));
+        bytes += Buffer.byteLength(JSON.stringify(values));
+        if (bytes > limits.bytes) throw new Ended({ kind: "too_large" });
+        rows.push(...values);
+        if (answer.pageToken === undefined) return { columns: columnsOf(fields), rows: each(rows) };
+      }
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Classifies BigQuery's errors by reason; the message selects only the wording. https://cloud.google.com/bigquery/docs/error-messages
+ * The tables hold every account's rows, so a data error tells clients its kind and position, but no value.
+ */
+import { GiB } from "../../../core/domain/accounts/limits.ts";
+import type { SqlFailure } from "../../../core/ports/sql-engine.ts";
+import type { CallFault } from "../../shared/calls/provider-call.ts";
+import { googleFault } from "../errors.ts";
+
+interface Reason {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export const reasonOf = (error: unknown): Reason | undefined => (error as { errors?: readonly Reason[] }).errors?.[0];
+
+const busy: ReadonlySet<string> = new Set([
+  ...["backendError", "internalError", "jobBackendError", "jobInternalError", "rateLimitExceeded"],
+  ...["jobRateLimitExceeded", "quotaExceeded", "tableUnavailable", "blocked"],
+]);
+
+/** Errors of the statement, whatever their HTTP status: some come with a 403 or a 500. */
+const ofStatement: ReadonlySet<string> = new Set([
+  ...["invalidQuery", "invalid", "bytesBilledLimitExceeded", "billingTierLimitExceeded", "responseTooLarge"],
+  ...["resourcesExceeded", "timeout", "stopped", "badRequest"],
+]);
+
+export const bigQueryFault = (error: unknown): CallFault | undefined => {
+  const reason = reasonOf(error)?.reason;
+  if (reason !== undefined && busy.has(reason)) return { kind: "busy" };
+  if (reason !== undefined && ofStatement.has(reason)) return { kind: "state", code: "invalid" };
+  return googleFault(error);
+};
+
+export const tooMuchToRead = (most: number): SqlFailure => ({
+  kind: "failed",
+  message: `the query reads more than ${Math.round((most / GiB) * 10) / 10} GiB; look at less: WHERE timestamp > ...`,
+});
+
+/** Converts line numbers to the client's statement; `composeStatement` prepends one line of tables. */
+const withPlace = (message: string): string =>
+  message.replace(/\[(\d+):(\d+)\]/g, (_all, line: string, column: string) => `[${Number(line) - 1}:${column}]`);
+
+/** Removes the platform's own names and the engine's. */
+const withoutNames = (message: string, hidden: readonly string[]): string =>
+  hidden.reduce((text, name) => text.replaceAll(name, "the table"), message).replace(/\bBigQuery\b/gi, "the engine");
+
+/** For a statement that never ran: the message holds only the author's own text and column names. */
+export const textFailure = (message: string, hidden: readonly string[]): SqlFailure => ({
+  kind: "invalid_statement",
+  message: withPlace(withoutNames(message, hidden)),
+});
+
+const kinds: readonly (readonly [RegExp, string])[] = [
+  [/division by zero/i, "division by zero"],
+  [/bad (\w+) value/i, "a text that is no such value was cast"],
+  [/overflow/i, "a number is too large for its type"],
+  [/invalid (date|timestamp|time)|parse_|could not parse/i, "a text is no date or time"],
+  [/json/i, "a text is no JSON, or a JSON value is of another type"],
+  [/array index|out of bounds/i, "an array has no such element"],
+  [/scalar subquery/i, "a subquery has more than one row"],
+];
+
+/** Why a statement failed while running. */
+export const runFailure = ({ reason = "", message = "" }: Reason, mostBytes: number): SqlFailure => {
+  switch (reason) {
+    case "timeout":
+    case "stopped":
+      return { kind: "timeout" };
+    case "responseTooLarge":
+      return { kind: "too_large" };
+    case "bytesBilledLimitExceeded":
+    case "billingTierLimitExceeded":
+      return tooMuchToRead(mostBytes);
+    case "resourcesExceeded":
+      return {
+        kind: "failed",
+        message: "the query needs more memory than it may have; look at less, or sum up earlier",
+      };
+    default: {
+      const words = kinds.find(([pattern]) => pattern.test(message))?.[1] ?? "the query failed on its data";
+      const place = /\[\d+:\d+\]/.exec(message)?.[0];
+      return { kind: "failed", message: place === undefined ? words : withPlace(`${words} at ${place}`) };
+    }
+  }
+};

@@ -1,0 +1,45 @@
+/** SQL on Google Cloud: available if the configuration names the log bucket's linked dataset. */
+import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { FindPackage } from "../../shared/runtime/optional-package.ts";
+import { sqlProblem } from "../../shared/sql/process/installed.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { GcpSql } from "./engine.ts";
+
+const packages = ["@google-cloud/bigquery", "@polyglot-sql/sdk"] as const;
+
+const howToLink =
+  "SQL needs a log bucket that is upgraded to Log Analytics and has a linked dataset; name it in `logDataset`: " +
+  "https://cloud.google.com/logging/docs/buckets#upgrade-bucket";
+
+const bare = (name: string): string => name.replaceAll("`", "");
+
+/** Seconds until an entry in Cloud Logging shows in the linked dataset. An estimate: Google documents no bound. */
+export const sqlLagSeconds = 60;
+
+/** @param find finds an installed package; tests pass their own */
+export const gcpSqlQueries = ({ logDataset, billingTable }: GcpConfig, find?: FindPackage): Feature => {
+  if (logDataset === undefined) return missing(howToLink);
+  const problem = sqlProblem(packages, find);
+  if (problem !== undefined) return missing(problem);
+  return offered(
+    billingTable === undefined
+      ? "by BigQuery over the log bucket's linked dataset; billing is not set up: name the detailed export in `billingTable`"
+      : "by BigQuery over the log bucket's linked dataset and the detailed billing export",
+  );
+};
+
+/** Without a linked dataset, the capability explains what is missing, and no statement reaches the engine. */
+export const createGcpSql = (
+  config: GcpConfig,
+  clients: ClientSource,
+  ambient: { readonly clock: Clock; readonly ids: Ids; readonly logger: Logger },
+): GcpSql => {
+  const { logDataset, billingTable } = config;
+  const sources = {
+    dataset: bare(logDataset ?? `${config.project}.not_linked`),
+    billing: billingTable === undefined ? undefined : bare(billingTable),
+  };
+  return new GcpSql(config, sources, clients, ambient);
+};

@@ -1,0 +1,75 @@
+/** Settings of the platform's buckets: no public access, uniform bucket-level access, seven days of soft delete. */
+import type { BucketMetadata } from "@google-cloud/storage";
+import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, errAsync, ok, okAsync, ResultAsync } from "../../../core/result.ts";
+import type { GcpConfig } from "../config.ts";
+import { claimsBucket } from "./names.ts";
+import type { Answer, StorageApi } from "./storage-calls.ts";
+
+export const trashSeconds = trashDays * 86_400;
+
+/**
+ * https://cloud.google.com/storage/docs/uniform-bucket-level-access, .../public-access-prevention, .../soft-delete
+ */
+export const bucketSettings = ({ region, softDelete }: GcpConfig): BucketMetadata => ({
+  location: region,
+  iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
+  // With "any", the platform keeps the soft-delete default of the project or its organisation.
+  ...(softDelete === "any" ? {} : { softDeletePolicy: { retentionDurationSeconds: trashSeconds } }),
+});
+
+export const forbidden = (): Unavailable =>
+  unavailable(
+    "Google Cloud refuses a bucket of these settings: look at the organisation's policies on locations and soft delete.",
+    60,
+  );
+
+/** Creates the claims bucket; leaves an existing one unchanged. */
+export const makeClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
+  const made = await api.insertBucket({ name: claimsBucket(config.project), ...bucketSettings(config) }, options);
+  if (made.isErr()) return err(made.error);
+  return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
+};
+
+const shortWords = (bucket: string, seconds: number): string =>
+  `The bucket '${bucket}' keeps what is deleted for ${seconds / 86_400} days, not ${trashDays}, so deleted volumes ` +
+  `could not be restored as long as the platform promises. Run 'gcloud storage buckets update gs://${bucket} ` +
+  `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
+  `or start with --gcp-soft-delete any.`;
+
+const foreignWords = (bucket: string): string =>
+  `The bucket '${bucket}' is not this project's: somebody else has taken its name, and would decide which bucket a ` +
+  "volume's name stands for. Use another project, or have the name released.";
+
+/** Bucket names are global; only a listing shows which buckets belong to the project. */
+const ownBucket = async (api: StorageApi, name: string, options: CallOptions): Answer<BucketMetadata | undefined> =>
+  (await api.buckets(name, false, options)).map((all) => all.find((one) => one.name === name));
+
+/**
+ * A message for the operator if the platform must not start: the claims bucket belongs to someone else, or this project
+ * deletes objects for good too soon. Undefined if soft delete lasts as long as the contract says, or if the operator
+ * accepted less. Checks the claims bucket, and creates it if it does not exist.
+ */
+export const softDeleteProblem = (
+  api: StorageApi,
+  config: GcpConfig,
+  options: CallOptions = {},
+): ResultAsync<string | undefined, Unavailable> => {
+  const bucket = claimsBucket(config.project);
+  const look = async (): Answer<string | undefined> => {
+    const settings = { name: bucket, ...bucketSettings(config) };
+    const made = await api.insertBucket(settings, options);
+    if (made.isErr()) return err(made.error);
+    if (made.value === "changed" || made.value === "invalid") return ok(forbidden().message);
+    const found = made.value === "exists" ? await ownBucket(api, bucket, options) : ok(made.value);
+    if (found.isErr()) return err(found.error);
+    if (found.value === undefined) return ok(foreignWords(bucket));
+    const seconds = Number(found.value.softDeletePolicy?.retentionDurationSeconds ?? 0);
+    return ok(config.softDelete === "required" && seconds < trashSeconds ? shortWords(bucket, seconds) : undefined);
+  };
+  return ResultAsync.fromSafePromise(look()).andThen((result) =>
+    result.isOk() ? okAsync(result.value) : errAsync(result.error),
+  );
+};

@@ -1,0 +1,121 @@
+/**
+ * Reads and writes a volume's state in its bucket's labels. All labels change in one step, conditional on no other change
+ * of the bucket (`ifMetagenerationMatch`).
+ * https://cloud.google.com/storage/docs/tags-and-labels#bucket-labels
+ */
+
+import type { BucketMetadata } from "@google-cloud/storage";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import {
+  type Instant,
+  instantOfMillis,
+  parseInstant,
+  type Timestamp,
+  timestampOf,
+} from "../../../core/domain/wire/instant.ts";
+import { parseVolumeName, type VolumeName } from "../../../core/domain/wire/names.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { accountDigest } from "../../shared/accounts/account-digest.ts";
+import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
+
+/**
+ * `making`: not visible yet. `live`. `hidden`: a delete is being decided. `deleting`: in the trash, about to be emptied
+ * and deleted. `restoring`: leaving the trash.
+ */
+export type BucketState = "making" | "live" | "hidden" | "deleting" | "restoring";
+
+const states: readonly string[] = ["making", "live", "hidden", "deleting", "restoring"] satisfies BucketState[];
+
+/** A volume's bucket, in any state. */
+export interface VolumeBucket {
+  readonly id: string;
+  readonly name: VolumeName;
+  /** The digest of the account. */
+  readonly owner: string;
+  readonly state: BucketState;
+  /** The id of the call that set the state. */
+  readonly call: string;
+  /** When the state was set. */
+  readonly at: Instant;
+  readonly createdAt: Timestamp;
+  /** Objects deleted after this were deleted with the volume, by the storage's clock. */
+  readonly since: Instant;
+  readonly deletedAt: Timestamp;
+  readonly generation: string;
+  readonly metageneration: string;
+  /** By the storage's clock. */
+  readonly updated: Instant;
+}
+
+const key = {
+  owner: OWNER_LABEL,
+  name: "portside-volume",
+  state: "portside-state",
+  call: "portside-call",
+  at: "portside-at",
+  created: "portside-created",
+  since: "portside-since",
+  deleted: "portside-deleted",
+} as const;
+
+/** A change of labels; null removes one. */
+export type LabelChange = Readonly<Record<string, string | null>>;
+
+const numeral = (instant: Instant): string => instant.toString();
+
+const instantOf = (label: string | null | undefined): Instant =>
+  (/^\d{1,19}$/.test(label ?? "") ? BigInt(label as string) : 0n) as Instant;
+
+/** The labels of a new bucket. */
+export const newLabels = (owner: AccountId, name: VolumeName, call: string, now: Instant): Record<string, string> => ({
+  [key.owner]: accountDigest(owner),
+  [key.name]: name,
+  [key.created]: numeral(now),
+  [key.state]: "making",
+  [key.call]: call,
+  [key.at]: numeral(now),
+});
+
+export const stateLabels = (state: BucketState, call: string, now: Instant): LabelChange => ({
+  [key.state]: state,
+  [key.call]: call,
+  [key.at]: numeral(now),
+  ...(state === "live" ? { [key.since]: null, [key.deleted]: null } : {}),
+});
+
+/** Labels to add when a bucket moves to the trash. */
+export const trashLabels = (since: Instant, deletedAt: Timestamp): LabelChange => ({
+  [key.since]: numeral(since),
+  [key.deleted]: numeral(parseInstant(deletedAt) as Instant),
+});
+
+/** Undefined if the bucket is not a volume. */
+export const readBucket = (metadata: BucketMetadata): VolumeBucket | undefined => {
+  const { labels = {}, name: id = "" } = metadata;
+  const name = parseVolumeName(labels[key.name] ?? "");
+  const state = labels[key.state];
+  if (name === undefined || typeof state !== "string" || !states.includes(state)) return undefined;
+  return {
+    id,
+    name,
+    owner: labels[key.owner] ?? "",
+    state: state as BucketState,
+    call: labels[key.call] ?? "",
+    at: instantOf(labels[key.at]),
+    createdAt: timestampOf(instantOf(labels[key.created])),
+    since: instantOf(labels[key.since]),
+    deletedAt: timestampOf(instantOf(labels[key.deleted])),
+    generation: String(metadata.generation ?? ""),
+    metageneration: String(metadata.metageneration ?? ""),
+    updated: parseInstant(metadata.updated ?? "") ?? instantOfMillis(0),
+  };
+};
+
+export const isOwned = (bucket: VolumeBucket, owner: AccountId): boolean => bucket.owner === accountDigest(owner);
+
+export const volumeOf = ({ id, name, createdAt }: VolumeBucket, owner: AccountId): StoredVolume => ({
+  id,
+  name,
+  owner,
+  createdAt,
+});

@@ -1,0 +1,59 @@
+/** Finds the bucket to which a volume's name refers; reveals one whose hiding has timed out. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import { err, ok } from "../../../core/result.ts";
+import type { VolumeBucket } from "./bucket.ts";
+import type { Parts } from "./deps.ts";
+import type { Answer } from "./storage-calls.ts";
+
+/**
+ * Reads the bucket again and reveals it if that is due. Undefined if the bucket is deleted.
+ *
+ * @param isDue called only with a hidden bucket
+ */
+export const reveal = async (
+  { buckets }: Parts,
+  owner: AccountId,
+  id: string,
+  isDue: (bucket: VolumeBucket) => boolean,
+  options: CallOptions,
+): Answer<VolumeBucket | undefined> => {
+  const shown = await buckets.change(
+    owner,
+    id,
+    (bucket) => (bucket?.state === "hidden" && isDue(bucket) ? { to: "live" } : { stop: bucket }),
+    options,
+  );
+  return shown.map((end) => ("bucket" in end ? end.bucket : end.stop));
+};
+
+/** Returns the bucket; reveals it first if its hiding has timed out. */
+export const upToDate = (
+  parts: Parts,
+  owner: AccountId,
+  bucket: VolumeBucket,
+  options: CallOptions,
+): Answer<VolumeBucket | undefined> => {
+  const isForgotten = (one: VolumeBucket): boolean => parts.buckets.isForgotten(one);
+  return isForgotten(bucket) ? reveal(parts, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
+};
+
+/** Order of precedence for a name; `making` and `deleting` buckets do not hold it. */
+const order: readonly VolumeBucket["state"][] = ["live", "hidden", "restoring"];
+
+/** Returns the bucket that holds the name: live, hidden, or being restored. Undefined if the name is free. */
+export const current = async (
+  parts: Parts,
+  owner: AccountId,
+  name: VolumeName,
+  options: CallOptions,
+): Answer<VolumeBucket | undefined> => {
+  const found = await parts.buckets.ofVolume(owner, name, options);
+  if (found.isErr()) return err(found.error);
+  for (const state of order) {
+    const bucket = found.value.find((one) => one.state === state);
+    if (bucket !== undefined) return upToDate(parts, owner, bucket, options);
+  }
+  return ok(undefined);
+};

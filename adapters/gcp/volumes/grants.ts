@@ -1,0 +1,63 @@
+/**
+ * Signed URLs (V4) to Cloud Storage itself. The credentials' own key signs them if there is one, otherwise IAM's
+ * signBlob. For that, the service account needs `roles/iam.serviceAccountTokenCreator` on itself.
+ * https://cloud.google.com/storage/docs/access-control/signed-urls
+ */
+import type { GetSignedUrlConfig } from "@google-cloud/storage";
+import mime from "mime";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { type Instant, instantOfMillis, millisOf } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import type { Grant, StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import type { StorageApi } from "./storage-calls.ts";
+
+/**
+ * Maximum lifetime of a URL signed by IAM; with a service account's own key it is seven days:
+ * https://cloud.google.com/storage/docs/access-control/signed-urls-v4-limits
+ */
+const LONGEST_MS = 12 * 3_600_000;
+
+const SECOND_MS = 1000;
+
+/** Rounds down to seconds, so that the URL does not outlive `until`; undefined if `until` has passed. */
+const spanOf = (now: number, until: number): { accessibleAt: number; expires: number } | undefined => {
+  const [start, end] = [now, Math.min(until, now + LONGEST_MS)].map((at) => Math.floor(at / SECOND_MS) * SECOND_MS);
+  return start === undefined || end === undefined || end <= now ? undefined : { accessibleAt: start, expires: end };
+};
+
+/** The content type of a download follows from its name, whatever type the upload had. */
+const kindOf = (path: ObjectPath): string => mime.getType(path) ?? "application/octet-stream";
+
+/** The client keeps only the message of a signing error, without a code, and has already retried transient errors. */
+const refusedSignature = (logger: Logger, error: unknown): Unavailable => {
+  logger.error("A URL could not be signed: look at the credentials' right iam.serviceAccounts.signBlob", { error });
+  return unavailable("Google Cloud does not sign URLs for this platform now.", 30, error);
+};
+
+export const signedGrant = async (
+  api: StorageApi,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  action: "read" | "write",
+  { id }: StoredVolume,
+  path: ObjectPath,
+  until: Instant,
+): Promise<Result<Grant, Unavailable>> => {
+  const span = spanOf(millisOf(clock.now()), millisOf(until));
+  const file = (await api.storage()).bucket(id).file(path);
+  // An unsigned URL grants nothing: no bucket is public.
+  if (span === undefined) return ok({ url: file.publicUrl(), expiresAt: until });
+  const config: GetSignedUrlConfig = {
+    version: "v4",
+    action,
+    ...span,
+    ...(action === "read" ? { responseType: kindOf(path) } : {}),
+  };
+  try {
+    const [url] = await file.getSignedUrl(config);
+    return ok({ url, expiresAt: instantOfMillis(span.expires) });
+  } catch (error) {
+    return err(refusedSignature(logger, error));
+  }
+};

@@ -1,0 +1,151 @@
+/**
+ * Restores a volume from the trash: claims the name, restores the empty bucket, then its objects, then makes it live. An
+ * interrupted restore leaves the volume in the trash, and the next restore continues it.
+ * https://cloud.google.com/storage/docs/use-soft-deleted-buckets
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import {
+  type Conflict,
+  conflict,
+  type NotFound,
+  notFound,
+  type Unavailable,
+  unavailable,
+} from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { type VolumeBucket, volumeOf } from "./bucket.ts";
+import { restoreObjects } from "./bulk.ts";
+import type { Parts } from "./deps.ts";
+import { current } from "./find-bucket.ts";
+import type { Answer } from "./storage-calls.ts";
+
+const gone = (): NotFound => notFound("There is no such volume in the trash.");
+
+const TRIES = 10;
+
+/** A claim older than this whose bucket is not live was left behind by a failed call. */
+const CLAIM_MS = 120_000;
+
+export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting" || state === "restoring";
+
+/** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket is gone. */
+export const bringBack = async (
+  { api, buckets }: Parts,
+  owner: AccountId,
+  id: string,
+  options: CallOptions,
+): Answer<VolumeBucket | undefined> => {
+  // From here on, a call that is still emptying the bucket sees that it must stop.
+  const begun = await buckets.change(
+    owner,
+    id,
+    (bucket) => (bucket?.state === "deleting" ? { to: "restoring" } : { stop: bucket }),
+    options,
+  );
+  if (begun.isErr()) return err(begun.error);
+  const bucket = "bucket" in begun.value ? begun.value.bucket : begun.value.stop;
+  if (bucket?.state !== "restoring") return ok(bucket);
+  const objects = await restoreObjects(api, id, bucket.since, options);
+  if (objects.isErr()) return err(objects.error);
+  const ended = await buckets.change(
+    owner,
+    id,
+    (found) => (found?.state === "restoring" ? { to: "live" } : { stop: found }),
+    options,
+  );
+  return ended.map((end) => ("bucket" in end ? end.bucket : end.stop));
+};
+
+/** Returns the bucket if it is in the trash; `isThere` until Cloud Storage has deleted it. */
+const trashed = async (
+  { buckets }: Parts,
+  owner: AccountId,
+  id: string,
+  options: CallOptions,
+): Answer<{ readonly bucket: VolumeBucket; readonly isThere: boolean } | undefined> => {
+  const living = await buckets.get(owner, id, options);
+  if (living.isErr()) return err(living.error);
+  if (living.value !== undefined)
+    return ok(inTrash(living.value) ? { bucket: living.value, isThere: true } : undefined);
+  const deleted = await buckets.deleted(owner, id, options);
+  return deleted.map((all) => {
+    const bucket = all.find((one) => one.id === id && inTrash(one));
+    return bucket === undefined ? undefined : { bucket, isThere: false };
+  });
+};
+
+/** Claims the name for the bucket; `again` after removing a stale claim. */
+const claimName = async (
+  { buckets, claims }: Parts,
+  owner: AccountId,
+  { id, name }: VolumeBucket,
+  options: CallOptions,
+): Promise<Result<"taken" | "again", Conflict | Unavailable>> => {
+  const claim = await claims.take(owner, name, { bucket: id, purpose: "restore" }, options);
+  if (claim.isErr()) return err(claim.error);
+  if (claim.value.bucket === id) return ok("taken");
+  if (buckets.ageOf(claim.value.at) < CLAIM_MS) return err(conflict(`A volume '${name}' is being made now.`));
+  return (await claims.remove(owner, name, claim.value, options)).map(() => "again" as const);
+};
+
+const attempt = async (
+  parts: Parts,
+  owner: AccountId,
+  id: string,
+  options: CallOptions,
+): Promise<Result<VolumeBucket | "again", NotFound | Conflict | Unavailable>> => {
+  const found = await trashed(parts, owner, id, options);
+  if (found.isErr()) return err(found.error);
+  if (found.value === undefined) return err(gone());
+  const { bucket, isThere } = found.value;
+  const present = await current(parts, owner, bucket.name, options);
+  if (present.isErr()) return err(present.error);
+  if (present.value !== undefined && present.value.id !== id)
+    return err(conflict(`You have a volume '${bucket.name}' now.`));
+  const claimed = await claimName(parts, owner, bucket, options);
+  if (claimed.isErr()) return err(claimed.error);
+  if (claimed.value === "again") return ok("again");
+  if (!isThere) {
+    const restored = await parts.api.restoreBucket(id, bucket.generation, options);
+    if (restored.isErr()) return err(restored.error);
+  }
+  const back = await bringBack(parts, owner, id, options);
+  return back.map((end) => (end === undefined || end.state === "deleting" ? "again" : end));
+};
+
+export const restoreVolume = async (
+  parts: Parts,
+  owner: AccountId,
+  id: string,
+  options: CallOptions,
+): Promise<Result<StoredVolume, NotFound | Conflict | Unavailable>> => {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const restored = await attempt(parts, owner, id, options);
+    if (restored.isErr()) return err(restored.error);
+    if (restored.value !== "again") return ok(volumeOf(restored.value, owner));
+  }
+  return err(unavailable("Too many calls about one volume at once."));
+};
+
+const LOOK_MS = 250;
+
+/**
+ * Called by a volume creation that finds a restore of the same name: waits for the restore, or removes its claim if it
+ * is stale.
+ */
+export const awaitRestore = async (
+  { buckets, claims, clock }: Parts,
+  owner: AccountId,
+  bucket: Pick<VolumeBucket, "name">,
+  options: CallOptions,
+): Answer<undefined> => {
+  const claim = await claims.read(owner, bucket.name, options);
+  if (claim.isErr()) return err(claim.error);
+  if (claim.value?.purpose !== "restore") return ok(undefined);
+  if (buckets.ageOf(claim.value.at) >= CLAIM_MS)
+    return (await claims.remove(owner, bucket.name, claim.value, options)).map(() => undefined);
+  await clock.sleep(LOOK_MS, options.signal);
+  return ok(undefined);
+};

@@ -1,0 +1,96 @@
+/**
+ * Moves a volume to the trash. Marking the hidden bucket puts it there, whatever happens next. Emptying and deleting the
+ * bucket then makes its objects unreachable. Cloud Storage keeps both for a week
+ * (https://cloud.google.com/storage/docs/soft-delete). The next listing of volumes finishes an interrupted discard.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Timestamp } from "../../../core/domain/wire/instant.ts";
+import { type Conflict, conflict, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result } from "../../../core/result.ts";
+import { trashLabels, type VolumeBucket } from "./bucket.ts";
+import { emptyBucket, restoreObjects } from "./bulk.ts";
+import type { Parts } from "./deps.ts";
+import type { Answer } from "./storage-calls.ts";
+
+/** Uploads may race with emptying, so a bucket is emptied up to this many times. */
+const ROUNDS = 5;
+
+/** Frees the name, unless another bucket holds it already. */
+const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
+  const claim = await claims.read(owner, name, options);
+  if (claim.isErr()) return err(claim.error);
+  return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
+};
+
+/** What a concurrent call did to the bucket: it finished this discard, or restored the volume. */
+const overtaken = async (
+  { api, buckets }: Parts,
+  owner: AccountId,
+  { id, since }: VolumeBucket,
+  options: CallOptions,
+): Answer<"gone" | "taken back"> => {
+  const found = await buckets.get(owner, id, options);
+  if (found.isErr()) return err(found.error);
+  if (found.value === undefined) return ok("gone");
+  // Bring back what this call may have deleted after the restore listed the objects.
+  return (await restoreObjects(api, id, since, options)).map(() => "taken back" as const);
+};
+
+/** Empties and deletes a bucket in the trash; `taken back` if a concurrent call restored it. */
+export const finishDiscard = async (
+  parts: Parts,
+  owner: AccountId,
+  marked: VolumeBucket,
+  options: CallOptions,
+): Answer<"gone" | "taken back"> => {
+  const { api, buckets } = parts;
+  const unclaimed = await unclaim(parts, owner, marked, options);
+  if (unclaimed.isErr()) return err(unclaimed.error);
+  let seen = marked;
+  /** True while the mark is in place. A deploy may change the bucket's policy meanwhile, which leaves the mark valid. */
+  const isMarked = async (): Answer<boolean> =>
+    (await buckets.get(owner, marked.id, options)).map((found) => {
+      if (found?.state !== marked.state || found.call !== marked.call) return false;
+      seen = found;
+      return true;
+    });
+  for (let round = 0; round < ROUNDS; round++) {
+    const emptied = await emptyBucket(api, marked.id, isMarked, options);
+    if (emptied.isErr()) return err(emptied.error);
+    if (emptied.value === "not_found") return ok("gone");
+    if (emptied.value === "stopped") return overtaken(parts, owner, marked, options);
+    const deleted = await api.deleteBucket(marked.id, seen.metageneration, options);
+    if (deleted.isErr()) return err(deleted.error);
+    if (deleted.value !== "changed" && deleted.value !== "exists") return ok("gone");
+    const may = deleted.value === "changed" ? await isMarked() : ok(true);
+    if (may.isErr()) return err(may.error);
+    if (!may.value) return overtaken(parts, owner, marked, options);
+  }
+  return err(unavailable("A volume that is being deleted is changed all the time; try again."));
+};
+
+export const discardVolume = async (
+  parts: Parts,
+  { owner, id, name }: StoredVolume,
+  deletedAt: Timestamp,
+  options: CallOptions,
+): Promise<Result<void, Conflict | Unavailable>> => {
+  const stays = conflict(`'${name}' is not being deleted any more.`);
+  const marked = await parts.buckets.change(
+    owner,
+    id,
+    (bucket) =>
+      bucket?.state === "hidden"
+        ? // Objects deleted after the volume was hidden belong to the volume, and a restore brings them back.
+          { to: "deleting", labels: trashLabels(bucket.updated, deletedAt) }
+        : { stop: undefined },
+    options,
+  );
+  if (marked.isErr()) return err(marked.error);
+  if ("stop" in marked.value) return err(stays);
+  const finished = await finishDiscard(parts, owner, marked.value.bucket, options);
+  if (finished.isErr()) return err(finished.error);
+  return finished.value === "gone" ? ok(undefined) : err(stays);
+};

@@ -1,0 +1,189 @@
+/**
+ * Cloud Storage as the VolumeStore: each volume has its own bucket, whose labels hold its owner and state (`bucket.ts`).
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { CallOptions } from "../../../core/ports/system.ts";
+import type { StoredVolume, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
+import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import type { ClientSource } from "../clients.ts";
+import type { GcpConfig } from "../config.ts";
+import { type VolumeBucket, volumeOf } from "./bucket.ts";
+import { makeClaimsBucket, softDeleteProblem } from "./bucket-settings.ts";
+import { Buckets } from "./buckets.ts";
+import { Claims } from "./claims.ts";
+import { dropAbandoned, makeVolume } from "./create-volume.ts";
+import type { Parts } from "./deps.ts";
+import { current, reveal, upToDate } from "./find-bucket.ts";
+import { signedGrant } from "./grants.ts";
+import { accountPrefix, claimsBucket } from "./names.ts";
+import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
+import { inTrash, restoreVolume } from "./restore-volume.ts";
+import { StorageApi } from "./storage-calls.ts";
+import { discardVolume, finishDiscard } from "./trash-volume.ts";
+
+/** Milliseconds after which a listing finishes an interrupted discard, or cleans up an interrupted creation. */
+const CUT_MS = { deleting: 60_000, making: 600_000 };
+
+type Methods = Omit<VolumeStore, "uploadsInParts">;
+type Args<M extends keyof Methods> = Parameters<Methods[M]>;
+type Returns<M extends keyof Methods> = ReturnType<Methods[M]>;
+
+const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
+
+export class GcpVolumes implements VolumeStore {
+  readonly #parts: Parts;
+  readonly #finishing = new Map<string, Promise<void>>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** A message if deleted volumes would be gone too soon; undefined if not, or if the operator accepted that. */
+  softDeleteProblem(options: CallOptions = {}): ResultAsync<string | undefined, Unavailable> {
+    return softDeleteProblem(this.#parts.api, this.#parts.config, options);
+  }
+
+  /** Ok if Cloud Storage responds to this platform; makes one read-only call. */
+  check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
+    const { api, config } = this.#parts;
+    return settled(api.bucket(claimsBucket(config.project), options)).map(() => undefined);
+  }
+
+  /** Resolves when the background work has ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#finishing.values());
+  }
+
+  find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
+    const look = async (): Promise<Result<VolumeState, Unavailable>> => {
+      const found = await current(this.#parts, owner, name, options);
+      if (found.isErr()) return err(found.error);
+      if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
+      if (found.value?.state === "hidden") return ok({ kind: "hidden" });
+      const elsewhere = await this.#parts.claims.elsewhere(owner, name, options);
+      return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
+    };
+    return settled(look());
+  }
+
+  list(...[owner, options = {}]: Args<"list">): Returns<"list"> {
+    const list = async (): Promise<Result<readonly StoredVolume[], Unavailable>> => {
+      const found = await this.#parts.buckets.ofAccount(owner, options);
+      if (found.isErr()) return err(found.error);
+      const live = new Map<string, StoredVolume>();
+      for (const one of found.value) {
+        this.#finish(owner, one);
+        const bucket = await upToDate(this.#parts, owner, one, options);
+        if (bucket.isErr()) return err(bucket.error);
+        if (bucket.value?.state === "live" && !live.has(one.name)) live.set(one.name, volumeOf(bucket.value, owner));
+      }
+      return ok([...live.values()].sort((a, b) => (a.name < b.name ? -1 : 1)));
+    };
+    return settled(list());
+  }
+
+  create(...[owner, name, options = {}]: Args<"create">): Returns<"create"> {
+    return settled(makeVolume(this.#parts, owner, name, options));
+  }
+
+  hide(...[{ owner, id, name }, options = {}]: Args<"hide">): Returns<"hide"> {
+    const { buckets } = this.#parts;
+    const decide = (bucket: VolumeBucket | undefined) =>
+      bucket?.state === "live" || (bucket !== undefined && buckets.isForgotten(bucket))
+        ? ({ to: "hidden" } as const)
+        : { stop: bucket?.state };
+    const hidden = settled(buckets.change(owner, id, decide, options));
+    return hidden.andThen((end) => {
+      if ("bucket" in end) return ok(undefined);
+      return err(
+        end.stop === "hidden" ? conflict(`'${name}' is being deleted.`) : notFound(`There is no volume '${name}'.`),
+      );
+    });
+  }
+
+  show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
+    const show = async (): Promise<Result<void, Unavailable>> => {
+      const shown = await reveal(this.#parts, owner, id, () => true, options);
+      if (shown.isErr()) return err(shown.error);
+      // A discard failed midway: restore the volume, unless its name was taken meanwhile.
+      if (shown.value === undefined || !inTrash(shown.value)) return ok(undefined);
+      const back = await restoreVolume(this.#parts, owner, id, options);
+      return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
+    };
+    return settled(show());
+  }
+
+  discard(...[volume, deletedAt, options = {}]: Args<"discard">): Returns<"discard"> {
+    return settled(discardVolume(this.#parts, volume, deletedAt, options));
+  }
+
+  trash(...[owner, options = {}]: Args<"trash">): Returns<"trash"> {
+    const { buckets } = this.#parts;
+    const living = settled(buckets.ofAccount(owner, options));
+    const deleted = settled(buckets.deleted(owner, accountPrefix(owner), options));
+    return ResultAsync.combine([living, deleted]).map((all) =>
+      all
+        .flat()
+        .filter(inTrash)
+        .map(({ id, name, deletedAt }) => ({ id, name, deletedAt })),
+    );
+  }
+
+  restore(...[owner, id, options = {}]: Args<"restore">): Returns<"restore"> {
+    return settled(restoreVolume(this.#parts, owner, id, options));
+  }
+
+  objects(...[volume, query, options = {}]: Args<"objects">): Returns<"objects"> {
+    return settled(listObjects(this.#parts.api, volume, query, options));
+  }
+
+  stat(...[volume, path, options = {}]: Args<"stat">): Returns<"stat"> {
+    return settled(statObject(this.#parts.api, volume, path, options));
+  }
+
+  read(...[volume, path, options = {}]: Args<"read">): Returns<"read"> {
+    return settled(readObject(this.#parts.api, volume, path, options));
+  }
+
+  remove(...[volume, path, options = {}]: Args<"remove">): Returns<"remove"> {
+    return settled(removeObject(this.#parts.api, volume, path, options));
+  }
+
+  grantUpload(...[volume, path, until]: Args<"grantUpload">): Returns<"grantUpload"> {
+    return settled(signedGrant(this.#parts.api, this.#parts, "write", volume, path, until));
+  }
+
+  grantDownload(...[volume, path, until]: Args<"grantDownload">): Returns<"grantDownload"> {
+    return settled(signedGrant(this.#parts.api, this.#parts, "read", volume, path, until));
+  }
+
+  /** Finishes in the background what an interrupted call left behind. */
+  #finish(owner: AccountId, bucket: VolumeBucket): void {
+    const { buckets, logger } = this.#parts;
+    const { id, state, at } = bucket;
+    if (state !== "deleting" && state !== "making") return;
+    if (buckets.ageOf(at) < CUT_MS[state] || this.#finishing.has(id)) return;
+    const finish = async (): Promise<void> => {
+      try {
+        const act = state === "deleting" ? finishDiscard : dropAbandoned;
+        const end: Result<unknown, Unavailable> = await act(this.#parts, owner, bucket, {});
+        if (end.isErr()) logger.warn("what was cut about a volume is not cleared away yet", { volume: id });
+      } catch (cause) {
+        logger.error("clearing away met a problem of the platform's own", { volume: id, cause });
+      } finally {
+        this.#finishing.delete(id);
+      }
+    };
+    this.#finishing.set(id, finish());
+  }
+}
+
+export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): GcpVolumes => {
+  const call = googleCalls(ambient);
+  const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
+  const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
+  const buckets = new Buckets(api, ambient.clock, ambient.ids);
+  return new GcpVolumes({ ...ambient, api, buckets, claims, config });
+};

@@ -1,0 +1,34 @@
+/** Keys and tokens together: the identity that the platform brings when an embedder has none of its own. */
+import type { JWK } from "jose";
+import type { Authenticator } from "../../core/ports/authenticator.ts";
+import type { Identity } from "../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
+import { createApiKeys } from "../shared/accounts/api-keys.ts";
+import type { KeyRecords } from "../shared/accounts/key-record.ts";
+import { createJwtAuthenticator, type JwtIssuer } from "./accounts/jwt.ts";
+import { createTokens } from "./accounts/tokens.ts";
+
+export interface IdentityConfig {
+  readonly records: KeyRecords;
+  /** The key that signs the platform's own tokens, made by `generateSigningKey` and kept. */
+  readonly loadSigningKey: () => Promise<JWK>;
+  /** Further issuers whose tokens are accepted. */
+  readonly issuers?: readonly JwtIssuer[];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+export const createIdentity = (config: IdentityConfig): Identity => {
+  const keys = createApiKeys(config);
+  const { issuer, trusted } = createTokens(config.loadSigningKey, keys, config.clock, config.ids);
+  const bearer = createJwtAuthenticator([trusted, ...(config.issuers ?? [])], config.clock);
+  const authenticator: Authenticator = {
+    authenticate: (credential, options) =>
+      credential.kind === "api_key" ? keys.authenticate(credential, options) : bearer.authenticate(credential, options),
+  };
+  return { authenticator, keys, tokens: issuer };
+};
+
+export { accountFromClaim, issuerAlias, type JwtIssuer } from "./accounts/jwt.ts";
+export { generateSigningKey } from "./accounts/tokens.ts";

@@ -1,0 +1,56 @@
+/** The credentials of a data folder: keys in its state, and the key that signs tokens. */
+import { resolve } from "node:path";
+import type { JWK } from "jose";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Identity } from "../../../core/ports/provider.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import { createIdentity, generateSigningKey, type JwtIssuer } from "../../jwt/index.ts";
+import { createSystemClock, randomIds } from "../../shared/runtime/system.ts";
+import { openState } from "../state/database.ts";
+import { createKeyRows } from "../state/keys.ts";
+import { SettingRows } from "../state/settings.ts";
+
+export const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** The key that signs tokens, made at its first use. */
+export const keptSigningKey = (settings: SettingRows) => async (): Promise<JWK> =>
+  JSON.parse(await settings.getOrMake("signing_key", async () => JSON.stringify(await generateSigningKey()))) as JWK;
+
+export interface FolderIdentity {
+  readonly identity: Identity;
+  /** Whether there is none yet: one server at a time has the folder. */
+  claimFirstKey(): boolean;
+  /** True where the folder has keys of an account other than this one. */
+  hasOtherAccounts(account: AccountId): boolean;
+  close(): void;
+}
+
+export interface FolderIdentityOptions {
+  readonly logger?: Logger;
+  readonly issuers?: readonly JwtIssuer[];
+  /** As in the configuration of the engine. */
+  readonly acceptState?: boolean | undefined;
+}
+
+/** The credentials of a data folder without its engine; also while a server runs on it. */
+export const createLocalIdentity = (
+  dataDir: string,
+  { logger = silent, issuers = [], acceptState }: FolderIdentityOptions = {},
+): FolderIdentity => {
+  const db = openState(resolve(dataDir), { logger, acceptState });
+  const keys = createKeyRows(db);
+  const identity = createIdentity({
+    records: keys,
+    loadSigningKey: keptSigningKey(new SettingRows(db)),
+    issuers,
+    clock: createSystemClock(),
+    ids: randomIds,
+    logger,
+  });
+  return {
+    identity,
+    claimFirstKey: () => keys.count() === 0,
+    hasOtherAccounts: (account) => keys.hasOther(account),
+    close: () => db.close(),
+  };
+};

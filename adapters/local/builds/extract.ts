@@ -1,0 +1,179 @@
+/** Unpacks source archives in threads of their own, so that no archive takes the server's turn or its memory. */
+import { randomUUID } from "node:crypto";
+import { mkdir, rename } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { archiveLimits, unpackDeadline } from "../../../core/domain/accounts/limits.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Source } from "../../../core/ports/source-spool.ts";
+import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
+import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
+import { packagedScript } from "../../shared/runtime/packaged-script.ts";
+import { Turns } from "../logs/turns.ts";
+import { BuildFailed } from "./steps.ts";
+import { TreeWriter } from "./tree-writer.ts";
+import type { UnpackPiece, UnpackReport } from "./unpack.ts";
+
+/** So many archives are unpacked at once, each of another account; the next ones wait. */
+const AT_ONCE = 4;
+
+/** A thread needs a few MiB: an archive's paths and one piece of its bytes. */
+const MEMORY = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32 };
+
+const thread = packagedScript(import.meta.url, "adapters/local/builds/extract", "adapters/local/builds/unpack");
+
+const tooSlow = (deadline: number): DeployFailure => ({
+  reason: "build_timeout",
+  message: `Unpacking the archive took longer than ${deadline / 1000} s and was ended. Deploy fewer files, or look for a slow disk.`,
+});
+
+export interface Extraction {
+  readonly source: Source;
+  /** Empty; filled when the result is there, and not before. */
+  readonly folder: string;
+  /** Whose archive it is. */
+  readonly owner: string;
+}
+
+/** Feeds the thread until it reports the end. Rejects where the thread or the source fails. */
+const feed = async (worker: Worker, source: Source): Promise<string | undefined> => {
+  const pieces = source.open()[Symbol.asyncIterator]();
+  const ended = Promise.withResolvers<string | undefined>();
+  const next = async (): Promise<void> => {
+    const { done, value } = await pieces.next();
+    // A piece may be a view of much more memory, all of which a message would take along.
+    const piece: UnpackPiece = done === true ? null : new Uint8Array(value);
+    worker.postMessage(piece, piece === null ? [] : [piece.buffer]);
+  };
+  worker.on("message", (report: UnpackReport) => {
+    if (report.kind === "done") ended.resolve(report.problem);
+    else next().catch(ended.reject);
+  });
+  worker.once("error", ended.reject);
+  worker.once("exit", (code) => ended.reject(new Error(`The thread that unpacks an archive exited with ${code}.`)));
+  try {
+    return await ended.promise;
+  } finally {
+    await pieces.return?.();
+  }
+};
+
+/** Stops without an exception: the walk calls its visitor from an event, where one would end the process. */
+class StoppableWriter implements TarVisitor {
+  readonly #writer: TreeWriter;
+  readonly #stopped = Promise.withResolvers<never>();
+  #isStopped = false;
+
+  constructor(folder: string) {
+    this.#writer = new TreeWriter(folder);
+    this.#stopped.promise.catch(() => undefined);
+  }
+
+  /** Rejects when the writer stops. */
+  get stopped(): Promise<never> {
+    return this.#stopped.promise;
+  }
+
+  entry(entry: TarEntry): void {
+    this.#attempt(() => this.#writer.entry(entry));
+  }
+
+  content(bytes: Buffer): void {
+    this.#attempt(() => this.#writer.content(bytes));
+  }
+
+  stop(cause: unknown): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#writer.close();
+    this.#stopped.reject(cause);
+  }
+
+  #attempt(write: () => void): void {
+    if (this.#isStopped) return;
+    try {
+      write();
+    } catch (error) {
+      this.stop(error);
+    }
+  }
+}
+
+const walkAll = async (source: Source, walk: ArchiveWalk): Promise<string | undefined> => {
+  for await (const piece of source.open()) {
+    await walk.write(piece);
+    if (walk.problem !== undefined) return walk.problem;
+    // The writes block: other requests get a turn after each piece.
+    await setImmediate();
+  }
+  await walk.end();
+  return walk.problem;
+};
+
+interface Unpacking {
+  /** Resolves with what is wrong with the archive. */
+  readonly problem: Promise<string | undefined>;
+  /** Nothing is written any more when this resolves. */
+  stop(): Promise<void>;
+}
+
+const unpackInThread = (script: URL, source: Source, folder: string): Unpacking => {
+  const worker = new Worker(script, { workerData: folder, resourceLimits: MEMORY });
+  return { problem: feed(worker, source), stop: async () => void (await worker.terminate()) };
+};
+
+const unpackHere = (source: Source, folder: string): Unpacking => {
+  const writer = new StoppableWriter(folder);
+  const walk = new ArchiveWalk(archiveLimits, writer);
+  return {
+    problem: Promise.race([walkAll(source, walk), writer.stopped]),
+    stop: async () => {
+      writer.stop(new Error("The unpacking was stopped."));
+      walk.close();
+    },
+  };
+};
+
+export class Extractor {
+  readonly #turns = new Turns(AT_ONCE);
+  readonly #script: URL | null;
+  readonly #deadline: number;
+
+  /**
+   * @param script the thread's; null in a bundle, where archives are unpacked in the caller's thread
+   * @param deadline milliseconds for one archive, without the wait for its turn
+   */
+  constructor(script: URL | null = thread, deadline: number = unpackDeadline) {
+    this.#script = script;
+    this.#deadline = deadline;
+  }
+
+  /**
+   * Fails with `BuildFailed` past the deadline, and where the archive is refused, though the spool let it pass: then it
+   * is not what was walked. Nothing writes any more once it has failed, also where the signal aborts.
+   */
+  extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
+    return this.#turns.take(extraction.owner, signal, () => this.#extract(extraction, signal));
+  }
+
+  async #extract({ source, folder }: Extraction, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const own = `${folder}.${randomUUID()}`;
+    await mkdir(own);
+    const unpacking = this.#script === null ? unpackHere(source, own) : unpackInThread(this.#script, source, own);
+    const aborted = Promise.withResolvers<never>();
+    const abort = () => aborted.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(() => aborted.reject(new BuildFailed(tooSlow(this.#deadline))), this.#deadline);
+    try {
+      const problem = await Promise.race([unpacking.problem, aborted.promise]);
+      if (problem !== undefined)
+        throw new BuildFailed({ reason: "archive_invalid", message: `The archive ${problem}.` });
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+      await unpacking.stop();
+    }
+    await rename(own, folder);
+  }
+}

@@ -1,0 +1,219 @@
+/**
+ * Built sources on disk, one folder an image, named by content within the account. A folder with its manifest is
+ * whole; one without is a build that did not end, and goes.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, lutimesSync, readdirSync, statSync } from "node:fs";
+import { mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { diskFaultOf } from "../../shared/runtime/disk-fault.ts";
+import type { Leftovers } from "../data-folder/leftovers.ts";
+import { readText } from "../tenant-files/read-text.ts";
+
+export const MANIFEST = "image.json";
+
+const unpackedSchema = z.object({
+  kind: z.enum(["node", "python", "procfile", "static"]),
+  /** A line for `sh -c`, run in the source's folder. */
+  command: z.string(),
+  /** Folders in front of the command's search path. */
+  path: z.array(z.string()),
+  /** Host folders that the command needs to see, at their own paths. */
+  needs: z.array(z.string()),
+  /** Files outside of the image without which the command cannot run. Earlier versions did not note them. */
+  requires: z.array(z.string()).default([]),
+});
+
+const containerSchema = z.object({
+  kind: z.literal("container"),
+  /** The container engine's id of the image. */
+  id: z.string(),
+});
+
+const manifestSchema = z.discriminatedUnion("kind", [unpackedSchema, containerSchema]);
+
+export type UnpackedManifest = z.output<typeof unpackedSchema>;
+export type ContainerManifest = z.output<typeof containerSchema>;
+export type ImageManifest = z.output<typeof manifestSchema>;
+
+/** A built source that runs with this machine's programs. */
+export interface UnpackedImage extends UnpackedManifest {
+  /** The folder with the built source. */
+  readonly app: string;
+}
+
+/** The manifest of the image in the folder; undefined if it is missing or not whole. */
+export const readManifest = (folder: string): ImageManifest | undefined => {
+  try {
+    return manifestSchema.parse(JSON.parse(readText(join(folder, MANIFEST))));
+  } catch {
+    return undefined;
+  }
+};
+
+export type Image = (UnpackedImage | ContainerManifest) & { readonly reference: string };
+
+const KEPT_UNUSED = 10;
+const KEPT_MS = 7 * 86_400_000;
+/** A build that has just ended belongs to a rollout that may not have begun. */
+const FRESH_MS = 60 * 60_000;
+
+/** Raw account ids stay out of paths. */
+export const ownerFolder = (owner: AccountId): string => createHash("sha256").update(owner).digest("hex").slice(0, 24);
+
+const SCHEME = "local://";
+
+export class ImageStore {
+  readonly #root: string;
+  readonly #leftovers: Pick<Leftovers, "take">;
+  readonly #dropContainer: (id: string) => Promise<void>;
+
+  /** @param dropContainer removes an image from the container engine */
+  constructor(
+    root: string,
+    leftovers: Pick<Leftovers, "take">,
+    dropContainer: (id: string) => Promise<void> = async () => undefined,
+  ) {
+    this.#root = root;
+    this.#leftovers = leftovers;
+    this.#dropContainer = dropContainer;
+  }
+
+  reference(owner: AccountId, key: string): string {
+    return `${SCHEME}${ownerFolder(owner)}/${key}`;
+  }
+
+  folder(reference: string): string {
+    return join(this.#root, reference.slice(SCHEME.length));
+  }
+
+  appFolder(reference: string): string {
+    return join(this.folder(reference), "app");
+  }
+
+  /** The image, if it is there and whole. */
+  find(reference: string): Image | undefined {
+    if (!/^local:\/\/[0-9a-f]{24}\/[0-9a-f]{32}$/.test(reference)) return undefined;
+    const manifest = this.#manifest(reference);
+    if (manifest === undefined || !this.#isWhole(reference, manifest)) return undefined;
+    this.#noteUse(reference);
+    return manifest.kind === "container"
+      ? { ...manifest, reference }
+      : { ...manifest, reference, app: this.appFolder(reference) };
+  }
+
+  /** Whether the image can run, as far as the file system tells, and its id if it is at the container engine. */
+  inspect(reference: string): { readonly whole: boolean; readonly containerId?: string } {
+    const manifest = this.#manifest(reference);
+    if (manifest === undefined) return { whole: false };
+    const whole = this.#isWhole(reference, manifest);
+    return manifest.kind === "container" ? { whole, containerId: manifest.id } : { whole };
+  }
+
+  /** Notes the use for the sweep. An image runs also if its disk cannot be written. */
+  #noteUse(reference: string): void {
+    try {
+      lutimesSync(join(this.folder(reference), MANIFEST), new Date(), new Date());
+    } catch (error) {
+      if (diskFaultOf(error) === undefined) throw error;
+    }
+  }
+
+  #isWhole(reference: string, manifest: ImageManifest): boolean {
+    if (manifest.kind === "container") return true;
+    const { path, needs, requires } = manifest;
+    return [this.appFolder(reference), ...path, ...needs, ...requires].every((needed) => existsSync(needed));
+  }
+
+  /** An empty folder to build in; whatever an earlier build left there is gone. */
+  async begin(reference: string): Promise<string> {
+    await this.discard(reference);
+    await mkdir(this.folder(reference), { recursive: true, mode: 0o700 });
+    await mkdir(this.appFolder(reference), { mode: 0o755 });
+    return this.appFolder(reference);
+  }
+
+  /** Makes the image whole. */
+  async complete(reference: string, manifest: ImageManifest): Promise<void> {
+    const file = await open(join(this.folder(reference), MANIFEST), "wx", 0o600);
+    try {
+      await file.writeFile(JSON.stringify(manifest));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  }
+
+  async discard(reference: string): Promise<void> {
+    const manifest = this.#manifest(reference);
+    if (manifest?.kind === "container") await this.#dropContainer(manifest.id);
+    await this.#leftovers.take(this.folder(reference));
+  }
+
+  /**
+   * Removes half-built images, and unused ones beyond the newest few of each account.
+   * @param used the references that services run with
+   * @param atStart no build is under way, so a folder without a whole manifest is left over
+   * @returns the host folders that the remaining images need
+   */
+  async sweep(used: ReadonlySet<string>, atStart: boolean): Promise<ReadonlySet<string>> {
+    const needed = new Set<string>();
+    for (const owner of namesIn(this.#root)) {
+      const images = namesIn(join(this.#root, owner)).map((key) => ({
+        reference: `${SCHEME}${owner}/${key}`,
+        usedAt: modifiedAt(join(this.#root, owner, key, MANIFEST)),
+      }));
+      const spare = images
+        .filter(({ reference, usedAt }) => usedAt !== undefined && !used.has(reference))
+        .sort((a, b) => (b.usedAt ?? 0) - (a.usedAt ?? 0));
+      const now = Date.now();
+      const goes = spare.filter(
+        ({ usedAt = 0 }, index) => now - usedAt > FRESH_MS && (index >= KEPT_UNUSED || now - usedAt > KEPT_MS),
+      );
+      // A kill may have come between making the manifest and writing it.
+      const half = atStart
+        ? images.filter(({ reference }) => !used.has(reference) && this.#manifest(reference) === undefined)
+        : [];
+      for (const { reference } of [...goes, ...half]) await this.discard(reference);
+      for (const { reference } of images) {
+        const manifest = this.#manifest(reference);
+        if (manifest !== undefined && manifest.kind !== "container")
+          for (const path of manifest.needs) needed.add(path);
+      }
+    }
+    return needed;
+  }
+
+  /** The ids that images have at the container engine. */
+  containerIds(): ReadonlySet<string> {
+    const ids = namesIn(this.#root).flatMap((owner) =>
+      namesIn(join(this.#root, owner)).flatMap((key) => {
+        const manifest = this.#manifest(`${SCHEME}${owner}/${key}`);
+        return manifest?.kind === "container" ? [manifest.id] : [];
+      }),
+    );
+    return new Set(ids);
+  }
+
+  #manifest(reference: string): ImageManifest | undefined {
+    return readManifest(this.folder(reference));
+  }
+}
+
+const namesIn = (folder: string): string[] => {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+};
+
+const modifiedAt = (path: string): number | undefined => {
+  try {
+    return statSync(path).mtimeMs;
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,140 @@
+/**
+ * Pulls and checks a Dockerfile's base images before the build: their registries, their platform and their triggers
+ * (ONBUILD), which the engine adds to the Dockerfile. https://docs.docker.com/reference/dockerfile/#onbuild
+ */
+import { lookup } from "node:dns/promises";
+import { pipeline } from "node:stream/promises";
+import type { ImageInspectInfo } from "dockerode";
+import { Parser } from "tar";
+import { Turns } from "../../../shared/runtime/keyed-mutex.ts";
+import { BuildFailed } from "../../builds/steps.ts";
+import { type ContainerEngine, statusOf, wordsOf } from "../engine.ts";
+import { baseWords } from "./output.ts";
+import { type BaseImage, type Builder, judgeDockerfile, type RefusedLine } from "./refused-lines.ts";
+import { readHostAddresses, registryOf, whyClosed } from "./registries.ts";
+
+const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
+  new BuildFailed({
+    reason: "build_failed",
+    message: `Line ${line} of the Dockerfile (${text.slice(0, 100)}) ${why}.`,
+  });
+
+const addressesOf = async (host: string): Promise<string[]> => {
+  try {
+    return (await lookup(host, { all: true })).map(({ address }) => address);
+  } catch {
+    // The engine finds no address either, or uses a proxy.
+    return [];
+  }
+};
+
+const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]): Promise<void> => {
+  const registry = registryOf(image.name);
+  if (registry === undefined) return;
+  const why = whyClosed(registry, await addressesOf(registry.host), readHostAddresses(), allowedPorts);
+  if (why !== undefined) throw refusal({ ...image, why });
+};
+
+/** Serializes pulls of one image: a second pull could put another image under the checked name. */
+const fetches = new Turns();
+
+const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
+  const isComplete = /[:@][^/]*$/.test(name);
+  const answer = await docker.pull(isComplete ? name : `${name}:latest`, { abortSignal: signal });
+  await new Promise<void>((resolve, reject) => {
+    docker.modem.followProgress(answer, (error, items: readonly { error?: string }[] = []) => {
+      const words = items.find((item) => item.error !== undefined)?.error;
+      if (words !== undefined) reject(new Error(words));
+      else if (error) reject(error);
+      else resolve();
+    });
+  });
+};
+
+/** Podman reports triggers only in an image's export. Images never change, so the result is cached. */
+const exportedTriggers = new Map<string, readonly string[]>();
+
+const readExported = async ({ docker }: ContainerEngine, id: string): Promise<readonly string[]> => {
+  const texts = new Map<string, string>();
+  const parser = new Parser({
+    onReadEntry: (entry) => {
+      if (!/^[\w.-]+\.json$/.test(entry.path) || entry.type !== "File") return entry.resume();
+      texts.set(entry.path, "");
+      entry.on("data", (piece) => texts.set(entry.path, texts.get(entry.path) + piece.toString("latin1")));
+    },
+  });
+  await pipeline(await docker.getImage(id).get(), parser as unknown as NodeJS.WritableStream);
+  const [manifest] = JSON.parse(texts.get("manifest.json") ?? "") as [{ Config: string }];
+  const { config } = JSON.parse(texts.get(manifest.Config) ?? "") as { config?: { OnBuild?: string[] | null } };
+  return config?.OnBuild ?? [];
+};
+
+const triggersOf = async (engine: ContainerEngine, { Id, Config }: ImageInspectInfo): Promise<readonly string[]> => {
+  if (engine.name === "Docker") return Config?.OnBuild ?? [];
+  const triggers = exportedTriggers.get(Id) ?? (await readExported(engine, Id));
+  exportedTriggers.set(Id, triggers);
+  return triggers;
+};
+
+const inspect = (engine: ContainerEngine, name: string, signal: AbortSignal): Promise<ImageInspectInfo> =>
+  fetches.take(name, signal, async () => {
+    const image = engine.docker.getImage(name);
+    return image.inspect().catch(async (error: unknown) => {
+      if (statusOf(error) !== 404) throw error;
+      await pull(engine, name, signal);
+      return image.inspect();
+    });
+  });
+
+const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortSignal): Promise<ImageInspectInfo> => {
+  try {
+    return await inspect(engine, image.name, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
+    const { code } = error as { code?: unknown };
+    if (statusOf(error) === undefined && typeof code === "string") throw error;
+    const words = wordsOf(error);
+    const why = `needs the image ${image.name}, which could not be fetched: ${words}`;
+    throw new BuildFailed({
+      reason: "build_failed",
+      message: baseWords(words) ?? refusal({ ...image, why }).message,
+      logTail: [words],
+    });
+  }
+};
+
+/** Throws `BuildFailed` if the Dockerfile or a base image is not allowed. Afterwards the engine has all base images. */
+export const checkDockerfile = async (
+  engine: ContainerEngine,
+  dockerfile: string,
+  builder: Builder,
+  allowedPorts: readonly number[],
+  signal: AbortSignal,
+): Promise<void> => {
+  const judged = judgeDockerfile(dockerfile, builder);
+  if ("refused" in judged) throw refusal(judged.refused);
+  const known = new Set(judged.images.map(({ name }) => name));
+  const images = [...judged.images];
+  // Triggers may name images, too.
+  for (let image = images.shift(); image !== undefined; image = images.shift()) {
+    await checkRegistry(image, allowedPorts);
+    const found = await fetched(engine, image, signal);
+    const platform = `${found.Os}/${found.Architecture}`;
+    if (platform !== engine.platform) {
+      // A builder would pull it again, and might get another image than the checked one.
+      const why = `names an image for ${platform}, and the engine's platform is ${engine.platform}. Use an image for that`;
+      throw refusal({ ...image, why });
+    }
+    for (const trigger of await triggersOf(engine, found)) {
+      const inner = judgeDockerfile(trigger, builder, judged.stages);
+      const within = `names an image with a trigger (ONBUILD ${trigger.slice(0, 100)}) that`;
+      if ("refused" in inner)
+        throw refusal({ ...image, why: `${within} ${inner.refused.why}. Or use another base image` });
+      for (const { name } of inner.images) {
+        if (!known.has(name)) images.push({ ...image, name });
+        known.add(name);
+      }
+    }
+  }
+};

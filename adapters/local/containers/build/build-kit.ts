@@ -1,0 +1,83 @@
+/**
+ * A build that only BuildKit supports. It uses the engine's command line, which includes BuildKit: the engine's API alone
+ * offers the classic builder. https://docs.docker.com/build/buildkit/
+ */
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { BuildFailed } from "../../builds/steps.ts";
+import type { ContainerEngine } from "../engine.ts";
+import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
+import type { BuildKitNeed } from "./dockerfile.ts";
+import { BuildOutput } from "./output.ts";
+
+const MISSING = /buildx component is missing|unknown flag|unknown command/i;
+
+const missing = (need: BuildKitNeed | undefined): BuildFailed => {
+  const [what, instead] =
+    need === undefined
+      ? ["This Docker builds with BuildKit alone", ""]
+      : [`Line ${need.line} of the Dockerfile (${need.text.slice(0, 100)}) needs BuildKit`, ", or write it without"];
+  return new BuildFailed({
+    reason: "no_builder",
+    message: `${what}, and its command line does not have that here: install docker-buildx${instead}.`,
+  });
+};
+
+/** Separates accounts' `RUN --mount=type=cache`: https://docs.docker.com/build/building/variables/#pre-defined-build-arguments */
+const CACHE_OWNER = "BUILDKIT_CACHE_MOUNT_NS";
+
+const argumentsOf = ({ tag, labels, owner, network }: ContainerBuild): string[] => [
+  "build",
+  "--progress",
+  "plain",
+  "--tag",
+  tag,
+  ...Object.entries({ ...predefinedArguments(network), [CACHE_OWNER]: owner }).flatMap(([name, value]) => [
+    "--build-arg",
+    `${name}=${value}`,
+  ]),
+  ...Object.entries(labels).flatMap(([name, value]) => ["--label", `${name}=${value}`]),
+  "-",
+];
+
+/** @param need the line that requires it; undefined if the engine has no other builder */
+export const buildWithKit = async (
+  { environment }: ContainerEngine,
+  build: ContainerBuild,
+  context: Readable,
+  need: BuildKitNeed | undefined,
+): Promise<BuildOutput> => {
+  let isMissing = false;
+  const output = new BuildOutput(build.print);
+  const child = spawn("docker", argumentsOf(build), {
+    env: { HOME: build.home, DOCKER_BUILDKIT: "1", ...environment },
+    stdio: ["pipe", "pipe", "pipe"],
+    signal: build.signal,
+  });
+  const ended = new Promise<number>((resolve) => {
+    child.once("error", () => resolve(127));
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+  let hasBegun = false;
+  const read = async (stream: Readable) => {
+    for await (const line of createInterface({ input: stream })) {
+      // Docker itself writes the lines before the first step; later ones can come from any command.
+      hasBegun ||= line.startsWith("#");
+      isMissing ||= !hasBegun && MISSING.test(line);
+      await output.take({ stream: `${line}\n` });
+    }
+  };
+  const [code] = await Promise.all([
+    ended,
+    read(child.stdout),
+    read(child.stderr),
+    // The process may end before it has read everything.
+    pipeline(context, child.stdin).catch(() => undefined),
+  ]);
+  build.signal.throwIfAborted();
+  if (code === 127 || (code !== 0 && isMissing)) throw missing(need);
+  if (code !== 0) await output.take({ errorDetail: { message: output.last } });
+  return output;
+};

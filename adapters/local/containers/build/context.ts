@@ -1,0 +1,95 @@
+/**
+ * A source's archive as a build context, unchanged or without the files that its `.dockerignore` names. An engine's API
+ * leaves that to its clients: https://docs.docker.com/build/concepts/context/#dockerignore-files
+ */
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import * as dockerignorePackage from "@balena/dockerignore";
+import { Pack, Parser, type ReadEntry } from "tar";
+import type { Source } from "../../../../core/ports/source-spool.ts";
+import { TarReader } from "../../../shared/archives/tar/reader.ts";
+import { unpackedBytes } from "../../../shared/archives/tar/unpacked.ts";
+import { tarPieces } from "../../../shared/archives/tar-pieces.ts";
+import { BuildFailed } from "../../builds/steps.ts";
+
+/** The types declare a default export, but the package itself is the function. */
+const dockerignore = dockerignorePackage.default as unknown as typeof dockerignorePackage.default.default;
+
+const DOCKERFILE = "Dockerfile";
+const IGNORE = ".dockerignore";
+const MOST_BYTES = 1024 ** 2;
+
+const tooLong = (path: string): BuildFailed =>
+  new BuildFailed({
+    reason: "build_failed",
+    message: `The ${path} has more than 1 MiB. Move what it writes out into files of the source.`,
+  });
+
+const plain = (path: string): string => path.replace(/^(?:\.\/)+/, "");
+
+const entriesOf = async (source: Source, signal: AbortSignal, onReadEntry: (entry: ReadEntry) => void) => {
+  const parser = new Parser({ onReadEntry });
+  const opened = Readable.from(source.open());
+  const left = Promise.withResolvers<never>();
+  left.promise.catch(() => undefined);
+  const leave = () => left.reject(signal.reason);
+  signal.addEventListener("abort", leave);
+  try {
+    for await (const chunk of opened.pipe(createGunzip()).pipe(tarPieces()) as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      if (!parser.write(chunk))
+        await Promise.race([new Promise((resolve) => parser.once("drain", resolve)), left.promise]);
+    }
+  } finally {
+    signal.removeEventListener("abort", leave);
+    opened.destroy();
+  }
+  await new Promise<void>((resolve) => parser.once("end", () => resolve()).end());
+};
+
+/** Reads the files that control the build; undefined if a file does not exist. */
+export const readContext = async (
+  source: Source,
+  signal: AbortSignal,
+): Promise<{ readonly dockerfile: string | undefined; readonly ignore: string | undefined }> => {
+  const texts = new Map<string, Buffer[]>();
+  let present: { readonly path: string; readonly pieces: Buffer[]; bytes: number } | undefined;
+  const tar = new TarReader({
+    entry: (entry) => {
+      const path = plain(entry.path);
+      present = path === DOCKERFILE || path === IGNORE ? { path, pieces: [], bytes: 0 } : undefined;
+      if (present !== undefined) texts.set(path, present.pieces);
+    },
+    content: (bytes) => {
+      if (present === undefined) return;
+      present.bytes += bytes.length;
+      if (present.bytes > MOST_BYTES) throw tooLong(present.path);
+      present.pieces.push(Buffer.from(bytes));
+    },
+  });
+  for await (const chunk of unpackedBytes(source, signal)) tar.write(chunk);
+  const textOf = (path: string) => {
+    const pieces = texts.get(path);
+    return pieces === undefined ? undefined : Buffer.concat(pieces).toString("utf8");
+  };
+  return { dockerfile: textOf(DOCKERFILE), ignore: textOf(IGNORE) };
+};
+
+/** The context as a tar stream, possibly compressed. */
+export const contextOf = (source: Source, ignore: string | undefined, signal: AbortSignal): Readable => {
+  if (ignore === undefined) return Readable.from(source.open());
+  const rules = dockerignore().add(ignore);
+  const pack = new Pack({ portable: true });
+  const isLeftOut = (path: string) => path !== DOCKERFILE && path !== IGNORE && path !== "" && rules.ignores(path);
+  const leaving = new AbortController();
+  void entriesOf(source, AbortSignal.any([signal, leaving.signal]), (entry) => {
+    if (isLeftOut(plain(entry.path).replace(/\/$/, ""))) entry.resume();
+    else pack.add(entry);
+  }).then(
+    () => pack.end(),
+    (error: unknown) => pack.emit("error", error),
+  );
+  const context = Readable.from(pack as unknown as AsyncIterable<Buffer>);
+  context.once("close", () => leaving.abort());
+  return context;
+};

@@ -1,0 +1,110 @@
+/**
+ * A build's output, line by line, and why it failed.
+ * https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Image/operation/ImageBuild
+ */
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { Say } from "../../../shared/runtime/channel.ts";
+
+/** A line of the engine's JSON response. */
+export interface BuildItem {
+  readonly stream?: string;
+  readonly status?: string;
+  readonly id?: string;
+  readonly error?: string;
+  readonly errorDetail?: { readonly code?: number; readonly message?: string };
+}
+
+const TAIL = 20;
+const STEP = /^(?:Step|STEP) \d+\/\d+ ?: /;
+/** Names of layers and of temporary containers, which are not worth a line. */
+const NOISE = /^ ---> |^Removing intermediate container |^Successfully (?:built|tagged) /;
+/** A step that the platform adds to the source's. */
+const OWN_STEP = /^LABEL portside\./;
+
+/** The reason is at the beginning; matching must not take longer than a build. */
+const MOST_LETTERS = 2000;
+
+/** Explains the engine's message about a base image; undefined if the message is unknown. */
+export const baseWords = (whole: string): string | undefined => {
+  const problem = whole.slice(0, MOST_LETTERS);
+  if (
+    /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i.test(
+      problem,
+    )
+  )
+    return "A base image is not on this machine, and its registry cannot be reached: pull it where the network allows, or import it (docker load).";
+  if (
+    /pull access denied|manifest.*(?:unknown|not found)|not found: manifest|repository does not exist|requested access to the resource is denied|unauthorized/i.test(
+      problem,
+    )
+  )
+    return "A base image is not on this machine, and its registry does not have it or wants a login; check the name behind FROM.";
+  return undefined;
+};
+
+export class BuildOutput {
+  readonly #print: Say<string>;
+  readonly #tail: string[] = [];
+  #step = "";
+  #rest = "";
+  #held: Promise<void> | undefined;
+  #problem: { readonly message: string; readonly code: number | undefined } | undefined;
+
+  constructor(print: Say<string>) {
+    this.#print = print;
+  }
+
+  /** If it returns a promise, the caller must wait for it before it passes more output. */
+  take({ stream, status, id, error, errorDetail }: BuildItem): Promise<void> | undefined {
+    this.#held = undefined;
+    if (stream !== undefined) this.#lines(stream);
+    // Progress of single layers arrives many times a second and is not worth a line.
+    else if (status !== undefined && (id === undefined || /^(?:Pulling from|Pull complete)/.test(status)))
+      this.#line(id === undefined ? status : `${id}: ${status}`);
+    const message = errorDetail?.message ?? error;
+    if (message !== undefined) this.#problem = { message, code: errorDetail?.code };
+    return this.#held;
+  }
+
+  /** The last printed line. */
+  get last(): string {
+    return this.#tail.at(-1) ?? "";
+  }
+
+  /** Ends the output. Returns why the build failed, or undefined if it succeeded. */
+  end(): DeployFailure | undefined {
+    if (this.#rest !== "") this.#line(this.#rest);
+    this.#rest = "";
+    if (this.#problem === undefined) return undefined;
+    const { message, code } = this.#problem;
+    const failed = /returned a non-zero code: (\d+)/.exec(message) ?? /exit (?:status|code:) (\d+)/.exec(message);
+    const exitCode = code ?? (failed === null ? undefined : Number(failed[1]));
+    return {
+      reason: "build_failed",
+      // A failed command's output is arbitrary, so it is not matched.
+      message: (exitCode === undefined ? baseWords(message) : undefined) ?? this.#words(message, exitCode),
+      ...(exitCode === undefined ? {} : { exitCode }),
+      logTail: [...this.#tail, message],
+    };
+  }
+
+  #words(message: string, exitCode: number | undefined): string {
+    const step = this.#step.slice(0, 200);
+    if (exitCode !== undefined && step !== "") return `'${step}' ended with exit code ${exitCode}.`;
+    return step === "" ? `The image could not be built: ${message}` : `'${step}' failed: ${message}`;
+  }
+
+  #lines(text: string): void {
+    const lines = (this.#rest + text).split(/\r?\n|\r/);
+    this.#rest = lines.pop() ?? "";
+    for (const line of lines) if (line.trim() !== "") this.#line(line);
+  }
+
+  #line(line: string): void {
+    if (STEP.test(line)) this.#step = line.replace(STEP, "").trim();
+    if (NOISE.test(line) || OWN_STEP.test(this.#step)) return;
+    this.#tail.push(line);
+    if (this.#tail.length > TAIL) this.#tail.shift();
+    this.#held = this.#print(line) ?? this.#held;
+  }
+}

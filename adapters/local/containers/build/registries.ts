@@ -1,0 +1,74 @@
+/**
+ * Registries that only this machine can reach: a Dockerfile could make the engine call them.
+ * Pure, except for reading this machine's addresses.
+ */
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
+import { closedSubnets } from "../../sandbox/network/closed.ts";
+
+export interface Registry {
+  readonly host: string;
+  readonly ports: readonly number[];
+}
+
+/** The engine's ports for a name without one: HTTPS, and HTTP on the loopback. */
+const DEFAULT_PORTS = [443, 80];
+
+/** The image name's registry; undefined: the engine's default. https://pkg.go.dev/github.com/distribution/reference */
+export const registryOf = (image: string): Registry | undefined => {
+  const [domain = "", ...path] = image.split("/");
+  if (path.length === 0 || !(/[.:A-Z]/.test(domain) || domain === "localhost")) return undefined;
+  const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(domain) ?? [];
+  return { host: host.replace(/^\[|\]$/g, ""), ports: port === undefined ? DEFAULT_PORTS : [Number(port)] };
+};
+
+export interface HostAddresses {
+  /** The loopback and all other addresses of this machine. */
+  readonly own: BlockList;
+  /** Addresses of its containers, link-local neighbours and cloud services. */
+  readonly inner: BlockList;
+}
+
+const addTo = (list: BlockList, subnets: readonly string[]): BlockList => {
+  for (const subnet of subnets) {
+    const [address = "", bits] = subnet.split("/");
+    const family = isIPv6(address) ? "ipv6" : "ipv4";
+    list.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
+  }
+  return list;
+};
+
+/** Some are addresses of cloud services, over IPv6. */
+const INNER = ["fe80::/10", "fd00:ec2::/32", "fd20:ce::/32"];
+
+export const readHostAddresses = (): HostAddresses => {
+  const all = Object.values(networkInterfaces()).flatMap((one) => one ?? []);
+  const addresses = all.map(({ address }) => address.replace(/%.*/, ""));
+  return {
+    own: addTo(new BlockList(), ["127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128", ...addresses]),
+    inner: addTo(new BlockList(), [...INNER, ...closedSubnets()]),
+  };
+};
+
+const inList = (list: BlockList, address: string): boolean =>
+  isIP(address) !== 0 && list.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+
+/**
+ * Returns why the engine must not call the registry, and what to do instead; undefined if it may.
+ * @param addresses of the registry's host
+ */
+export const whyClosed = (
+  { host, ports }: Registry,
+  addresses: readonly string[],
+  { own, inner }: HostAddresses,
+  allowedPorts: readonly number[],
+): string | undefined => {
+  const known = [host, ...addresses];
+  if (/^(?:.*\.)?localhost\.?$/i.test(host) || known.some((address) => inList(own, address))) {
+    if (ports.some((port) => allowedPorts.includes(port))) return undefined;
+    return `names a registry on the server's machine. Use an image of another registry, or start the server with --allow-host-port ${ports[0]}`;
+  }
+  return known.some((address) => inList(inner, address))
+    ? "names a registry at an address that only the server's machine reaches. Use an image of another registry"
+    : undefined;
+};

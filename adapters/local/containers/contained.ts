@@ -1,0 +1,175 @@
+/** One container: creates and starts it, follows its log line by line, waits until it ends, and removes it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Container, ContainerInspectInfo } from "dockerode";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import { formatMemory } from "../../../core/domain/deploy/resources.ts";
+import { listenersIn } from "../../shared/runtime/listening.ts";
+import { exitOf } from "../instances/exit-code.ts";
+import { type Address, judgeListeners, loopback, type Sight, staysOpen } from "../instances/ready.ts";
+import type { Exit, OnLine, Running } from "../sandbox/runner.ts";
+import type { ContainerEngine } from "./engine.ts";
+import { ContainerLog } from "./log.ts";
+import { refusedStart } from "./refused-start.ts";
+import { type ContainerJob, containerName, createOptions } from "./settings.ts";
+import { ownVolumes, writtenBy } from "./written.ts";
+
+/** A container's settings, prepared when its turn comes, and the cleanup for when it is gone. */
+export interface Prepared {
+  readonly job: ContainerJob;
+  readonly ended: () => Promise<void>;
+}
+
+const LOG_END_MS = 2000;
+const AGAIN_MS = 50;
+const DISK_LOOK_MS = 3000;
+
+export class Contained implements Running {
+  readonly id: string;
+  readonly startedAt = Date.now();
+  readonly begun: Promise<void>;
+  readonly exited: Promise<Exit>;
+  /** In the container's network, if reachable from here: bypasses the engine's proxy, which accepts every connection. */
+  address: Address | undefined;
+  readonly #engine: ContainerEngine;
+  #container: Container | undefined;
+  /** Host pid of its first process; 0 while it has none. */
+  #pid = 0;
+  #inside: number | undefined;
+  readonly #killed = new AbortController();
+  #overflown: DeployFailure | undefined;
+
+  /** @param remove removes the container, now or when the engine responds again */
+  constructor(
+    engine: ContainerEngine,
+    id: string,
+    prepare: () => Promise<Prepared>,
+    remove: (container: Container) => Promise<void>,
+    onLine: OnLine,
+  ) {
+    this.id = id;
+    this.#engine = engine;
+    const begun = Promise.withResolvers<void>();
+    this.begun = begun.promise;
+    this.exited = this.#live(prepare, remove, onLine, begun.resolve).finally(begun.resolve);
+  }
+
+  processes(): number[] {
+    return this.#pid === 0 ? [] : [this.#pid];
+  }
+
+  async look(port: number, open: boolean): Promise<Sight> {
+    if (this.#pid === 0) return { kind: "nothing" };
+    const inside = this.#inside ?? port;
+    if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);
+    // The engine accepts connections even if nothing in the container listens, and then closes them.
+    return open && (await staysOpen(loopback(port))) ? { kind: "right" } : { kind: "nothing" };
+  }
+
+  terminate(): void {
+    this.#signal("SIGTERM");
+  }
+
+  kill(): void {
+    this.#killed.abort();
+    this.#signal("SIGKILL");
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    // The container or the engine may be gone; `exited` reports that.
+    this.#container?.kill({ signal }).catch(() => undefined);
+  }
+
+  async #live(
+    prepare: () => Promise<Prepared>,
+    remove: (container: Container) => Promise<void>,
+    onLine: OnLine,
+    begun: () => void,
+  ): Promise<Exit> {
+    let prepared: Prepared | undefined;
+    try {
+      prepared = await prepare();
+      return await this.#run(prepared.job, onLine, begun);
+    } catch (error) {
+      return refusedStart(this.#engine, error);
+    } finally {
+      this.#pid = 0;
+      if (this.#container !== undefined) await remove(this.#container);
+      await prepared?.ended();
+    }
+  }
+
+  async #run(job: ContainerJob, onLine: OnLine, begun: () => void): Promise<Exit> {
+    const named = { name: containerName(job.id) };
+    const container = await this.#engine.docker.createContainer({ ...named, ...createOptions(job, this.#engine) });
+    this.#container = container;
+    this.#inside = job.port?.inside;
+    // The engine reads the image's /etc/passwd, and blocks forever if that is a pipe.
+    const starting = container.start({ abortSignal: this.#killed.signal }).catch((error: unknown) => {
+      if (!this.#killed.signal.aborted) throw error;
+    });
+    await starting;
+    if (this.#killed.signal.aborted) return { code: null, signal: "SIGKILL", outOfMemory: false };
+    begun();
+    const { State, NetworkSettings, Mounts } = await container.inspect();
+    const { sharesKernel, rootless } = this.#engine;
+    const host = NetworkSettings.Networks[job.network]?.IPAddress;
+    if (sharesKernel && !rootless && host && job.port !== undefined) this.address = { host, port: job.port.inside };
+    this.#pid = State.Pid;
+    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, ownVolumes({ Mounts }), job.disk);
+    try {
+      const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
+      return {
+        ...exitOf(ExitCode, null),
+        outOfMemory: OOMKilled,
+        ...(this.#overflown === undefined ? {} : { failure: this.#overflown }),
+      };
+    } finally {
+      unwatch?.();
+      this.#pid = 0;
+    }
+  }
+
+  /** No limit on a container's files works with every engine's storage. So this polls their size and ends the container. */
+  #watchDisk(container: Container, volumes: readonly string[], most: number): () => void {
+    let timer: NodeJS.Timeout | undefined;
+    const look = async () => {
+      // If the engine does not respond, `exited` reports that.
+      const written = await writtenBy(this.#engine.docker, container, volumes).catch(() => 0);
+      if (timer === undefined) return;
+      timer = setTimeout(look, DISK_LOOK_MS);
+      if (written <= most || this.#overflown !== undefined) return;
+      this.#overflown = {
+        reason: "crashed",
+        message: `The service wrote more than ${formatMemory(most)} into its own files and was ended; write to a volume instead.`,
+      };
+      this.kill();
+    };
+    timer = setTimeout(look, DISK_LOOK_MS);
+    return () => {
+      clearTimeout(timer);
+      timer = undefined;
+    };
+  }
+
+  /** Reads the log until the container ends, and returns its final state. Resumes if the engine was briefly gone. */
+  async #follow(container: Container, onLine: OnLine): Promise<ContainerInspectInfo["State"]> {
+    const log = new ContainerLog(onLine);
+    using over = new DisposableStack();
+    const leaving = new AbortController();
+    over.defer(() => leaving.abort());
+    const ended = container.wait({ abortSignal: leaving.signal }).catch(() => undefined);
+    for (;;) {
+      const read = log.read(container);
+      // An engine that is killed may leave a wait request open forever, but not a stream.
+      await Promise.race([ended, read]);
+      const { State } = await container.inspect();
+      if (!State.Running) {
+        await log.settled(read, LOG_END_MS);
+        await log.end();
+        return State;
+      }
+      await read;
+      await sleep(AGAIN_MS);
+    }
+  }
+}

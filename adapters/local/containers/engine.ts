@@ -1,0 +1,109 @@
+/**
+ * This machine's container engine, Docker or Podman, through its socket. Both implement Docker's API:
+ * https://docs.docker.com/reference/api/engine/
+ */
+import { existsSync } from "node:fs";
+import { hostname, release } from "node:os";
+import { join } from "node:path";
+import type Dockerode from "dockerode";
+import { needPackages } from "../../shared/runtime/optional-package.ts";
+
+export interface ContainerEngine {
+  readonly docker: Dockerode;
+  readonly name: "Docker" | "Podman";
+  readonly version: string;
+  /** Platform of its images, such as linux/amd64. */
+  readonly platform: string;
+  /** Whether containers' processes run on this machine's kernel, not in a virtual machine. */
+  readonly sharesKernel: boolean;
+  /** Whether root inside the engine is this process's user. */
+  readonly rootless: boolean;
+  /** Whether it has its own init, which gives signals their usual effect on a container's first process. */
+  readonly hasInit: boolean;
+  /** Environment in which the engine's command line is found and uses the same engine. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const ANSWER_MS = 5000;
+
+/** Socket paths of engines. If `DOCKER_HOST` is set, only that counts. */
+const socketsIn = ({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: NodeJS.ProcessEnv): string[] => {
+  if (host !== undefined && host !== "") return host.startsWith("unix://") ? [host.slice("unix://".length)] : [];
+  return [
+    "/var/run/docker.sock",
+    ...(home === undefined ? [] : [join(home, ".docker", "run", "docker.sock")]),
+    ...(runtime === undefined ? [] : [join(runtime, "docker.sock"), join(runtime, "podman", "podman.sock")]),
+    "/run/podman/podman.sock",
+  ];
+};
+
+const open = async (
+  make: (socketPath: string) => Dockerode,
+  socketPath: string,
+  path: string,
+): Promise<ContainerEngine | string> => {
+  const docker = make(socketPath);
+  try {
+    const [version, info] = await Promise.race([
+      Promise.all([docker.version(), docker.info()]),
+      new Promise<never>((_resolve, reject) =>
+        setTimeout(() => reject(new Error("it does not answer")), ANSWER_MS).unref(),
+      ),
+    ]);
+    const isPodman = (version.Components ?? []).some(({ Name }) => Name.includes("Podman"));
+    return {
+      docker,
+      name: isPodman ? "Podman" : "Docker",
+      version: version.Version,
+      platform: `${version.Os}/${version.Arch}`,
+      sharesKernel: process.platform === "linux" && info.KernelVersion === release() && info.Name === hostname(),
+      rootless: ((info.SecurityOptions ?? []) as string[]).some((option) => option.includes("rootless")),
+      hasInit: isPodman ? existsSync("/usr/libexec/podman/catatonit") : info.InitBinary !== "",
+      environment: { PATH: path, [isPodman ? "CONTAINER_HOST" : "DOCKER_HOST"]: `unix://${socketPath}` },
+    };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `${socketPath} ${code === "EACCES" ? "may not be used by this user" : `does not answer (${code ?? message})`}`;
+  }
+};
+
+/** Returns the first engine that responds, or a message that says why none does. */
+export const findEngine = async (environment: NodeJS.ProcessEnv): Promise<ContainerEngine | string> => {
+  const sockets = socketsIn(environment);
+  if (sockets.length === 0) return "DOCKER_HOST does not name a socket (unix://PATH)";
+  const there = sockets.filter(existsSync);
+  if (there.length === 0) return `neither Docker nor Podman listens at ${sockets.join(", ")}`;
+  const loaded = await needPackages("Docker or Podman", ["dockerode"], () => import("dockerode")).catch(
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  if (typeof loaded === "string") return loaded;
+  const problems: string[] = [];
+  for (const socket of there) {
+    const engine = await open((socketPath) => new loaded.default({ socketPath }), socket, environment["PATH"] ?? "");
+    if (typeof engine !== "string") return engine;
+    problems.push(engine);
+  }
+  return problems.join("; ");
+};
+
+/** The status of the engine's response; undefined if there was none. */
+export const statusOf = (error: unknown): number | undefined => (error as { statusCode?: number }).statusCode;
+
+/** Whether the engine has an image, by id or name; throws if the engine does not respond. */
+export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: string): Promise<boolean> =>
+  docker
+    .getImage(image)
+    .inspect()
+    .then(
+      () => true,
+      (error: unknown) => {
+        if (statusOf(error) === 404) return false;
+        throw error;
+      },
+    );
+
+/** The engine's own error message. */
+export const wordsOf = (error: unknown): string => {
+  const { json, message } = error as { json?: { message?: string }; message?: string };
+  return json?.message ?? message ?? String(error);
+};

@@ -1,0 +1,165 @@
+/**
+ * Ways into what runs of a service on this machine: a program that puts its user beside the service, with its files,
+ * processes and environment. Whoever may not look at the service's processes finds none.
+ */
+import { openSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import { RUN_FOLDER, readInstanceNotes } from "../instances/instance-notes.ts";
+import { allProcesses, environmentOf, type ProcessInfo } from "../instances/proc.ts";
+import { groupFilesOf } from "../sandbox/cgroup.ts";
+import { type Descriptor, FIRST_DESCRIPTOR, MARKER } from "../sandbox/launch.ts";
+import { joinGroup } from "../sandbox/shell.ts";
+import { callFilter } from "../sandbox/syscall-filter.ts";
+import { isDeployed } from "../state/services.ts";
+import { type ContainerEngine, findEngine } from "./engine.ts";
+import { containerName } from "./settings.ts";
+
+export interface Entrance {
+  readonly kind: "container" | "bubblewrap" | "process";
+  readonly file: string;
+  readonly args: readonly string[];
+  /** The whole environment; undefined: that of whoever enters, for the program brings the service's. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** What the program gets besides the standard streams. */
+  readonly descriptors?: readonly Extract<Descriptor, { readonly input: unknown } | { readonly open: number }>[];
+}
+
+/** By its path: the service's own search path is its own. */
+const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
+
+/** Its own shell, in the container's environment and folder: https://docs.docker.com/reference/cli/docker/container/exec/ */
+const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<Entrance[]> => {
+  const container = engine.docker.getContainer(containerName(job));
+  const isRunning = await container.inspect().then(
+    ({ State }) => State.Running,
+    () => false,
+  );
+  if (!isRunning) return [];
+  const podman = engine.name === "Podman";
+  return [
+    {
+      kind: "container",
+      file: podman ? "podman" : "docker",
+      args: [...(podman ? ["--remote"] : []), "exec", ...flags, container.id, ...SHELL],
+      env: engine.environment,
+    },
+  ];
+};
+
+const linkOf = (path: string): string | undefined => {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+};
+
+const variablesOf = (pid: number): Record<string, string> =>
+  Object.fromEntries(
+    environmentOf(pid)
+      .filter((entry) => entry.includes("="))
+      .map((entry) => [entry.slice(0, entry.indexOf("=")), entry.slice(entry.indexOf("=") + 1)]),
+  );
+
+/** The instance's first process: of those with its mark, the one that none of them has started; a sandbox's own know no service. */
+const firstOf = (job: string, table: readonly ProcessInfo[]): number[] => {
+  const own = table.filter(({ pid }) => {
+    const { K_SERVICE, [MARKER]: mark } = variablesOf(pid);
+    return mark === job && K_SERVICE !== undefined;
+  });
+  return own.filter(({ parent }) => !own.some(({ pid }) => pid === parent)).map(({ pid }) => pid);
+};
+
+/** The user or group that the process has in its own user namespace. */
+const idInside = (pid: number, kind: "uid" | "gid"): string =>
+  /^\s*(\d+)/.exec(readFileSync(`/proc/${pid}/${kind}_map`, "utf8"))?.[1] ?? "";
+
+const USERS = FIRST_DESCRIPTOR;
+const FILTER = USERS + 1;
+const ARGUMENTS = FILTER + 1;
+
+/**
+ * Root joins the control groups and namespaces of the process with a separate environment: the service's variables could make
+ * root load the service's libraries. bubblewrap then drops every right that the process lacks.
+ * https://man7.org/linux/man-pages/man1/nsenter.1.html
+ */
+const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entrance => {
+  const joinFiles = groupFilesOf(pid);
+  const namespaces = ["--mount", "--pid", "--ipc", "--uts", "--net", "--cgroup", "--wd"];
+  const ids = ["--uid", idInside(pid, "uid"), "--gid", idInside(pid, "gid")];
+  const rights = ["--userns", String(USERS), ...ids, "--cap-drop", "ALL", "--seccomp", String(FILTER)];
+  const [shell = "", flag = "", script = ""] = SHELL;
+  const [file = "", ...args] = joinGroup(joinFiles.length === 0 ? undefined : { joinFiles }, [
+    ...["setpriv", "--clear-groups", "nsenter", "--target", String(pid), ...namespaces],
+    ...["bwrap", "--dev-bind", "/", "/", ...rights, "--args", String(ARGUMENTS), "--"],
+    ...[shell, flag, `exec ${USERS}<&-; ${script}`],
+  ]);
+  const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
+  const descriptors = [
+    { open: openSync(`/proc/${pid}/ns/user`, "r") },
+    { input: callFilter(process.arch, joinFiles.length > 0) },
+    { input: ["--clearenv", ...variables].map((argument) => `${argument}\0`).join("") },
+  ];
+  return { kind: "bubblewrap", file, args, env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, descriptors };
+};
+
+/** An expected reason why the user cannot enter an instance. The message is for the user. */
+export class EntranceRefused extends Error {}
+
+/** Beside a process: in its sandbox, if it has one. */
+const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
+  const { [MARKER]: _, ...own } = variablesOf(pid);
+  const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
+  const isSandboxed = linkOf(`/proc/${pid}/ns/mnt`) !== linkOf("/proc/self/ns/mnt");
+  if (!isSandboxed) {
+    const cwd = linkOf(`/proc/${pid}/cwd`);
+    const [file = "/bin/sh", ...args] = SHELL;
+    return { kind: "process", file, args, env, ...(cwd === undefined ? {} : { cwd }) };
+  }
+  // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
+  if (process.getuid?.() !== 0)
+    throw new EntranceRefused(
+      "A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.",
+    );
+  return intoSandbox(pid, env);
+};
+
+export interface EntranceOptions {
+  readonly dataDir: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Whether a person sits there. */
+  readonly isTerminal: boolean;
+}
+
+export interface Entrances {
+  /** One for each running instance of the service. */
+  readonly found: readonly Entrance[];
+  /** The services that run on the folder's platform. */
+  readonly services: readonly string[];
+  /** Whether the service is deployed there; undefined if the state cannot be read. */
+  readonly isDeployed: boolean | undefined;
+}
+
+/** Fails with `EntranceRefused` if no platform has run on the data folder, or if this user may not enter. */
+export const findEntrances = async (
+  service: string,
+  { dataDir, environment, isTerminal }: EntranceOptions,
+): Promise<Entrances> => {
+  const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
+  if (notes === undefined)
+    throw new EntranceRefused(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
+  const services = [...new Set(notes.map((note) => note.service))].sort();
+  const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
+  if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };
+  const engine = await findEngine(environment);
+  const flags = isTerminal ? ["--interactive", "--tty"] : ["--interactive"];
+  const table = allProcesses();
+  const found = await Promise.all(
+    jobs.map(async (job): Promise<readonly Entrance[]> => {
+      const contained = typeof engine === "string" ? [] : await intoContainer(job, engine, flags);
+      return contained.length > 0 ? contained : firstOf(job, table).map((pid) => intoProcess(pid, environment["TERM"]));
+    }),
+  );
+  return { found: found.flat(), services, isDeployed: true };
+};

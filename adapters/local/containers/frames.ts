@@ -1,0 +1,45 @@
+/**
+ * Parses a container's log stream. Each frame has the output stream's number, a length and a message, which starts with
+ * the engine's time: https://docs.docker.com/reference/api/engine/version/v1.41/#tag/Container/operation/ContainerAttach
+ */
+import { type Instant, parseInstant } from "../../../core/domain/wire/instant.ts";
+import type { OutputStream } from "../sandbox/runner.ts";
+
+export interface Frame {
+  readonly stream: OutputStream;
+  /** When the engine received it. */
+  readonly at: Instant | undefined;
+  /** Part of the stream: a line with its line feed, or the part of a long line that fits the engine's 16 KiB. */
+  readonly bytes: Buffer;
+}
+
+const HEADER = 8;
+const STDERR = 2;
+const SPACE = 0x20;
+/** Maximum length of a timestamp; a message whose timestamp is cut off has none. */
+const TIME = 40;
+
+const frameOf = (kind: number | undefined, message: Buffer): Frame => {
+  const space = message.subarray(0, TIME).indexOf(SPACE);
+  return {
+    stream: kind === STDERR ? "stderr" : "stdout",
+    at: space < 0 ? undefined : parseInstant(message.toString("latin1", 0, space)),
+    bytes: message.subarray(space + 1),
+  };
+};
+
+/** Splits a log's bytes into frames; chunks may be cut anywhere. */
+export async function* framesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    let at = 0;
+    while (held.length - at >= HEADER) {
+      const end = at + HEADER + held.readUInt32BE(at + 4);
+      if (held.length < end) break;
+      yield frameOf(held[at], held.subarray(at + HEADER, end));
+      at = end;
+    }
+    held = held.subarray(at);
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * An image without programs, for sources that bring no image. This machine's programs are mounted into it, as for
+ * sandboxes. The server builds it, because no registry has it.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { create } from "tar";
+import { hostFolders, readableEtc } from "../sandbox/host-files.ts";
+import { type ContainerEngine, hasImage } from "./engine.ts";
+import type { Mounted } from "./settings.ts";
+
+/** Docker puts its init into /sbin, which it could not do if that linked to the machine's own. */
+const SBIN = "/sbin";
+const folders = ["etc", "tmp", "proc", "sys", "dev", "run", "var", "usr", SBIN.slice(1)];
+const taken = hostFolders.filter((path) => path !== SBIN);
+
+const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+
+const accounts = (): Record<string, string> => {
+  const [user, group] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const own = user === 0 ? "" : `service:x:${user}:${group}:service:/tmp:/bin/sh\n`;
+  return {
+    passwd: `root:x:0:0:root:/tmp:/bin/sh\n${own}nobody:x:65534:65534:nobody:/tmp:/bin/sh\n`,
+    group: `root:x:0:\n${user === 0 ? "" : `service:x:${group}:\n`}nogroup:x:65534:\n`,
+  };
+};
+
+/** Folders, links and files in the image, by path. */
+const content = () => ({
+  folders: [...folders, ...taken.filter((path) => existsSync(path) && !isLink(path)).map((path) => path.slice(1))],
+  links: taken.filter(isLink).map((path) => [path.slice(1), readlinkSync(path)] as const),
+  files: Object.entries(accounts()).map(([name, text]) => [join("etc", name), text] as const),
+});
+
+/**
+ * Returns the image's name; creates the image if it does not exist.
+ * @param folder for its files during creation
+ */
+export const ensureHostImage = async (engine: ContainerEngine, folder: string): Promise<string> => {
+  const { docker } = engine;
+  const { folders: made, links, files } = content();
+  const digest = createHash("sha256").update(JSON.stringify({ made, links, files })).digest("hex").slice(0, 16);
+  const name = `portside-host:${digest}`;
+  if (await hasImage(engine, name)) return name;
+  const root = join(folder, `host-image-${digest}`);
+  rmSync(root, { recursive: true, force: true });
+  for (const path of made) mkdirSync(join(root, path), { recursive: true });
+  for (const [path, target] of links) symlinkSync(target, join(root, path));
+  for (const [path, text] of files) writeFileSync(join(root, path), text);
+  const archive = create({ cwd: root, portable: true }, ["."]);
+  const answer = await docker.importImage(archive as unknown as NodeJS.ReadableStream, {
+    repo: name.split(":")[0],
+    tag: digest,
+  });
+  await new Promise<void>((resolve, reject) => {
+    docker.modem.followProgress(answer, (error, items: readonly { error?: string }[]) => {
+      const problem = error ?? items.find((item) => item.error !== undefined)?.error;
+      if (problem === undefined || problem === null) resolve();
+      else reject(problem);
+    });
+  });
+  rmSync(root, { recursive: true, force: true });
+  return name;
+};
+
+/** Read-only mounts of this machine's programs and the files that they read, at the same paths. */
+export const hostMounts = (): Mounted[] =>
+  ["/usr", ...taken.filter((path) => existsSync(path) && !isLink(path)), ...readableEtc.map((name) => `/etc/${name}`)]
+    .filter((path) => existsSync(path) && path !== "/etc/resolv.conf" && path !== "/etc/hosts")
+    .map((path) => ({ host: path, inside: path, writable: false }));

@@ -1,0 +1,73 @@
+/** A container's log line by line, with the engine's times. Continues after a break without duplicates. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Container } from "dockerode";
+import { type Instant, splitInstant } from "../../../core/domain/wire/instant.ts";
+import { LineSplitter } from "../instances/lines.ts";
+import { type Brake, paced } from "../instances/paced.ts";
+import type { OnLine, OutputStream } from "../sandbox/runner.ts";
+import { framesOf } from "./frames.ts";
+
+/** The engine's format: seconds with nine fractional digits. */
+const sinceOf = (instant: Instant): string => {
+  const { seconds, nanos } = splitInstant(instant);
+  return `${Date.parse(`${seconds}Z`) / 1000}.${String(nanos).padStart(9, "0")}`;
+};
+
+/**
+ * The engine keeps only a limited amount of log, and works for each line. So a container that prints faster than the
+ * server reads is paused, as a full pipe would block it. The container may have ended meanwhile.
+ */
+const brakeOf = (container: Container): Brake => {
+  let last: Promise<unknown> = Promise.resolve();
+  // Calls must not overlap, because the last one must win.
+  const then = (what: () => Promise<unknown>) => {
+    last = last.then(what).catch(() => undefined);
+  };
+  return { hold: () => then(() => container.pause()), release: () => then(() => container.unpause()) };
+};
+
+export class ContainerLog {
+  readonly #streams: Readonly<Record<OutputStream, LineSplitter>>;
+  #last: Instant | undefined;
+  #heardAt = performance.now();
+
+  constructor(onLine: OnLine) {
+    const splitter = (stream: OutputStream) => new LineSplitter((line) => onLine(stream, line, this.#last));
+    this.#streams = { stdout: splitter("stdout"), stderr: splitter("stderr") };
+  }
+
+  /** Resolves when the engine ends the stream: when the container ends, or the engine does. */
+  async read(container: Container): Promise<void> {
+    const from = this.#last;
+    const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };
+    try {
+      const log = await container.logs({ follow: true, stdout: true, stderr: true, timestamps: true, ...since });
+      const pieces = paced(log as unknown as AsyncIterable<Buffer>, brakeOf(container));
+      for await (const { stream, at, bytes } of framesOf(pieces)) {
+        // `since` is inclusive.
+        if (from !== undefined && at !== undefined && at <= from) continue;
+        this.#last = at ?? this.#last;
+        this.#heardAt = performance.now();
+        await this.#streams[stream].take(bytes);
+      }
+    } catch {
+      // The engine broke off the log; the caller checks whether the container is still running.
+    }
+  }
+
+  /** Resolves when `read` has ended, or nothing has arrived for `millis`. */
+  async settled(read: Promise<void>, millis: number): Promise<void> {
+    let isOver = false;
+    void read.then(() => {
+      isOver = true;
+    });
+    this.#heardAt = performance.now();
+    while (!isOver && performance.now() - this.#heardAt < millis)
+      await Promise.race([read, sleep(millis, undefined, { ref: false })]);
+  }
+
+  async end(): Promise<void> {
+    await this.#streams.stdout.end();
+    await this.#streams.stderr.end();
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Turns open folders into paths that the engine can mount. The path of a folder within a volume is not safe: a service
+ * could replace it by a link before the engine opens it. So this process, if it is root, mounts the open folder at a
+ * place that no other user can write: https://man7.org/linux/man-pages/man8/mount.8.html
+ */
+import { spawn } from "node:child_process";
+import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
+import { join } from "node:path";
+import type { OpenBind } from "../sandbox/runner.ts";
+import type { Mounted } from "./settings.ts";
+
+/** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
+const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
+
+const isRoot = process.getuid?.() === 0;
+
+const run = (program: string, args: readonly string[], fd?: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: ["ignore", "ignore", "ignore", fd ?? "ignore"] });
+    child.once("error", () => resolve(false));
+    child.once("exit", (code) => resolve(code === 0));
+  });
+
+/** Whether folders within volumes can be mounted. */
+export const mountsWithin = isRoot && process.platform === "linux";
+
+export class MountPoints {
+  readonly #folder: string;
+
+  /** @param folder created if it is missing */
+  constructor(folder: string) {
+    this.#folder = folder;
+    mkdirSync(folder, { recursive: true });
+  }
+
+  /** Removes what an earlier server left. */
+  async sweep(): Promise<void> {
+    // Do not recreate a data folder that was removed while the server ran.
+    if (!existsSync(this.#folder)) return;
+    for (const name of readdirSync(this.#folder)) await this.#leave(join(this.#folder, name));
+  }
+
+  /**
+   * @param anybody whether a service may run as any user, and must be able to write in the folders
+   * @returns the mounts, and the cleanup for when they are no longer used
+   */
+  async take(
+    id: string,
+    folders: readonly OpenBind[],
+    anybody: boolean,
+  ): Promise<{ readonly mounts: readonly Mounted[]; readonly ended: () => Promise<void> }> {
+    const points: string[] = [];
+    const ended = async () => {
+      for (const point of points) await this.#leave(point);
+    };
+    const mounts: Mounted[] = [];
+    for (const [index, { fd, host, inside, writable }] of folders.entries()) {
+      if (anybody && writable) openToAll(fd);
+      if (host !== undefined) {
+        mounts.push({ host, inside, writable });
+        continue;
+      }
+      const point = join(this.#folder, `${id}.${index}`);
+      mkdirSync(point);
+      points.push(point);
+      if (!(await run("mount", [...OPEN_FOLDER, point], fd))) {
+        await ended();
+        throw new Error(`a folder of a volume could not be mounted at ${inside}`);
+      }
+      mounts.push({ host: point, inside, writable });
+    }
+    return { mounts, ended };
+  }
+
+  async #leave(point: string): Promise<void> {
+    await run("umount", ["--lazy", point]);
+    try {
+      rmdirSync(point);
+    } catch {
+      // Something is still mounted there; the next start removes it.
+    }
+  }
+}
+
+/** Only the platform can reach the folder's parent, so its mode affects only services. */
+const openToAll = (fd: number): void => {
+  try {
+    fchmodSync(fd, 0o777);
+  } catch {
+    // A service created it, with another owner.
+  }
+};

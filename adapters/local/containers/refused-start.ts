@@ -1,0 +1,27 @@
+/** Interprets the engine's failure to create or start a container: the image, the port, or the engine itself. */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Exit } from "../sandbox/runner.ts";
+import { type ContainerEngine, statusOf, wordsOf } from "./engine.ts";
+
+const NOT_STARTED: Exit = { code: 125, signal: null, outOfMemory: false };
+
+/** The first two are Docker's messages, the third is Podman's. */
+const PORT_TAKEN = /port is already allocated|address already in use|failed to expose ports/i;
+const NO_COMMAND =
+  /executable file not found|no such file or directory|exec: .*permission denied|no command specified/i;
+
+const unavailable = (message: string): DeployFailure => ({ reason: "provider_unavailable", message });
+
+const failureOf = ({ name }: ContainerEngine, status: number | undefined, words: string): DeployFailure => {
+  if (status === undefined) return unavailable(`${name} does not answer; the service starts again when it does.`);
+  if (status === 404 && /no such image/i.test(words))
+    return { reason: "image_not_found", message: "The image of this deploy is gone; deploy the source again." };
+  if (NO_COMMAND.test(words)) return { reason: "crashed", message: `The container could not be started: ${words}` };
+  return unavailable(`${name} did not start the container: ${words}`);
+};
+
+export const refusedStart = (engine: ContainerEngine, error: unknown): Exit => {
+  const words = wordsOf(error);
+  if (PORT_TAKEN.test(words)) return { ...NOT_STARTED, lostPort: true };
+  return { ...NOT_STARTED, failure: failureOf(engine, statusOf(error), words) };
+};

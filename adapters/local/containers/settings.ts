@@ -1,0 +1,110 @@
+/** A container's limits and rights: converts a job to the engine's options. Pure. */
+import type { ContainerCreateOptions, HostConfig } from "dockerode";
+import type { Limits } from "../sandbox/runner.ts";
+import type { ContainerEngine } from "./engine.ts";
+
+/** A host path that the container sees at `inside`. Services must not be able to write to any of its parents. */
+export interface Mounted {
+  readonly host: string;
+  readonly inside: string;
+  readonly writable: boolean;
+}
+
+export interface ContainerJob {
+  /** Unique on this machine. */
+  readonly id: string;
+  readonly image: string;
+  /** Empty means the image's own. */
+  readonly argv: readonly string[];
+  readonly cwd: string | undefined;
+  readonly user: string | undefined;
+  readonly env: Readonly<Record<string, string>>;
+  readonly mounts: readonly Mounted[];
+  readonly limits: Limits;
+  readonly network: string;
+  /** The port published on the host's loopback, if any. */
+  readonly port?: { readonly inside: number; readonly host: number };
+  /** Whether its own files are read-only, except /tmp. */
+  readonly readOnly: boolean;
+  /** Bytes that it may write to its own files. */
+  readonly disk: number;
+  readonly capabilities: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * Capabilities for images whose entry point starts as root and then switches users. None reaches beyond the container.
+ * https://man7.org/linux/man-pages/man7/capabilities.7.html
+ */
+export const imageCapabilities = [
+  "CHOWN",
+  "DAC_OVERRIDE",
+  "FOWNER",
+  "KILL",
+  "NET_BIND_SERVICE",
+  "SETGID",
+  "SETPCAP",
+  "SETUID",
+];
+
+/** @param job the job's id */
+export const containerName = (job: string): string => `portside-${job}`;
+
+/** Two files of this size: the server reads output as it arrives, and a flood must not fill the disk. */
+const LOG_FILE = "32m";
+
+type Engine = Pick<ContainerEngine, "hasInit" | "name">;
+
+const logConfig = (name: Engine["name"]): HostConfig["LogConfig"] => {
+  const kept = { "max-size": LOG_FILE, "max-file": "2" };
+  // Much faster than JSON to write and read. Podman has only JSON, under this name.
+  return name === "Docker"
+    ? { Type: "local", Config: { ...kept, compress: "false" } }
+    : { Type: "json-file", Config: kept };
+};
+
+/** Microseconds. */
+const CPU_PERIOD = 100_000;
+
+const hostConfig = (job: ContainerJob, { hasInit, name }: Engine): HostConfig => {
+  const { limits, port } = job;
+  return {
+    Memory: limits.memory,
+    // Equal to the memory limit: no swap.
+    MemorySwap: limits.memory,
+    // Docker rejects NanoCpus beyond the machine's number of CPUs.
+    CpuPeriod: CPU_PERIOD,
+    CpuQuota: limits.cpu * CPU_PERIOD,
+    PidsLimit: limits.processes,
+    CapDrop: ["ALL"],
+    CapAdd: [...job.capabilities],
+    SecurityOpt: ["no-new-privileges"],
+    Init: hasInit,
+    NetworkMode: job.network,
+    ReadonlyRootfs: job.readOnly,
+    ...(job.readOnly ? { Tmpfs: { "/tmp": `size=${limits.memory},mode=1777` } } : {}),
+    LogConfig: logConfig(name),
+    Mounts: job.mounts.map(({ host, inside, writable }) => ({
+      Type: "bind",
+      Source: host,
+      Target: inside,
+      ReadOnly: !writable,
+    })),
+    ...(port === undefined
+      ? {}
+      : { PortBindings: { [`${port.inside}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(port.host) }] } }),
+  };
+};
+
+export const createOptions = (job: ContainerJob, engine: Engine): ContainerCreateOptions => ({
+  Image: job.image,
+  ...(job.argv.length === 0 ? {} : { Entrypoint: [...job.argv], Cmd: [] }),
+  ...(job.cwd === undefined ? {} : { WorkingDir: job.cwd }),
+  ...(job.user === undefined ? {} : { User: job.user }),
+  Env: Object.entries(job.env).map(([name, value]) => `${name}=${value}`),
+  Labels: { ...job.labels },
+  // Otherwise the engine itself would run an image's health check, up to once a millisecond.
+  Healthcheck: { Test: ["NONE"] },
+  ...(job.port === undefined ? {} : { ExposedPorts: { [`${job.port.inside}/tcp`]: {} } }),
+  HostConfig: hostConfig(job, engine),
+});

@@ -1,0 +1,82 @@
+/** What a server that starts puts right, and clears away, of what one before it left. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { type DeployNews, isFinal } from "../../../core/domain/deploy/events.ts";
+import { unsaidEnd } from "../../../core/domain/deploy/unreported-end.ts";
+import { deployEntry } from "../../../core/domain/logs/entry.ts";
+import { everything } from "../../../core/domain/logs/filter/tree.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { HALF } from "../builds/node.ts";
+import type { LocalLogs } from "../logs/store.ts";
+import type { DeployNotes, NotedDeploy } from "../state/deploys.ts";
+import type { ServiceRows } from "../state/services.ts";
+import type { Leftovers } from "./leftovers.ts";
+
+type End = Pick<NotedDeploy, "status" | "reason">;
+
+/** The end of a deploy by the state file alone: the transaction that moves traffic stores the deploy's id. */
+const endOf = (rows: ServiceRows, { owner, name, deployId }: NotedDeploy): DeployNews => {
+  const service = rows.get(name);
+  const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
+  const { status, reason } = unsaidEnd(deployId, serving);
+  if (reason !== null) return { status, reason, message: "The server stopped while the deploy ran; deploy again." };
+  const message = `Revision ${serving[0]?.id} serves all traffic; the server stopped before it could say so`;
+  return { status, message };
+};
+
+/** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */
+const LAST_WORDS = { filter: everything, limit: 1000, patience: 1000 };
+
+/** How the log says that the deploy ended; undefined where it does not. */
+const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: NotedDeploy): Promise<End | undefined> => {
+  const found = await logs.newest({ owner, service: name }, LAST_WORDS);
+  const words = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
+  return words
+    .filter(({ logName }) => logName === "platform")
+    .map(({ json }): End => ({ status: json?.["status"], reason: json?.["reason"] ?? null }) as End)
+    .find(({ status }) => isFinal(status));
+};
+
+/** Ends the deploys that a crash cut short: as the log says already, else as the state file shows. */
+export const endInterrupted = async (
+  rows: ServiceRows,
+  notes: DeployNotes,
+  logs: LocalLogs,
+  clock: Clock,
+): Promise<void> => {
+  const now = timestampOf(clock.now());
+  rows.recover(now);
+  const ended: NotedDeploy[] = [];
+  for (const deploy of notes.unfinished()) {
+    const logged = await loggedEnd(logs, deploy);
+    const end = endOf(rows, deploy);
+    if (logged === undefined) void logs.push(deployEntry(deploy.owner, deploy.name, deploy.deployId, end));
+    const { status, reason = null } = logged ?? end;
+    ended.push({ ...deploy, status, reason, finishedAt: now });
+  }
+  // Before they count as ended, so that another kill loses none of them.
+  logs.flush();
+  for (const deploy of ended) notes.note(deploy, rows.get(deploy.name)?.owner === deploy.owner);
+};
+
+/** Removes what builds keep for each other and nobody will use: environments without an image, halves of copies. */
+export const sweepCache = async (
+  cacheDir: string,
+  needed: ReadonlySet<string>,
+  leftovers: Pick<Leftovers, "take">,
+): Promise<void> => {
+  const folders = (path: string): string[] => {
+    try {
+      return readdirSync(path).map((name) => join(path, name));
+    } catch {
+      return [];
+    }
+  };
+  // Earlier versions made the environment in the folder itself.
+  const isNeeded = (folder: string) => [...needed].some((path) => path === folder || path.startsWith(`${folder}/`));
+  for (const account of folders(cacheDir)) {
+    for (const venv of folders(join(account, "venvs"))) if (!isNeeded(venv)) await leftovers.take(venv);
+    for (const kept of folders(join(account, "node_modules"))) if (kept.endsWith(HALF)) await leftovers.take(kept);
+  }
+};

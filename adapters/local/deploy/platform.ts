@@ -1,0 +1,375 @@
+/** The local ServicePlatform: rows say what should be, pools and gates make it so. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { Service, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry, Severity } from "../../../core/domain/logs/entry.ts";
+import { type CronJob, cronJobOf } from "../../../core/domain/schedules/cron-job.ts";
+import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
+import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { CallOptions, Clock, Logger } from "../../../core/ports/system.ts";
+import type { Load, Telemetry } from "../../../core/ports/telemetry.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { failed, INTERRUPTED, OWN_BUG } from "../../shared/deploy/rollout-ends.ts";
+import { narrate } from "../../shared/runtime/channel.ts";
+import { describeDiskFault, diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import { oneReadATurn } from "../../shared/runtime/read-once-per-turn.ts";
+import type { ImageStore } from "../builds/images.ts";
+import { LONGEST_FIRE_SECONDS } from "../capabilities.ts";
+import type { LocalConfig } from "../config.ts";
+import type { Ingress } from "../ingress/index.ts";
+import { Pool } from "../ingress/pool.ts";
+import { describeExit } from "../instances/exit.ts";
+import type { InstanceDeps } from "../instances/instance.ts";
+import { startInstance } from "../instances/start-instance.ts";
+import type { DeployNotes } from "../state/deploys.ts";
+import type { ScheduleRows } from "../state/schedules.ts";
+import type { ServiceRows, StoredService } from "../state/services.ts";
+
+/** What a rollout that met an error comes to; the operator's log has the error. */
+const rolloutFailureOf = (error: unknown): DeployFailure => {
+  const fault = diskFaultOf(error);
+  if (fault === undefined) return OWN_BUG;
+  const message = describeDiskFault(fault, "the revision gets no traffic", "Deploy again");
+  return { reason: "provider_unavailable", message };
+};
+
+const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the source again.";
+
+export interface PlatformDeps {
+  readonly config: LocalConfig;
+  readonly rows: ServiceRows;
+  readonly notes: DeployNotes;
+  readonly schedules: ScheduleRows;
+  readonly ingress: Ingress;
+  readonly images: ImageStore;
+  readonly instances: InstanceDeps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly listenMillis: number;
+}
+
+export class LocalPlatform implements ServicePlatform {
+  readonly #deps: PlatformDeps;
+  readonly #budget = new Map<AccountId, number>();
+  readonly #background = new Set<Promise<unknown>>();
+  /** Revisions whose owner knows that the image is gone. */
+  readonly #told = new Set<string>();
+  /** Each list looks at every image on the disk. */
+  readonly #listOnce = oneReadATurn((owner: AccountId) => this.#list(owner));
+
+  constructor(deps: PlatformDeps) {
+    this.#deps = deps;
+  }
+
+  /** Opens the entrances of everything that is deployed; services start when they are first called. */
+  async open(): Promise<void> {
+    const { rows, ingress } = this.#deps;
+    for (const stored of rows.all()) {
+      await ingress.enter(stored.name);
+      if (stored.serving === null) continue;
+      const { id, template } = stored.serving;
+      await this.#lacksImage(stored);
+      ingress.switchTo(stored.name, { template, revision: id, pool: this.#pool(template, id) });
+    }
+  }
+
+  /** The schedules of what serves. */
+  jobs(): CronJob[] {
+    return this.#deps.rows.all().flatMap(({ name, serving }) => {
+      if (serving === null) return [];
+      const url = this.#deps.ingress.urlOf(name);
+      return cronJobOf(serving.template, url, LONGEST_FIRE_SECONDS) ?? [];
+    });
+  }
+
+  /** Resolves when what goes on behind answers that were given (drains, sweeps) is done. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#background);
+  }
+
+  /** What its instances do, and how many requests wait for one. */
+  load(): Omit<Load, "logEntriesWaiting"> {
+    const pools = this.#deps.ingress.pools().map((pool) => pool.load);
+    const sum = (of: (pool: Pool["load"]) => number): number => pools.reduce((total, pool) => total + of(pool), 0);
+    const [starting, busy, idle] = [sum((pool) => pool.starting), sum((pool) => pool.busy), sum((pool) => pool.idle)];
+    const all = [...this.#budget.values()].reduce((total, taken) => total + taken, 0);
+    return {
+      instances: { starting, busy, idle, rolling: all - starting - busy - idle },
+      requestsWaiting: sum((pool) => pool.waiting),
+    };
+  }
+
+  find(name: Parameters<ServicePlatform["find"]>[0]): ReturnType<ServicePlatform["find"]> {
+    return this.#guarded(() => {
+      const { rows, clock } = this.#deps;
+      const stored = rows.get(name);
+      return stored === undefined
+        ? { free: rows.present(name, timestampOf(clock.now())) as NameState }
+        : { stored, service: this.#service(stored) };
+    }).map(async (found): Promise<NameState> => {
+      if ("free" in found) return found.free;
+      const { stored, service } = found;
+      return { kind: "held", owner: stored.owner, service: await this.#withImage(stored, service) };
+    });
+  }
+
+  list(owner: AccountId): ReturnType<ServicePlatform["list"]> {
+    return new ResultAsync(this.#listOnce(owner));
+  }
+
+  rollout(
+    request: RolloutRequest,
+    { signal = new AbortController().signal }: CallOptions = {},
+  ): AsyncIterable<RolloutEvent> {
+    return narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+      try {
+        return await this.#rollout(request, signal, (message) => emit({ kind: "progress", message }));
+      } catch (cause) {
+        this.#deps.logger.error("a rollout failed for a reason of the platform's own", {
+          name: request.template.name,
+          cause,
+        });
+        return failed(rolloutFailureOf(cause));
+      }
+    });
+  }
+
+  remove(...[name, expected]: Parameters<ServicePlatform["remove"]>): ReturnType<ServicePlatform["remove"]> {
+    const { rows, notes, ingress, clock } = this.#deps;
+    const stored = rows.get(name);
+    if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
+    if (stored.owner !== expected.owner || stored.etag !== expected.etag)
+      return errAsync(conflict(`'${name}' was changed meanwhile; try again.`));
+    return this.#guarded(() => {
+      rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
+      notes.forget(stored.owner, name);
+      this.#behind(ingress.leave(name));
+      return undefined;
+    });
+  }
+
+  noteDeploy(
+    ...[{ name, owner }, outcome]: Parameters<ServicePlatform["noteDeploy"]>
+  ): ReturnType<ServicePlatform["noteDeploy"]> {
+    return this.#guarded(() => {
+      const exists = this.#deps.rows.get(name)?.owner === owner;
+      this.#deps.notes.note({ ...outcome, name, owner }, exists);
+      return undefined;
+    });
+  }
+
+  async #rollout(
+    { template, expected, listenDeadline, mayServe }: RolloutRequest,
+    signal: AbortSignal,
+    say: (message: string) => void,
+  ): Promise<RolloutEvent> {
+    const { rows, images, ingress, instances, clock } = this.#deps;
+    const { name, owner } = template;
+    const now = () => timestampOf(clock.now());
+    const image = images.find(template.image);
+    if (image === undefined)
+      return failed({
+        reason: "image_not_found",
+        message: "The image of this deploy is gone; deploy the source again.",
+      });
+    const rolling = rows.begin(template, expected, now());
+    if ("reason" in rolling) return failed(rolling);
+    // Releases what a rollout that does not end well has taken, last thing first.
+    await using taken = new AsyncDisposableStack();
+    taken.defer(() => this.#abandon(name, rolling.id));
+    const runner = image.kind === "container" ? image.kind : instances.runner.kind;
+    say(`Starting revision ${rolling.id} (${runner})`);
+    await ingress.enter(name);
+    if (!this.#takeBudget(owner))
+      return failed({
+        reason: "quota_exceeded",
+        message: `Your account runs its ${this.#deps.config.instancesPerAccount} instances already.`,
+      });
+    taken.defer(() => this.#giveBudget(owner));
+    const begun = Date.now();
+    const spec = { template, revision: rolling.id, image };
+    const options = { listenMillis: listenDeadline, signal, say, verifies: true };
+    const instance = await startInstance(instances, spec, options);
+    if ("reason" in instance) return failed(instance);
+    taken.defer(async () => void (await instance.stop()));
+    say(`It listens, ${Date.now() - begun} ms after its start`);
+    const refused = await mayServe?.();
+    if (refused !== undefined) return failed(refused);
+    if (signal.aborted) return failed(INTERRUPTED);
+    if (!rows.commit(name, rolling.id, now()))
+      return failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
+    taken.move();
+    const pool = this.#pool(template, rolling.id);
+    pool.adopt(instance);
+    ingress.switchTo(name, { template, revision: rolling.id, pool });
+    this.#behind(images.sweep(this.#usedImages(), false));
+    return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
+  }
+
+  #abandon(name: DeploymentName, revision: string): void {
+    const { rows, clock, logger } = this.#deps;
+    try {
+      rows.abandon(name, revision, timestampOf(clock.now()));
+    } catch (cause) {
+      logger.warn("the end of a rollout could not be written; the next change writes it", { name, revision, cause });
+    }
+  }
+
+  /** The images that must stay: of what serves, and of what is being rolled out. */
+  #usedImages(): Set<string> {
+    return new Set(
+      this.#deps.rows
+        .all()
+        .flatMap(({ serving, rolling, attempted }) => [
+          serving?.template.image,
+          rolling?.template.image,
+          attempted.image,
+        ])
+        .filter((image) => image !== undefined),
+    );
+  }
+
+  async sweepImages(): Promise<ReadonlySet<string>> {
+    return this.#deps.images.sweep(this.#usedImages(), true);
+  }
+
+  #pool(template: ServiceTemplate, revision: string): Pool {
+    const { config, images, instances, listenMillis, logger, telemetry } = this.#deps;
+    const { owner } = template;
+    const log = (severity: Severity, instance: string, json: Record<string, unknown>) =>
+      this.#log({ owner, service: template.name, revision, instance, severity, logName: "platform", json });
+    return new Pool({
+      concurrency: template.concurrency,
+      maxInstances: template.maxInstances === 0 ? config.maxInstances : template.maxInstances,
+      idleMillis: config.idleSeconds * 1000,
+      queueLimit: config.queue,
+      waitMillis: template.timeout * 1000,
+      takeBudget: () => this.#takeBudget(owner),
+      giveBudget: () => this.#giveBudget(owner),
+      start: async (signal) => {
+        const start = async () => {
+          const image = images.find(template.image);
+          if (image === undefined) return { reason: "image_not_found", message: NO_IMAGE } as const;
+          const options = { listenMillis, signal, say: () => undefined };
+          return startInstance(instances, { template, revision, image }, options);
+        };
+        const outcome = await start().catch((cause): DeployFailure => {
+          logger.error("an instance could not be started", { name: template.name, cause });
+          return { reason: "internal", message: "The platform could not start an instance." };
+        });
+        if ("reason" in outcome && outcome.reason !== "interrupted")
+          log("ERROR", "", {
+            event: "start_failed",
+            message: outcome.message,
+            reason: outcome.reason,
+            exit_code: outcome.exitCode,
+          });
+        return outcome;
+      },
+      onStarted: (instance, millis) => {
+        telemetry.coldStarted(millis / 1000);
+        log("INFO", instance.id, {
+          event: "started",
+          message: `An instance started in ${millis} ms`,
+          cold_start_ms: millis,
+        });
+      },
+      onIdle: (instance) => log("INFO", instance.id, { event: "idle", message: "An idle instance is stopped" }),
+      onUnreachable: (instance) =>
+        log("ERROR", instance.id, {
+          event: "unreachable",
+          message: "An instance that no longer accepts connections is stopped",
+        }),
+      onCrashed: (instance, exit) => {
+        const { reason, message, exitCode } = describeExit(exit, template.memory, instance.tail);
+        log("CRITICAL", instance.id, { event: "crashed", message, reason, exit_code: exitCode });
+      },
+    });
+  }
+
+  #service(stored: StoredService): Service {
+    return {
+      name: stored.name,
+      owner: stored.owner,
+      etag: stored.etag,
+      serving: stored.serving === null ? [] : [stored.serving],
+      rollingOut: stored.rolling?.template ?? null,
+      attempted: stored.attempted,
+      url: this.#deps.ingress.urlOf(stored.name),
+      region: "local",
+      createdAt: stored.createdAt,
+      updatedAt: stored.updatedAt,
+      lastDeploy: this.#deps.notes.last(stored.owner, stored.name),
+      lastFire: this.#deps.schedules.lastFire(stored),
+    };
+  }
+
+  async #list(owner: AccountId): Promise<Result<readonly Service[], Unavailable>> {
+    const all = await this.#guarded(() =>
+      this.#deps.rows.ofOwner(owner).map((stored) => [stored, this.#service(stored)] as const),
+    );
+    if (all.isErr()) return err(all.error);
+    return ok(await Promise.all(all.value.map(([stored, service]) => this.#withImage(stored, service))));
+  }
+
+  async #withImage(stored: StoredService, service: Service): Promise<Service> {
+    return (await this.#lacksImage(stored)) ? { ...service, broken: "image_not_found" } : service;
+  }
+
+  /** Whether what serves has lost its image, in the data folder or at the container engine; its owner is told once. */
+  async #lacksImage(stored: StoredService): Promise<boolean> {
+    if (stored.serving === null) return false;
+    const { id, template } = stored.serving;
+    const { images, instances } = this.#deps;
+    const { whole, containerId } = images.inspect(template.image);
+    const { containers } = instances;
+    const lacks =
+      containerId === undefined || typeof containers === "string" ? !whole : await containers.lacksImage(containerId);
+    if (!lacks) this.#told.delete(id);
+    else if (!this.#told.has(id)) {
+      this.#told.add(id);
+      this.#tellOwner(stored, id);
+    }
+    return lacks;
+  }
+
+  #tellOwner({ owner, name: service }: StoredService, revision: string): void {
+    this.#deps.logger.error("a deployment has no image and cannot run", { name: service, revision });
+    const json = { event: "image_missing", message: NO_IMAGE, reason: "image_not_found" };
+    this.#log({ owner, service, revision, severity: "ERROR", logName: "platform", json });
+  }
+
+  #takeBudget(owner: AccountId): boolean {
+    const taken = this.#budget.get(owner) ?? 0;
+    if (taken >= this.#deps.config.instancesPerAccount) return false;
+    this.#budget.set(owner, taken + 1);
+    return true;
+  }
+
+  #giveBudget(owner: AccountId): void {
+    this.#budget.set(owner, (this.#budget.get(owner) ?? 1) - 1);
+  }
+
+  #log(entry: NewLogEntry): void {
+    void this.#deps.instances.log(entry);
+  }
+
+  #behind(work: Promise<unknown>): void {
+    const noted = work
+      .catch((cause) => this.#deps.logger.error("work in the background failed", { cause }))
+      .finally(() => this.#background.delete(noted));
+    this.#background.add(noted);
+  }
+
+  #guarded<T>(read: () => T): ResultAsync<T, Unavailable> {
+    try {
+      return okAsync(read());
+    } catch (cause) {
+      return errAsync(storeUnavailable("The platform's state does not answer; try again.", cause));
+    }
+  }
+}

@@ -1,0 +1,162 @@
+/** Starts a service's command: a built source with this machine's programs, or a container image with its own. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { withAliases } from "../../../core/domain/deploy/environment.ts";
+import { readLine } from "../../../core/domain/logs/line.ts";
+import type { UnpackedImage } from "../builds/images.ts";
+import { APP, programBinds } from "../builds/steps.ts";
+import { execLast } from "../sandbox/exec-last.ts";
+import type { InstanceMounts } from "../sandbox/mounts.ts";
+import type { Limits, OnLine, Running } from "../sandbox/runner.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
+import { Instance, type InstanceDeps, type InstanceSpec } from "./instance.ts";
+import { noteInstance } from "./instance-notes.ts";
+
+const TAIL = 20;
+const PROCESSES = 1024;
+
+interface Launch {
+  readonly deps: InstanceDeps;
+  readonly spec: InstanceSpec;
+  readonly id: string;
+  readonly port: number;
+  readonly mounts: InstanceMounts;
+  readonly onLine: OnLine;
+}
+
+const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage): Record<string, string> => {
+  if (!deps.tellsNodeItsMemory || image.kind !== "node") return {};
+  const own = template.env["NODE_OPTIONS"] ?? "";
+  if (own.includes("max-old-space-size")) return {};
+  const mebibytes = Math.floor((template.memory * 0.75) / 1024 ** 2);
+  return { NODE_OPTIONS: `${own} --max-old-space-size=${mebibytes}`.trim() };
+};
+
+/** What every service is told, however it runs. */
+const told = ({ spec: { template, revision }, mounts }: Launch, port: number): Readonly<Record<string, string>> =>
+  withAliases(
+    {
+      CRON_TOKEN: template.cronToken,
+      PORT: String(port),
+      K_SERVICE: template.name,
+      K_REVISION: revision,
+      ...mounts.env,
+    },
+    template.envAliases,
+  );
+
+const unpackedEnvironment = (
+  launch: Launch,
+  image: UnpackedImage,
+  app: string,
+  home: string,
+): Record<string, string> => {
+  const { deps, spec, port } = launch;
+  const path = [join(app, "node_modules", ".bin"), ...image.path, join(deps.toolchain.node, "..")];
+  return {
+    PATH: [...path, "/usr/local/bin", "/usr/bin", "/bin"].join(":"),
+    HOME: home,
+    TMPDIR: home,
+    LANG: "C.UTF-8",
+    ...(image.kind === "node" ? { NODE_ENV: "production" } : {}),
+    PYTHONUNBUFFERED: "1",
+    ...spec.template.env,
+    ...nodeOptions(launch, image),
+    ...told(launch, port),
+  };
+};
+
+const removeHome = (deps: InstanceDeps, home: string): Promise<void> =>
+  removeTree(home).catch((cause: unknown) =>
+    deps.logger.warn("the folder of an instance could not be removed", { home, cause }),
+  );
+
+const limitsOf = ({ spec: { template } }: Launch): Limits => ({
+  memory: template.memory,
+  cpu: template.cpu,
+  processes: PROCESSES,
+});
+
+const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
+  const { deps, spec, id, port, mounts, onLine } = launch;
+  const sandboxed = deps.runner.mapsPaths;
+  const app = sandboxed ? APP : image.app;
+  const home = sandboxed ? "/tmp" : join(deps.runDir, id);
+  if (!sandboxed) mkdirSync(home, { mode: 0o700 });
+  const user = deps.userOf(spec.template.owner);
+  const running = deps.runner.start(
+    {
+      id: `${deps.scope}.${id}`,
+      owner: spec.template.owner,
+      ...(user === undefined ? {} : { user }),
+      argv: ["sh", "-c", execLast(image.command)],
+      cwd: app,
+      env: unpackedEnvironment(launch, image, app, home),
+      // In this order no mount point is made in what a build wrote, where a link could lead elsewhere.
+      binds: [
+        ...programBinds([deps.toolchain.node, ...image.needs]),
+        { host: image.app, inside: app, writable: false },
+      ],
+      folders: mounts.binds,
+      limits: limitsOf(launch),
+      port,
+      names: deps.namesFor(spec.template.owner),
+    },
+    onLine,
+  );
+  if (!sandboxed) void running.exited.then(() => removeHome(deps, home));
+  return running;
+};
+
+const launchImage = (launch: Launch, image: string): Running => {
+  const { deps, spec, id, port, mounts, onLine } = launch;
+  const { template, revision } = spec;
+  if (typeof deps.containers === "string") throw new Error(deps.containers);
+  return deps.containers.startImage(
+    {
+      id: `${deps.scope}.${id}`,
+      owner: template.owner,
+      image,
+      env: { ...template.env, ...told(launch, template.port) },
+      folders: mounts.binds,
+      limits: limitsOf(launch),
+      port: { inside: template.port, host: port },
+      labels: { "portside.service": template.name, "portside.revision": revision },
+    },
+    onLine,
+  );
+};
+
+/** @param hostPort at which the service should be reached, unless it has a separate network */
+export const launchService = (
+  deps: InstanceDeps,
+  spec: InstanceSpec,
+  hostPort: number,
+  mounts: InstanceMounts,
+): Instance => {
+  const { template, image, revision } = spec;
+  const port = image.kind !== "container" && deps.runner.ownNetwork ? template.port : hostPort;
+  const id = deps.ids.id();
+  const tail: string[] = [];
+  const onLine: OnLine = (stream, line, at) => {
+    tail.push(line.slice(0, 2000));
+    if (tail.length > TAIL) tail.shift();
+    const { owner, name: service } = template;
+    return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
+  };
+  const launch = { deps, spec, id, port, mounts, onLine };
+  // Before it runs: a process that cannot be noted must not be left behind.
+  const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
+  let running: Running;
+  try {
+    running = image.kind === "container" ? launchImage(launch, image.id) : launchUnpacked(launch, image);
+  } catch (error) {
+    forget();
+    throw error;
+  }
+  void running.exited.then(forget);
+  const ended = deps.meter?.(template);
+  void running.exited.then(() => ended?.());
+  void running.exited.then(() => mounts.ended());
+  return new Instance(deps, running, port, tail);
+};

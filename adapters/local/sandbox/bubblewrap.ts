@@ -1,0 +1,238 @@
+/**
+ * Commands in a sandbox of their own by bubblewrap: own mount, pid, ipc and uts namespaces, an empty
+ * read-only root with the host's /usr in it, no capabilities, and where pasta works a separate network.
+ * https://github.com/containers/bubblewrap
+ */
+import { spawnSync } from "node:child_process";
+import { chmodSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ownerFolder } from "../builds/images.ts";
+import { stageFor } from "./as-user.ts";
+import type { ControlGroups } from "./cgroup.ts";
+import { hostFolders, readableEtc } from "./host-files.ts";
+import { FIRST_DESCRIPTOR, launch, MARKER } from "./launch.ts";
+import { readHostNetwork } from "./network/closed.ts";
+import { isRoot } from "./network/enter.ts";
+import type { Networks } from "./network/networks.ts";
+import type { Bind, Job, Runner } from "./runner.ts";
+import { askServer, joinGroup, joinNetwork, limitResources } from "./shell.ts";
+import { callFilter, filtersCalls } from "./syscall-filter.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** Where a command can write files in memory; each may be as large as its memory limit, which counts them. */
+const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
+
+/** The uid and gid of services as their sandbox shows them. */
+const NOBODY = "65534";
+
+/** /bin, /lib and their like are links into /usr on most systems, folders on the others. */
+const rootFolders = (): string[] =>
+  hostFolders.flatMap((path) => {
+    try {
+      return lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path];
+    } catch {
+      return [];
+    }
+  });
+
+/** Users and groups as the sandbox sees them: nobody but nobody. */
+const accountFiles = (folder: string): Bind[] => {
+  mkdirSync(folder, { recursive: true });
+  const files = {
+    passwd: `root:x:0:0:root:/:/bin/sh\nnobody:x:${NOBODY}:${NOBODY}:nobody:/tmp:/bin/sh\n`,
+    group: `root:x:0:\nnogroup:x:${NOBODY}:\n`,
+  };
+  return Object.entries(files).map(([name, text]) => {
+    const host = join(folder, name);
+    writeFileSync(host, text);
+    // The users of accounts must be able to read it under every umask.
+    chmodSync(host, 0o644);
+    return { host, inside: `/etc/${name}`, writable: false };
+  });
+};
+
+/** What the installed bubblewrap can do beyond what every version can. */
+interface Features {
+  /** It takes folders by descriptor (0.7). */
+  readonly bindsDescriptors: boolean;
+  /** It closes user namespaces for what runs in the sandbox (0.8). */
+  readonly closesUserNamespaces: boolean;
+}
+
+const findFeatures = (): Features => {
+  const help = spawnSync("bwrap", ["--help"], { timeout: 10_000, encoding: "utf8" });
+  const offers = (option: string) => `${help.stdout}${help.stderr}`.includes(option);
+  return { bindsDescriptors: offers("--bind-fd"), closesUserNamespaces: offers("--disable-userns") };
+};
+
+const namespaces = ({ closesUserNamespaces }: Features, ownNetwork: boolean): string[] => [
+  "--unshare-user",
+  ...(closesUserNamespaces ? ["--disable-userns"] : []),
+  ...(isRoot || ownNetwork ? ["--uid", NOBODY, "--gid", NOBODY] : []),
+  "--unshare-pid",
+  "--unshare-ipc",
+  "--unshare-uts",
+  "--unshare-cgroup-try",
+  "--die-with-parent",
+  "--new-session",
+  "--hostname",
+  "portside",
+  "--cap-drop",
+  "ALL",
+];
+
+/** The descriptors of the sandbox's own process; it closes all but the gate before the command begins. */
+const ARGUMENTS = FIRST_DESCRIPTOR;
+const FILTER = ARGUMENTS + 1;
+const GATE = FILTER + 1;
+const NETWORK = GATE + 1;
+const FIRST_FOLDER = NETWORK + 1;
+
+/** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
+export const sandboxArguments = (
+  job: Pick<Job, "binds" | "folders" | "cwd" | "env" | "limits" | "id">,
+  base: readonly string[],
+): string[] => [
+  ...base,
+  ...MEMORY_FOLDERS.flatMap((path) => ["--size", String(job.limits.memory), "--tmpfs", path]),
+  ...job.binds.flatMap(({ host, inside, writable }) => [writable ? "--bind" : "--ro-bind", host, inside]),
+  ...(job.folders ?? []).flatMap(({ inside, writable }, index) => [
+    writable ? "--bind-fd" : "--ro-bind-fd",
+    String(FIRST_FOLDER + index),
+    inside,
+  ]),
+  ...["/dev", "/"].flatMap((path) => ["--remount-ro", path]),
+  "--clearenv",
+  ...Object.entries({ ...job.env, [MARKER]: job.id }).flatMap(([name, value]) => ["--setenv", name, value]),
+  "--chdir",
+  job.cwd,
+];
+
+/**
+ * Files of the kernel that belong to root, and ask for no capability of whoever writes them as root: a server that is root
+ * would leave them open. https://man7.org/linux/man-pages/man5/proc.5.html
+ */
+const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
+
+const baseArguments = (features: Features, ownNetwork: boolean): string[] => [
+  ...namespaces(features, ownNetwork),
+  "--ro-bind",
+  "/usr",
+  "/usr",
+  ...rootFolders(),
+  ...readableEtc.flatMap((name) => ["--ro-bind-try", `/etc/${name}`, `/etc/${name}`]),
+  "--proc",
+  "/proc",
+  ...kernelSettings.flatMap((path) => ["--ro-bind-try", path, path]),
+  "--dev",
+  "/dev",
+  "--dir",
+  "/run",
+  "--dir",
+  "/var",
+];
+
+/** The sandbox's own process gets just enough to be found; what it inherits is readable from inside. */
+const helperEnvironment = { PATH: "/usr/bin:/bin" };
+
+/** What every sandbox of a server has. */
+interface Trial {
+  readonly base: readonly string[];
+  readonly files: readonly Bind[];
+  readonly filter: Uint8Array;
+}
+
+/** Runs a command that does nothing; returns what went wrong. */
+const tryOut = (
+  { base, files, filter }: Trial,
+  before: readonly string[] = [],
+  binds: readonly Bind[] = files,
+): string | undefined => {
+  const limits = { memory: 1 << 20, cpu: 1, processes: 64 };
+  const sandbox = sandboxArguments({ id: "trial", binds, cwd: "/", env: {}, limits }, base);
+  const argv = [...before, "bwrap", ...sandbox, "--seccomp", "0", "--", "/bin/sh", "-c", "exit 0"];
+  const tried = spawnSync(argv[0] as string, argv.slice(1), { timeout: 10_000, encoding: "utf8", input: filter });
+  if (tried.error !== undefined) return "bubblewrap (bwrap) is not installed";
+  if (tried.status === 0) return undefined;
+  return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
+};
+
+/** True if this machine can start a sandbox as another user, else the reason that it cannot. */
+const tryAs = (user: number, trial: Trial): true | string => {
+  if (process.getuid?.() !== 0) return "the platform is not root";
+  const { argv, binds } = stageFor(user, { binds: trial.files }, FIRST_FOLDER);
+  return tryOut(trial, argv, binds) ?? true;
+};
+
+/** The separate network of a job, from one look at this machine's. */
+const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owner }: Job, folder: string) => {
+  const host = readHostNetwork();
+  const files = networks.nameFiles(folder, host, names, owner === undefined ? "" : ownerFolder(owner));
+  if (port === undefined) return { files, network: networks.forBuild(hostPorts, host), onListening: undefined };
+  return { files, network: networks.forService(port, host), onListening: () => networks.prepare(port) };
+};
+
+/**
+ * The runner, or in words why this machine cannot have it.
+ * @param folder where the sandbox's own few files are written
+ */
+export const createBubblewrapRunner = (
+  folder: string,
+  groups: ControlGroups | undefined,
+  watchdog: Watchdog,
+  trialUser: number,
+  networks?: Networks,
+): Runner | string => {
+  const features = findFeatures();
+  const filter = callFilter(process.arch, groups !== undefined);
+  const base = baseArguments(features, networks !== undefined);
+  const files = accountFiles(folder);
+  const trial = { base, files, filter };
+  const problem = tryOut(trial);
+  if (problem !== undefined) return problem;
+  const start: Runner["start"] = (given, onLine) => {
+    const own = networks === undefined ? undefined : networkFor(networks, given, folder);
+    const job = { ...given, binds: [...files, ...(own?.files ?? []), ...given.binds] };
+    const network = own?.network;
+    const staged = job.user === undefined ? undefined : stageFor(job.user, job, FIRST_FOLDER);
+    const seen = staged === undefined ? job : { ...job, binds: staged.binds, folders: [] };
+    const group = groups?.create(job.id, job.limits);
+    const inner = askServer(GATE, group === undefined ? limitResources(job) : job.argv);
+    const sandboxed = [...(staged?.argv ?? []), "bwrap", "--args", String(ARGUMENTS), "--", ...inner];
+    return launch(
+      {
+        job,
+        // Outermost first: what joins the group needs the server's own rights, what follows needs fewer and fewer.
+        argv: joinGroup(group, network === undefined ? sandboxed : joinNetwork(NETWORK, sandboxed)),
+        env: helperEnvironment,
+        cwd: "/",
+        descriptors: [
+          {
+            input: [...sandboxArguments(seen, base), "--seccomp", String(FILTER)]
+              .map((argument) => `${argument}\0`)
+              .join(""),
+          },
+          { input: filter },
+          { gate: true },
+          { network: network !== undefined },
+          ...(job.folders ?? []).map(({ fd }) => ({ open: fd })),
+        ],
+        helpers: ["bwrap", "unshare"],
+        memoryFolders: MEMORY_FOLDERS,
+        group,
+        network,
+        onListening: own?.onListening,
+        watchdog,
+      },
+      onLine,
+    );
+  };
+  const setsUser = tryAs(trialUser, trial);
+  const gaps = [
+    ...(features.closesUserNamespaces ? [] : ["this bubblewrap has no --disable-userns; install 0.8 or newer"]),
+    ...(filtersCalls(process.arch) ? [] : [`kernel calls are not filtered on ${process.arch}`]),
+  ];
+  const mountsFolders = features.bindsDescriptors;
+  const ownNetwork = networks !== undefined;
+  return { kind: "bubblewrap", mapsPaths: true, mountsFolders, setsUser, ownNetwork, gaps, start };
+};

@@ -1,0 +1,225 @@
+/**
+ * Limits by control groups, where this process may make them: as root, or in a group of version 2 that is delegated to it.
+ * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
+ */
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { signalProcess } from "../instances/proc.ts";
+import type { Limits } from "./runner.ts";
+
+export interface ControlGroup {
+  /** The `cgroup.procs` files into which a process writes itself. */
+  readonly joinFiles: readonly string[];
+  processes(): number[];
+  /** True once the kernel ended a process of the group for its memory. */
+  outOfMemory(): boolean;
+  kill(): void;
+  /** Removes the group; its processes must be gone or going. */
+  remove(): Promise<void>;
+}
+
+export interface ControlGroups {
+  readonly version: 1 | 2;
+  create(id: string, limits: Limits): ControlGroup;
+  /** Ends and removes every group that an earlier server of this scope left. */
+  sweep(): Promise<void>;
+}
+
+const MOUNT = "/sys/fs/cgroup";
+const PERIOD = 100_000;
+
+const write = (path: string, value: string): void => writeFileSync(path, value);
+
+const writeWhereThere = (path: string, value: string): void => {
+  if (existsSync(path)) write(path, value);
+};
+
+const readNumbers = (path: string): number[] => {
+  try {
+    return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+};
+
+const oomKills = (path: string): number => {
+  try {
+    return Number(/^oom_kill (\d+)/m.exec(readFileSync(path, "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+};
+
+/** A group that is still losing its last process refuses to go for a moment (EBUSY). */
+const removeFolder = async (path: string): Promise<void> => {
+  for (let tries = 0; tries < 100; tries++) {
+    try {
+      return rmdirSync(path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      for (const pid of readNumbers(join(path, "cgroup.procs"))) signalProcess(pid, "SIGKILL");
+      await sleep(20);
+    }
+  }
+};
+
+const subfolders = (path: string): string[] => {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(path, entry.name)] : [],
+    );
+  } catch {
+    return [];
+  }
+};
+
+const groupAt = (folders: readonly string[], oomFile: string): ControlGroup => {
+  const processes = () => [...new Set(folders.flatMap((folder) => readNumbers(join(folder, "cgroup.procs"))))];
+  return {
+    joinFiles: folders.map((folder) => join(folder, "cgroup.procs")),
+    processes,
+    outOfMemory: () => oomKills(oomFile) > 0,
+    kill: () => {
+      for (const pid of processes()) signalProcess(pid, "SIGKILL");
+    },
+    remove: async () => {
+      for (const folder of folders) await removeFolder(folder);
+    },
+  };
+};
+
+const sweepFolders = async (roots: readonly string[]): Promise<void> => {
+  for (const root of roots) for (const folder of subfolders(root)) await removeFolder(folder);
+  for (const root of roots) await removeFolder(root);
+};
+
+const CONTROLLERS = ["memory", "cpu", "pids"] as const;
+
+const handDown = (folder: string): void =>
+  write(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
+
+const version1 = (mount: string, scope: string): ControlGroups => {
+  const roots = CONTROLLERS.map((controller) => join(mount, controller, scope));
+  return {
+    version: 1,
+    create: (id, limits) => {
+      const [memory, cpu, pids] = roots.map((root) => join(root, id)) as [string, string, string];
+      for (const folder of [memory, cpu, pids]) mkdirSync(folder, { recursive: true });
+      write(join(memory, "memory.limit_in_bytes"), String(limits.memory));
+      writeWhereThere(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
+      write(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
+      write(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
+      write(join(pids, "pids.max"), String(limits.processes));
+      return groupAt([memory, cpu, pids], join(memory, "memory.oom_control"));
+    },
+    sweep: () => sweepFolders(roots),
+  };
+};
+
+const version2 = (mount: string, scope: string): ControlGroups => {
+  const root = join(mount, scope);
+  return {
+    version: 2,
+    create: (id, limits) => {
+      mkdirSync(root, { recursive: true });
+      handDown(root);
+      const folder = join(root, id);
+      mkdirSync(folder, { recursive: true });
+      write(join(folder, "memory.max"), String(limits.memory));
+      writeWhereThere(join(folder, "memory.swap.max"), "0");
+      write(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
+      write(join(folder, "pids.max"), String(limits.processes));
+      return groupAt([folder], join(folder, "memory.events"));
+    },
+    sweep: () => sweepFolders([root]),
+  };
+};
+
+/** The folder of a scope's groups. */
+const PREFIX = "portside-";
+
+/** The `cgroup.procs` files of the groups in which a server of Portside has put the process. */
+export const groupFilesOf = (pid: number, mount = MOUNT): string[] =>
+  readFileSync(`/proc/${pid}/cgroup`, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      const [, controllers, path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
+      if (controllers === undefined || !path.split("/").some((part) => part.startsWith(PREFIX))) return [];
+      const mounts = controllers === "" ? [mount, join(mount, "unified")] : [join(mount, controllers)];
+      return mounts.map((folder) => join(folder, path, "cgroup.procs")).filter((file) => existsSync(file));
+    });
+
+const writable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const offersAll = (folder: string): boolean => {
+  const offered = readFileSync(join(folder, "cgroup.controllers"), "utf8").trim().split(/\s+/);
+  return CONTROLLERS.every((name) => offered.includes(name)) && writable(join(folder, "cgroup.subtree_control"));
+};
+
+/** This process moves here: a group that delegates controllers must not contain processes. */
+const SUPERVISOR = "supervisor";
+
+/** The group of this process, if its owner has handed it down, as systemd does for `Delegate=yes`. */
+const delegatedGroup = (mount: string, self: string): string | undefined => {
+  const own = /^0::(\/.+)$/m.exec(readFileSync(self, "utf8"))?.[1];
+  if (own === undefined) return undefined;
+  const folder = join(mount, own);
+  const base = basename(folder) === SUPERVISOR ? dirname(folder) : folder;
+  if (!offersAll(base) || !writable(join(base, "cgroup.procs"))) return undefined;
+  const supervisor = join(base, SUPERVISOR);
+  mkdirSync(supervisor, { recursive: true });
+  write(join(supervisor, "cgroup.procs"), String(process.pid));
+  try {
+    handDown(base);
+    return base;
+  } catch (error) {
+    // Another process is in the group.
+    if (base === folder) write(join(base, "cgroup.procs"), String(process.pid));
+    throw error;
+  }
+};
+
+/**
+ * The control groups that this process may use, or undefined.
+ * @param scope a folder name that no other server uses
+ * @param mount where the groups are mounted
+ * @param self names the groups of this process
+ */
+export const findControlGroups = (
+  scope: string,
+  mount = MOUNT,
+  self = "/proc/self/cgroup",
+): ControlGroups | undefined => {
+  if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
+  try {
+    if (offersAll(mount)) {
+      handDown(mount);
+      return version2(mount, scope);
+    }
+  } catch {
+    // Not mounted here, or a container's own root, which has processes.
+  }
+  try {
+    const group = delegatedGroup(mount, self);
+    return group === undefined ? undefined : version2(group, scope);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,236 @@
+/**
+ * The volumes of an instance: bound at their real paths in a sandbox; elsewhere named in the environment, and linked at
+ * their paths where this user may.
+ */
+import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
+import { Turns } from "../../shared/runtime/keyed-mutex.ts";
+import { APP } from "../builds/steps.ts";
+import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
+import { giveTree } from "../tenant-files/give-tree.ts";
+import { hostFolders } from "./host-files.ts";
+import type { OpenBind } from "./runner.ts";
+
+export interface VolumeFolders {
+  /** The host folder of a volume. */
+  folderOf(bucket: string): string;
+  /** Where they all are. */
+  readonly under: string;
+}
+
+export interface InstanceMounts {
+  readonly binds: readonly OpenBind[];
+  readonly env: Readonly<Record<string, string>>;
+  /** To be called once the instance was started: what it needs it has by then. */
+  started(): Promise<void>;
+  /** To be called when nothing of the instance is left. */
+  ended(): void;
+}
+
+const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
+
+/**
+ * Gives the volume's files to the user of the service; this takes time if they belong to another user. The users of a
+ * container may all write. Their files change owner when a service with a user mounts the volume again.
+ */
+const handOver = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
+  if (process.getuid?.() !== 0) return;
+  if (user !== undefined) return giveTree(handle.fd, user);
+  if (readOnly || (await handle.stat()).uid === 0) return;
+  await handle.chown(0, 0);
+  await handle.chmod(0o777);
+};
+
+/** The mounted folder, open; a `sub_path` that is not there is made, and no link on the way is followed. */
+const openMount = async (
+  folders: VolumeFolders,
+  { bucket, subPath, readOnly }: BoundMount,
+  user: number | undefined,
+): Promise<Folder> => {
+  const parts = partsOf(subPath);
+  const root = await openRoot(folders.folderOf(bucket));
+  let mounted: Folder | undefined;
+  try {
+    await handOver(root, user, readOnly);
+    // Only root can give a folder to another user.
+    mounted = await descend(root, parts, true, process.getuid?.() === 0 ? user : undefined);
+    return mounted;
+  } finally {
+    if (mounted !== root) await root.close();
+  }
+};
+
+const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
+
+/** What the sandbox has of the host, read-only: no mount point can be made there. */
+const hosts = ["/usr", ...hostFolders];
+
+/** What the sandbox has of a built source. */
+export interface MountedImage {
+  /** The folder with the built source. */
+  readonly app: string;
+  /** Folders of programs, at their own paths. A build may have left links there, which bubblewrap would follow. */
+  readonly programs: readonly string[];
+}
+
+/** Makes the mount point, where it lies in what the sandbox has read-only; why not, where that cannot be. */
+const makePoint = async (path: string, { app, programs }: MountedImage): Promise<string | undefined> => {
+  const host = [...hosts, ...programs].find((folder) => path === folder || isWithin(path, folder));
+  if (host !== undefined) return `nothing can be mounted under ${host} on this platform; use a path such as '/data'`;
+  if (path === APP) return `${APP} has the service's own files here; use a path such as '/data'`;
+  if (!isWithin(path, APP)) return undefined;
+  await using image = await openRoot(app);
+  await using _point = await descend(image, partsOf(path.slice(APP.length + 1)), true);
+  return undefined;
+};
+
+const unavailable = (mount: BoundMount, why: string): DeployFailure => ({
+  reason: "volume_unavailable",
+  message: `The volume '${mount.volume}' cannot be mounted at ${mount.path}: ${why}.`,
+});
+
+const whyOf = (error: unknown): string =>
+  error instanceof Blocked ? `'${error.at}' is there, and is no folder` : "its folder cannot be opened";
+
+interface Link {
+  /** Where it lies, open: the folder's name may lead elsewhere by the time the link is removed. */
+  readonly folder: Folder;
+  readonly name: string;
+  readonly target: string;
+  instances: number;
+}
+
+/** Links that this process has made, by path. */
+const links = new Map<string, Link>();
+const linking = new Turns();
+
+const targetOf = (folder: Folder, name: string): string | undefined => {
+  const present = lstatSync(folder.at(name), { throwIfNoEntry: false });
+  if (present === undefined) return undefined;
+  return present.isSymbolicLink() ? readlinkSync(folder.at(name)) : "";
+};
+
+const openPlace = async (path: string, target: string): Promise<Link> => {
+  const parts = partsOf(path.slice(1));
+  const name = parts.pop() as string;
+  const root = await openRoot("/");
+  if (parts.length === 0) return { folder: root, name, target, instances: 0 };
+  await using _root = root;
+  return { folder: await descend(root, parts, true), name, target, instances: 0 };
+};
+
+/** Puts the link in its place; false if another program has something there. */
+const makeLink = ({ folder, name, target, instances }: Link, under: string): boolean => {
+  const leads = targetOf(folder, name);
+  if (leads === target) return true;
+  // Only a killed server's link leads to a volume.
+  if (leads !== undefined && (instances > 0 || !isWithin(leads, under))) return false;
+  if (leads !== undefined) unlinkSync(folder.at(name));
+  symlinkSync(target, folder.at(name));
+  return true;
+};
+
+const takeLink = async (path: string, target: string, under: string): Promise<Link | undefined> => {
+  const link = links.get(path) ?? (await openPlace(path, target));
+  try {
+    if (link.target === target && makeLink(link, under)) return link;
+  } catch {
+    // This user may not.
+  }
+  if (link.instances === 0) await link.folder.close();
+  return undefined;
+};
+
+/** Links `path` to the folder and returns what removes the link; undefined if this user may not, or the path is taken. */
+const linkAt = (path: string, target: string, under: string): Promise<(() => void) | undefined> =>
+  linking.take(path, new AbortController().signal, async () => {
+    const link = await takeLink(path, target, under).catch(() => undefined);
+    if (link === undefined) return undefined;
+    links.set(path, link);
+    link.instances++;
+    return () => {
+      if (--link.instances > 0) return;
+      links.delete(path);
+      try {
+        if (targetOf(link.folder, link.name) === target) unlinkSync(link.folder.at(link.name));
+      } catch {
+        // Another program removed it first.
+      }
+      void link.folder.close();
+    };
+  });
+
+/** What of a runner decides how volumes are mounted. */
+export interface MountTarget {
+  readonly mapsPaths: boolean;
+  /** False where a folder within a volume cannot be mounted. */
+  readonly mountsWithin?: boolean;
+}
+
+const NOT_WITHIN =
+  "containers get a folder within a volume only where the platform runs as root; mount the whole volume";
+
+/**
+ * Opens what the instance mounts; or says why it cannot be.
+ * @param image undefined for a container image, which accepts mounts at every path
+ * @param user the user of the service; undefined: any user of a container
+ */
+export const mountVolumes = async (
+  runner: MountTarget,
+  folders: VolumeFolders,
+  { mounts }: ServiceTemplate,
+  image: MountedImage | undefined,
+  user: number | undefined,
+): Promise<InstanceMounts | DeployFailure> => {
+  const binds: OpenBind[] = [];
+  const places: [string, string][] = [];
+  const undo: (() => void)[] = [];
+  const open: Folder[] = [];
+  const started = async () => void (await Promise.all(open.splice(0).map((folder) => folder.close())));
+  const fail = async (failure: DeployFailure) => {
+    await started();
+    for (const one of undo) one();
+    return failure;
+  };
+  const mountOne = async (mount: BoundMount): Promise<DeployFailure | undefined> => {
+    const folder = await openMount(folders, mount, user);
+    open.push(folder);
+    const within = partsOf(mount.subPath);
+    if (runner.mapsPaths) {
+      const problem = image === undefined ? undefined : await makePoint(mount.path, image);
+      if (problem !== undefined) return unavailable(mount, problem);
+      if (within.length > 0 && runner.mountsWithin === false) return unavailable(mount, NOT_WITHIN);
+      const host = within.length === 0 ? folders.folderOf(mount.bucket) : undefined;
+      binds.push({ fd: folder.handle.fd, host, inside: mount.path, writable: !mount.readOnly });
+      return undefined;
+    }
+    const target = join(folders.folderOf(mount.bucket), ...within);
+    const unlink = await linkAt(mount.path, target, folders.under);
+    if (unlink !== undefined) undo.push(unlink);
+    places.push([mount.path, target]);
+    return undefined;
+  };
+  for (const mount of mounts) {
+    try {
+      const failure = await mountOne(mount);
+      if (failure !== undefined) return await fail(failure);
+    } catch (error) {
+      return await fail(unavailable(mount, whyOf(error)));
+    }
+  }
+  const buckets = Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]));
+  return {
+    binds,
+    env: {
+      PORTSIDE_VOLUMES: JSON.stringify(buckets),
+      ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(places)) }),
+    },
+    started,
+    ended: () => {
+      for (const one of undo) one();
+    },
+  };
+};

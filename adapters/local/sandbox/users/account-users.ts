@@ -1,0 +1,73 @@
+/** Gives each account a separate user (uid), which the account keeps. */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
+import type { AccountUserRows } from "../../state/account-users.ts";
+import { freeUid, holdersWithin, type UidRange } from "./uid-range.ts";
+
+/** The uid, and equal gid, of an account; undefined if accounts have no separate users. */
+export type UserOf = (owner: AccountId) => number | undefined;
+
+export class NoUserLeft extends Error {
+  get failure(): DeployFailure {
+    return { reason: "provider_unavailable", message: this.message };
+  }
+
+  constructor({ from, to }: UidRange) {
+    super(
+      `All uids ${from}-${to} of the platform are taken, so a new account cannot run services. The operator can set a larger --uid-range.`,
+    );
+  }
+}
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+};
+
+/** Why the range cannot be used on this machine, in words. */
+export const uidRangeProblem = (range: UidRange): string | undefined => {
+  // A user and its group mostly have the same name and number.
+  const holders = new Set([
+    ...holdersWithin(range, textOf("/etc/passwd"), textOf("/etc/subuid")),
+    ...holdersWithin(range, textOf("/etc/group"), textOf("/etc/subgid")),
+  ]);
+  return holders.size === 0
+    ? undefined
+    : `The uid range ${range.from}-${range.to} contains ${[...holders].join(", ")}. Choose another range with --uid-range.`;
+};
+
+/** Whether a user or group of this machine or of its directory service has the number. */
+const isSomebodys = (uid: number): boolean =>
+  ["passwd", "group"].some(
+    (database) => spawnSync("getent", [database, String(uid)], { stdio: "ignore", timeout: 10_000 }).status === 0,
+  );
+
+/**
+ * Returns a function that throws `NoUserLeft` if the range is full.
+ * @param separate whether accounts have separate users
+ * @param scope a name of the data folder, so that two servers on one machine start their search at different numbers
+ */
+export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: UidRange, scope: string): UserOf => {
+  if (!separate) return () => undefined;
+  const problem = uidRangeProblem(range);
+  if (problem !== undefined) throw new Error(problem);
+  const known = new Map<AccountId, number>();
+  const assign = (owner: AccountId): number => {
+    const start = createHash("sha256").update(`${scope}\0${owner}`).digest().readUInt32BE();
+    const uid = freeUid(range, start, (one) => rows.has(one) || isSomebodys(one));
+    if (uid === undefined) throw new NoUserLeft(range);
+    rows.insert(owner, uid);
+    return uid;
+  };
+  return (owner) => {
+    const uid = known.get(owner) ?? rows.uidOf(owner) ?? assign(owner);
+    known.set(owner, uid);
+    return uid;
+  };
+};

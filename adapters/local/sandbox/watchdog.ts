@@ -1,0 +1,82 @@
+/**
+ * Limits without control groups: a command's memory is looked at every 100 ms, its processes every 500 ms, and
+ * the command is ended where they pass its limits. Kernel buffers of sockets and pipes are not counted.
+ */
+import { allProcesses, filesInMemory, memoryOf, type ProcessInfo, sharedMappingsOf } from "../instances/proc.ts";
+import type { Limits } from "./runner.ts";
+
+const LOOK_MS = 100;
+/** The whole process table costs more to read, so new children may go unseen this long. */
+const TABLE_MS = 500;
+
+export interface Watched {
+  readonly limits: Limits;
+  /** The command's processes within a process table. */
+  readonly processesIn: (table: readonly ProcessInfo[]) => number[];
+  /** Folders of the command that are file systems in memory, each as large as its memory limit. */
+  readonly memoryFolders: readonly string[];
+  readonly onExceeded: (what: "memory" | "processes") => void;
+}
+
+interface Seen {
+  readonly pids: readonly number[];
+  /** Sizes of shared memory by inode: the largest seen, for pages stay while any part of it is mapped. */
+  readonly shared: ReadonlyMap<string, number>;
+}
+
+const sum = (numbers: Iterable<number>): number => [...numbers].reduce((total, one) => total + one, 0);
+
+const sharedBy = (pids: readonly number[], before: Seen["shared"]): Map<string, number> => {
+  const found = new Map<string, number>();
+  for (const pid of pids)
+    for (const [inode, bytes] of sharedMappingsOf(pid))
+      found.set(inode, Math.max(bytes, found.get(inode) ?? before.get(inode) ?? 0));
+  return found;
+};
+
+const memoryUsed = ({ limits, memoryFolders }: Watched, { pids, shared }: Seen): number => {
+  const uses = pids.map(memoryOf);
+  const last = pids.at(-1);
+  const inFiles = last === undefined ? 0 : sum(memoryFolders.map((path) => filesInMemory(last, path, limits.memory)));
+  const touched = sum(uses.map((use) => use.shared));
+  return sum(uses.map((use) => use.own)) + Math.max(touched, sum(shared.values()) + inFiles);
+};
+
+export class Watchdog {
+  readonly #watched = new Map<Watched, Seen>();
+  #timer: NodeJS.Timeout | undefined;
+  #tableAt = 0;
+
+  watch(one: Watched): () => void {
+    this.#watched.set(one, { pids: [], shared: new Map() });
+    this.#tableAt = 0;
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    return () => this.#unwatch(one);
+  }
+
+  #unwatch(one: Watched): void {
+    this.#watched.delete(one);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const now = Date.now();
+    if (now - this.#tableAt >= TABLE_MS) {
+      this.#tableAt = now;
+      this.#lookAtTable();
+    }
+    for (const [one, seen] of this.#watched) if (memoryUsed(one, seen) > one.limits.memory) one.onExceeded("memory");
+  }
+
+  #lookAtTable(): void {
+    const table = allProcesses();
+    const threads = new Map(table.map((one) => [one.pid, one.threads]));
+    for (const [one, { shared }] of this.#watched) {
+      const pids = one.processesIn(table);
+      this.#watched.set(one, { pids, shared: sharedBy(pids, shared) });
+      if (sum(pids.map((pid) => threads.get(pid) ?? 0)) > one.limits.processes) one.onExceeded("processes");
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** One fire of a schedule, from its first attempt to its outcome: `POST /cron`, tried again as the core's policy says. */
+import { Agent, request } from "undici";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
+import {
+  attemptSeverity,
+  isFailedAttempt,
+  type LastFire,
+  retryAt,
+} from "../../../core/domain/schedules/fire-policy.ts";
+import { type Instant, millisOf, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+
+export interface FireDeps {
+  readonly clock: Clock;
+  readonly log: (entry: NewLogEntry) => void;
+  /** Keeps how the latest attempt ended. */
+  readonly note: (job: CronJob, fire: LastFire) => void;
+  /** Where the service answers on this machine; undefined where it, or its schedule, is gone. */
+  readonly urlOf: (job: CronJob) => string | undefined;
+}
+
+/** A fire may run for half an hour in silence; its own deadline ends it. */
+const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 } });
+
+/** The status of the answer; undefined where none came in time. */
+const post = async (
+  url: string,
+  { token, maxSeconds }: CronJob,
+  scheduled: Instant,
+  ended: AbortSignal,
+): Promise<number | undefined> => {
+  const signal = AbortSignal.any([ended, AbortSignal.timeout(maxSeconds * 1000)]);
+  const headers = { "x-cron-token": token, "x-cron-time": timestampOf(scheduled), "user-agent": "portside-cron" };
+  try {
+    const response = await request(`${url}/cron`, { method: "POST", headers, dispatcher: patient, signal });
+    await response.body.dump({ limit: Number.MAX_SAFE_INTEGER, signal });
+    return response.statusCode;
+  } catch {
+    return undefined;
+  }
+};
+
+const entryOf = (
+  { owner, name, schedule }: CronJob,
+  scheduled: Instant,
+  attempt: { readonly number: number; readonly status: number | undefined; readonly millis: number },
+  retry: Instant | undefined,
+): NewLogEntry => {
+  const { number, status, millis } = attempt;
+  const failed = isFailedAttempt(status);
+  const outcome = status === undefined ? "no answer" : `status ${status}`;
+  const next = retry === undefined ? (failed ? "; given up" : "") : `; tried again at ${timestampOf(retry)}`;
+  return {
+    owner,
+    service: name,
+    logName: "platform",
+    severity: attemptSeverity(status, retry),
+    json: {
+      event: "cron",
+      message: `The schedule '${schedule.cron}' fired: ${outcome} after ${millis} ms${next}`,
+      scheduled: timestampOf(scheduled),
+      attempt: number,
+      ...(status === undefined ? {} : { status }),
+      latency_ms: millis,
+    },
+  };
+};
+
+/**
+ * Makes a fire and its retries; ends early where `signal` aborts.
+ * @param nextFire when the schedule fires next, which is when the retries of this one end
+ */
+export const fire = async (
+  { clock, log, note, urlOf }: FireDeps,
+  job: CronJob,
+  scheduled: Instant,
+  nextFire: Instant | undefined,
+  signal: AbortSignal,
+): Promise<void> => {
+  for (let attempts = 1; !signal.aborted; attempts++) {
+    const url = urlOf(job);
+    if (url === undefined) return;
+    const begun = performance.now();
+    const status = await post(url, job, scheduled, signal);
+    if (signal.aborted) return;
+    const endedAt = clock.now();
+    const retry = isFailedAttempt(status) ? retryAt({ attempts, endedAt, nextFire }) : undefined;
+    const millis = Math.round(performance.now() - begun);
+    log(entryOf(job, scheduled, { number: attempts, status, millis }, retry));
+    note(job, { at: timestampOf(scheduled), status: status ?? null, attempts });
+    if (retry === undefined) return;
+    await clock.sleep(millisOf(retry) - millisOf(endedAt), signal);
+  }
+};

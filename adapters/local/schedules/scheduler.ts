@@ -1,0 +1,130 @@
+/** The local Scheduler: one timer a schedule, to its next fire by the core's rule. */
+
+import type { CronJob } from "../../../core/domain/schedules/cron-job.ts";
+import { isTooLate } from "../../../core/domain/schedules/fire-policy.ts";
+import { nextFire } from "../../../core/domain/schedules/fire-times.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Unavailable } from "../../../core/errors.ts";
+import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, type ResultAsync } from "../../../core/result.ts";
+import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import { storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import type { ScheduleRows } from "../state/schedules.ts";
+import { type FireDeps, fire } from "./fire.ts";
+
+export interface SchedulerDeps extends Omit<FireDeps, "note"> {
+  readonly rows: ScheduleRows;
+  readonly logger: Logger;
+}
+
+/** A clock that is set is noticed at the next look; so none is further off than this. */
+const LONGEST_NAP_MS = 15_000;
+
+/** A clock that went back by more than this was set, and what it says now counts; less is how clocks are kept right. */
+const SET_BACK_MS = 60_000;
+
+const keyOf = ({ owner, name }: ScheduledService): string => scopeKey(owner, name);
+
+/**
+ * Follows one schedule until `stop` aborts.
+ * @param ended aborts when the scheduler closes: a run that has begun goes on when its schedule changes
+ */
+const follow = async (deps: FireDeps, job: CronJob, stop: AbortSignal, ended: AbortSignal): Promise<void> => {
+  const { clock } = deps;
+  const { schedule } = job;
+  let looked = clock.now();
+  let due = nextFire(schedule, looked);
+  while (due !== undefined) {
+    const left = millisOf(due) - millisOf(clock.now());
+    await clock.sleep(Math.min(Math.max(left, 1), LONGEST_NAP_MS), stop);
+    if (stop.aborted) return;
+    const now = clock.now();
+    if (millisOf(looked) - millisOf(now) > SET_BACK_MS) due = nextFire(schedule, now);
+    looked = now;
+    if (due === undefined || due > now) continue;
+    const scheduled = due;
+    due = nextFire(schedule, now);
+    // A run that takes longer than the schedule's pause goes on beside the next one.
+    if (!isTooLate(scheduled, now)) void fire(deps, job, scheduled, nextFire(schedule, scheduled), ended);
+  }
+};
+
+export class LocalScheduler implements Scheduler {
+  readonly #deps: SchedulerDeps;
+  readonly #followers = new Map<string, AbortController>();
+  readonly #closed = new AbortController();
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Begins to follow every schedule. What was missed meanwhile is not made up for.
+   * @param wanted the schedules of what is deployed; where a stop came between a rollout and its schedule, they count
+   */
+  open(wanted: readonly CronJob[]): void {
+    const { rows } = this.#deps;
+    const names = new Set(wanted.map(keyOf));
+    for (const job of rows.all()) if (!names.has(keyOf(job))) rows.remove(job);
+    for (const job of wanted) {
+      rows.put(job);
+      this.#follow(job);
+    }
+  }
+
+  close(): void {
+    this.#closed.abort();
+    for (const follower of this.#followers.values()) follower.abort();
+    this.#followers.clear();
+  }
+
+  put(...[job]: Parameters<Scheduler["put"]>): ReturnType<Scheduler["put"]> {
+    return this.#guarded(() => {
+      this.#deps.rows.put(job);
+      this.#follow(job);
+    });
+  }
+
+  remove(...[service]: Parameters<Scheduler["remove"]>): ReturnType<Scheduler["remove"]> {
+    return this.#guarded(() => {
+      this.#deps.rows.remove(service);
+      this.#leave(service);
+    });
+  }
+
+  find(...[service]: Parameters<Scheduler["find"]>): ReturnType<Scheduler["find"]> {
+    return this.#guarded(() => this.#deps.rows.find(service));
+  }
+
+  readonly #note: FireDeps["note"] = (job, fire) => {
+    try {
+      this.#deps.rows.note(job, fire);
+    } catch (cause) {
+      this.#deps.logger.warn("the result of a fire was not noted", { name: job.name, cause });
+    }
+  };
+
+  #follow(job: CronJob): void {
+    this.#leave(job);
+    const stop = new AbortController();
+    this.#followers.set(keyOf(job), stop);
+    follow({ ...this.#deps, note: this.#note }, job, stop.signal, this.#closed.signal).catch((cause: unknown) =>
+      this.#deps.logger.error("a schedule cannot be followed", { name: job.name, cause }),
+    );
+  }
+
+  #leave(service: ScheduledService): void {
+    this.#followers.get(keyOf(service))?.abort();
+    this.#followers.delete(keyOf(service));
+  }
+
+  #guarded<T>(work: () => T): ResultAsync<T, Unavailable> {
+    try {
+      return okAsync(work());
+    } catch (cause) {
+      this.#deps.logger.error("the schedules cannot be read or written", { cause });
+      return errAsync(storeUnavailable("The schedules of this machine cannot be read or written now.", cause));
+    }
+  }
+}

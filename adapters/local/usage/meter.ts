@@ -1,0 +1,100 @@
+/**
+ * Counts what services use: instances while they run, by declared size, from start to exit, and requests that reached
+ * one. Increments are written every few seconds, a batch in one transaction, so that a kill loses the last seconds and
+ * nothing is counted twice.
+ */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { dayOf, periodOfDay } from "../../../core/domain/usage/month.ts";
+import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import type { BillingFile } from "./file.ts";
+import { Ledger } from "./ledger.ts";
+import type { Prices } from "./prices.ts";
+
+const FLUSH_MS = 2000;
+
+export interface MeterDeps {
+  readonly file: BillingFile;
+  readonly prices: Prices;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Running {
+  readonly template: Pick<ServiceTemplate, "owner" | "name" | "cpu" | "memory">;
+  /** Up to here it has been counted. */
+  counted: Instant;
+}
+
+export class Meter {
+  readonly #deps: MeterDeps;
+  readonly #ledger: Ledger;
+  readonly #running = new Set<Running>();
+  /** Since the last write, by account and deployment. */
+  readonly #requests = new Map<string, { readonly owner: AccountId; readonly deployment: string; count: number }>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(deps: MeterDeps) {
+    this.#deps = deps;
+    this.#ledger = new Ledger(deps.file, deps.prices);
+    this.#timer = setInterval(() => this.flush(), FLUSH_MS).unref();
+  }
+
+  /** An instance runs; call what comes back at its end. */
+  started(template: Running["template"]): () => void {
+    const running: Running = { template, counted: this.#deps.clock.now() };
+    this.#running.add(running);
+    return () => {
+      if (!this.#running.delete(running)) return;
+      this.#count(running, this.#deps.clock.now());
+    };
+  }
+
+  /**
+   * A request was answered. What no instance has seen costs nothing. This is on every request's way, so it does not look
+   * at the clock: a request belongs to the day of the next write.
+   */
+  served({ owner, service, instance, logName }: NewLogEntry): void {
+    if (logName !== "requests" || instance === undefined) return;
+    const key = `${owner}\n${service}`;
+    const present = this.#requests.get(key);
+    if (present === undefined) this.#requests.set(key, { owner, deployment: service, count: 1 });
+    else present.count++;
+  }
+
+  /** Writes what has been counted; what cannot be written now is kept for the next time. */
+  flush(): void {
+    const now = this.#deps.clock.now();
+    for (const running of this.#running) this.#count(running, now);
+    const day = dayOf(now);
+    for (const { owner, deployment, count } of this.#requests.values())
+      this.#ledger.add({ owner, deployment, day, sku: "requests" }, BigInt(count));
+    this.#requests.clear();
+    try {
+      this.#ledger.write();
+    } catch (cause) {
+      this.#deps.logger.error("what services use could not be written; it is kept for the next try", { cause });
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.flush();
+  }
+
+  /** A day's part to each day. A clock that was set back counts nothing until it is where it was. */
+  #count(running: Running, until: Instant): void {
+    const { owner, name: deployment, cpu, memory } = running.template;
+    while (running.counted < until) {
+      const day = dayOf(running.counted);
+      const { to } = periodOfDay(day);
+      const end = to < until ? to : until;
+      const millis = BigInt(millisOf(end) - millisOf(running.counted));
+      this.#ledger.add({ owner, deployment, day, sku: "cpu" }, BigInt(cpu) * millis);
+      this.#ledger.add({ owner, deployment, day, sku: "memory" }, BigInt(Math.ceil(memory / 1024)) * millis);
+      running.counted = end;
+    }
+  }
+}

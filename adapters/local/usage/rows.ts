@@ -1,0 +1,69 @@
+/** What was metered, as rows of the table `billing`: one per deployment, SKU and UTC day. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { decimalText } from "../../../core/domain/usage/decimal.ts";
+import { periodOfDay } from "../../../core/domain/usage/month.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { BillingFile } from "./file.ts";
+import { amountOf, type Sku, skuFacts } from "./skus.ts";
+
+/** Amounts and costs are exact decimals, as text. */
+export interface BillingRow {
+  readonly usage_start_time: string;
+  readonly usage_end_time: string;
+  readonly service: { readonly description: string };
+  readonly sku: { readonly description: string };
+  readonly usage: { readonly amount: string; readonly unit: string };
+  readonly cost: string;
+  readonly currency: string;
+  /** The deployment. */
+  readonly resource: { readonly name: string };
+}
+
+interface Stored {
+  readonly deployment: string;
+  readonly day: string;
+  readonly sku: Sku;
+  readonly currency: string;
+  readonly grains: bigint;
+  readonly cost: string;
+}
+
+const rowOf = ({ deployment, day, sku, currency, grains, cost }: Stored): BillingRow => {
+  const { from, to } = periodOfDay(day);
+  const { description, unit } = skuFacts[sku];
+  return {
+    usage_start_time: timestampOf(from),
+    usage_end_time: timestampOf(to),
+    service: { description: "Portside" },
+    sku: { description },
+    usage: { amount: decimalText(amountOf(sku, grains)), unit },
+    cost,
+    currency,
+    resource: { name: deployment },
+  };
+};
+
+export class BillingRows {
+  readonly #file: BillingFile;
+
+  constructor(file: BillingFile) {
+    this.#file = file;
+  }
+
+  /** Everything of the account, by day, deployment and SKU. */
+  ofAccount(account: AccountId): BillingRow[] {
+    return this.since(account, "");
+  }
+
+  /** The same from a UTC day on, `YYYY-MM-DD`; rows of the present day still grow. */
+  since(account: AccountId, day: string): BillingRow[] {
+    return this.#file.use((db) => {
+      const read = db.prepare(
+        `SELECT deployment, day, sku, currency, grains, cost FROM usage
+         WHERE owner = ? AND day >= ? ORDER BY day, deployment, sku, currency`,
+      );
+      read.setReadBigInts(true);
+      return (read.all(account, day) as unknown as Stored[]).map(rowOf);
+    });
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * What is metered. Usage is counted in grains, whole numbers that add up exactly and that SQLite can hold: a day of a
+ * thousand instances of 32 GiB is 3 × 10^18 of them.
+ */
+import { type Decimal, parseDecimal, times } from "../../../core/domain/usage/decimal.ts";
+
+export const skus = ["cpu", "memory", "requests"] as const;
+export type Sku = (typeof skus)[number];
+
+/** The description, the unit of the price, and a grain in that unit. */
+export const skuFacts: Readonly<Record<Sku, { description: string; unit: string; grain: Decimal }>> = {
+  cpu: { description: "CPU allocated to instances", unit: "vCPU-second", grain: { digits: 1n, scale: 3 } },
+  // A KiB-millisecond; 1 / 2^20 is 5^20 / 10^20.
+  memory: { description: "Memory allocated to instances", unit: "GiB-second", grain: { digits: 5n ** 20n, scale: 23 } },
+  requests: { description: "Requests", unit: "request", grain: { digits: 1n, scale: 0 } },
+};
+
+export const amountOf = (sku: Sku, grains: bigint): Decimal => times({ digits: grains, scale: 0 }, skuFacts[sku].grain);
+
+/** A decimal of the file, which this engine has written. */
+export const writtenDecimal = (text: string): Decimal => {
+  const value = parseDecimal(text);
+  if (value === undefined) throw new Error(`the billing file holds '${text}' where a decimal should be`);
+  return value;
+};

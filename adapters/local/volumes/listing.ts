@@ -1,0 +1,65 @@
+/** Lists a volume's objects by path, a page at a time; reads only the folders that a page needs. */
+import { lstatSync, readdirSync, type Stats } from "node:fs";
+import { setImmediate as breathe } from "node:timers/promises";
+import { comparePaths, parseObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
+import { type Folder, isNoWay } from "../tenant-files/folder.ts";
+
+/** A folder's entries. Folders end in `/`, so that they sort like the paths below them. */
+const entriesOf = (folder: Folder, path: string): string[] => {
+  const found: string[] = [];
+  for (const entry of readdirSync(folder.here, { withFileTypes: true }))
+    if (entry.isFile()) found.push(path + entry.name);
+    else if (entry.isDirectory()) found.push(`${path}${entry.name}/`);
+  return found.sort(comparePaths);
+};
+
+const isFolder = (path: string): boolean => path.endsWith("/");
+const nameIn = (folder: string, path: string): string => path.slice(folder.length).replace(/\/$/, "");
+
+/** Whether the page may include the path, or a path below it: a folder's path is the prefix of all paths below it. */
+const isWanted = (path: string, { prefix, after = "" }: ObjectQuery): boolean =>
+  isFolder(path)
+    ? (path.startsWith(prefix) || prefix.startsWith(path)) && (after.startsWith(path) || comparePaths(path, after) > 0)
+    : path.startsWith(prefix) && comparePaths(path, after) > 0;
+
+/** Number of entries after which the event loop gets a turn. */
+const AT_ONCE = 250;
+
+/** Skips names that are not text or cannot be part of an object path: their files could not be named. */
+const objectAt = (folder: Folder, inside: string, path: string): ObjectEntry | undefined => {
+  const name = parseObjectPath(path);
+  if (name === undefined) return undefined;
+  const stats: Stats | undefined = lstatSync(folder.at(nameIn(inside, path)), { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return undefined;
+  return { path: name, size: stats.size, updated: timestampOf(instantOfMillis(Math.floor(stats.mtimeMs))) };
+};
+
+/** Collects one more entry than the page needs. @param inside the folder's path with a trailing `/`, or empty */
+const collect = async (folder: Folder, inside: string, query: ObjectQuery, found: ObjectEntry[]): Promise<void> => {
+  let looked = 0;
+  for (const path of entriesOf(folder, inside)) {
+    if (found.length > query.limit) return;
+    if (!isWanted(path, query)) continue;
+    if (++looked % AT_ONCE === 0) await breathe();
+    if (!isFolder(path)) {
+      const object = objectAt(folder, inside, path);
+      if (object !== undefined) found.push(object);
+      continue;
+    }
+    try {
+      await using below = await folder.enter(nameIn(inside, path));
+      await collect(below, path, query, found);
+    } catch (error) {
+      // Removed or replaced since it was listed.
+      if (!isNoWay(error)) throw error;
+    }
+  }
+};
+
+export const listFolder = async (root: Folder, query: ObjectQuery): Promise<ObjectListing> => {
+  const found: ObjectEntry[] = [];
+  await collect(root, "", query, found);
+  return { objects: found.slice(0, query.limit), more: found.length > query.limit };
+};

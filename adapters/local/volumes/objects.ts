@@ -1,0 +1,255 @@
+/**
+ * Objects as files in a volume's folder. An upload is written to a file outside the volume, flushed, and renamed. So no
+ * URL or mount ever sees a partial object.
+ */
+import { type BigIntStats, constants, createWriteStream, fchownSync, type WriteStream } from "node:fs";
+import { type FileHandle, link, lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { Ids } from "../../../core/ports/system.ts";
+import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
+import { Turns } from "../../shared/runtime/keyed-mutex.ts";
+import {
+  conditionsHold,
+  type FoundObject,
+  type ObjectBytes,
+  type PutOutcome,
+  type WriteConditions,
+} from "../../shared/volumes/object-bytes.ts";
+import { Blocked, codeOf, descend, type Folder, isNoWay, openRoot } from "../tenant-files/folder.ts";
+import { listFolder } from "./listing.ts";
+
+export interface ObjectsConfig {
+  /** Where the volumes' folders are. */
+  readonly volumes: string;
+  /** For running uploads; on the same file system; emptied at startup. */
+  readonly uploads: string;
+  /** Whether the bucket belongs to a live volume. */
+  readonly lives: (bucket: string) => boolean;
+  /** The owner of a volume's files; undefined means this process's user. */
+  readonly userOf: (bucket: string) => number | undefined;
+  readonly ids: Ids;
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+
+/** Chunk size for reads and writes, in bytes. */
+const PIECE = 1 << 20;
+
+const etagOf = ({ ino, mtimeNs, size }: BigIntStats): string =>
+  `"${[ino, mtimeNs, size].map((part) => part.toString(36)).join("-")}"`;
+
+const split = (path: string): { parts: string[]; name: string } => {
+  const parts = path.split("/");
+  const name = parts.pop() as string;
+  return { parts, name };
+};
+
+/** Whether a service has changed the path's folders, for example a folder into a file, or is about to. */
+const isDisturbed = (error: unknown): boolean =>
+  isNoWay(error) || ["EISDIR", "ENOTEMPTY", "EACCES", "EPERM", "EBUSY", "ESTALE"].includes(codeOf(error) ?? "");
+
+/** Number of attempts to commit an upload before its client must try again. */
+const COMMITS = 5;
+
+/** Undefined if `error` means that no file exists: nothing, a folder, a socket, or something blocking the path. */
+const orNothing = (error: unknown): undefined => {
+  if (isNoWay(error) || error instanceof Blocked || ["EISDIR", "ENXIO"].includes(codeOf(error) ?? "")) return undefined;
+  throw error;
+};
+
+const found = (handle: FileHandle, stats: BigIntStats): FoundObject => ({
+  size: Number(stats.size),
+  etag: etagOf(stats),
+  modified: Number(stats.mtimeMs),
+  bytes: (start, end) => handle.createReadStream({ start, end, highWaterMark: PIECE }),
+  close: () => handle.close(),
+});
+
+/** Removes a folder tree without files; returns false if it contains a file. */
+const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
+  {
+    await using inner = await folder.enter(name);
+    // Services may create names that are not UTF-8.
+    for (const entry of await readdir(inner.here, { withFileTypes: true, encoding: "buffer" }))
+      if (!entry.isDirectory() || !(await removeEmpty(inner, entry.name))) return false;
+  }
+  await rmdir(folder.atBytes(name));
+  return true;
+};
+
+export class LocalObjects implements ObjectBytes {
+  readonly #config: ObjectsConfig;
+  readonly #commits = new Turns();
+
+  constructor(config: ObjectsConfig) {
+    this.#config = config;
+  }
+
+  /** Creates its folders, and deletes uploads that a shutdown interrupted. */
+  async open(): Promise<void> {
+    const { uploads, volumes } = this.#config;
+    await rm(uploads, { recursive: true, force: true });
+    await Promise.all([uploads, volumes].map((path) => mkdir(path, { recursive: true, mode: 0o700 })));
+  }
+
+  folderOf(bucket: string): string {
+    return join(this.#config.volumes, bucket);
+  }
+
+  /** Creates a new volume's folder. @param user its owner, if not this process's user */
+  async make(bucket: string, user: number | undefined): Promise<void> {
+    await mkdir(this.folderOf(bucket), { mode: 0o755 });
+    if (user === undefined) return;
+    await using root = await this.root(bucket);
+    await root.handle.chown(user, user);
+  }
+
+  /** Opens the volume's folder; rejects if it does not exist. */
+  root(bucket: string): Promise<Folder> {
+    return openRoot(this.folderOf(bucket));
+  }
+
+  async find(bucket: string, path: ObjectPath): Promise<FoundObject | undefined> {
+    if (!this.#config.lives(bucket)) return undefined;
+    const handle = await this.#open(bucket, path).catch(orNothing);
+    if (handle === undefined) return undefined;
+    const stats = await handle.stat({ bigint: true });
+    if (stats.isFile()) return found(handle, stats);
+    await handle.close();
+    return undefined;
+  }
+
+  async stat(bucket: string, path: ObjectPath): Promise<ObjectEntry | undefined> {
+    const object = await this.find(bucket, path);
+    if (object === undefined) return undefined;
+    await object.close();
+    return { path, size: object.size, updated: timestampOf(instantOfMillis(object.modified)) };
+  }
+
+  async list(bucket: string, query: ObjectQuery): Promise<ObjectListing> {
+    await using root = await this.root(bucket);
+    return await listFolder(root, query);
+  }
+
+  /** Returns false if the object does not exist. */
+  async remove(bucket: string, path: ObjectPath): Promise<boolean> {
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    const folder = await descend(root, parts, false).catch(orNothing);
+    if (folder === undefined) return false;
+    try {
+      if (!(await lstat(folder.at(name))).isFile()) return false;
+      await unlink(folder.at(name));
+      await folder.sync();
+      return true;
+    } catch (error) {
+      orNothing(error);
+      return false;
+    } finally {
+      if (folder !== root) await folder.close();
+    }
+  }
+
+  async put(bucket: string, path: ObjectPath, body: Readable, conditions: WriteConditions): Promise<PutOutcome> {
+    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    // Checked early, so that a client does not upload in vain.
+    if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
+    const half = join(this.#config.uploads, this.#config.ids.id());
+    try {
+      await receive(half, body, this.#config.userOf(bucket));
+      const signal = new AbortController().signal;
+      return await this.#commits.take(`${bucket}/${path}`, signal, () => this.#commit(half, bucket, path, conditions));
+    } finally {
+      await rm(half, { force: true });
+    }
+  }
+
+  async #open(bucket: string, path: ObjectPath): Promise<FileHandle> {
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    const folder = await descend(root, parts, false);
+    try {
+      // Without O_NONBLOCK, a pipe created by a service would wait for a writer.
+      return await open(folder.at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } finally {
+      if (folder !== root) await folder.close();
+    }
+  }
+
+  async #conditionsHold(bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<boolean> {
+    if (conditions.ifMatch === undefined && conditions.ifNoneMatch === undefined) return true;
+    const present = await this.find(bucket, path);
+    await present?.close();
+    return conditionsHold(conditions, present?.etag);
+  }
+
+  async #commit(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#commitOnce(half, bucket, path, conditions);
+      } catch (error) {
+        if (!isDisturbed(error)) throw error;
+        if (tries === COMMITS) return { kind: "busy", cause: error };
+      }
+  }
+
+  async #commitOnce(half: string, bucket: string, path: ObjectPath, conditions: WriteConditions): Promise<PutOutcome> {
+    if (!this.#config.lives(bucket)) return { kind: "no_volume" };
+    if (!(await this.#conditionsHold(bucket, path, conditions))) return { kind: "condition_failed" };
+    const { parts, name } = split(path);
+    await using root = await this.root(bucket);
+    let folder: Folder | undefined;
+    try {
+      folder = await descend(root, parts, true, this.#config.userOf(bucket));
+      const before = await lstat(folder.at(name)).catch(orNothing);
+      if (before?.isDirectory() === true && !(await removeEmpty(folder, Buffer.from(name))))
+        return { kind: "in_the_way", other: await this.#firstBelow(root, path) };
+      // Read before the rename: a service may remove the object right after it.
+      const etag = etagOf(await lstat(half, { bigint: true }));
+      // A service may write here concurrently: `link` lets the kernel refuse to replace a file.
+      if (conditions.ifNoneMatch === "*") await link(half, folder.at(name));
+      else await rename(half, folder.at(name));
+      await folder.sync();
+      return { kind: "stored", etag, created: before === undefined || before.isDirectory() };
+    } catch (error) {
+      if (error instanceof Blocked) return { kind: "in_the_way", other: error.at };
+      if (codeOf(error) === "EEXIST") return { kind: "condition_failed" };
+      throw error;
+    } finally {
+      if (folder !== undefined && folder !== root) await folder.close();
+    }
+  }
+
+  async #firstBelow(root: Folder, path: ObjectPath): Promise<string> {
+    const { objects } = await listFolder(root, { prefix: `${path}/`, limit: 1 });
+    return objects[0]?.path ?? `${path}/`;
+  }
+}
+
+const giveFile = (file: WriteStream, fd: number, user: number): void => {
+  try {
+    fchownSync(fd, user, user);
+  } catch (error) {
+    file.destroy(error as Error);
+  }
+};
+
+/**
+ * Writes all of `body` to a new file and flushes it; rejects if the body is cut. If writing fails, the body stays open,
+ * so that its sender can get a response.
+ * @param user the file's owner, if not this process's user
+ */
+const receive = async (path: string, body: Readable, user: number | undefined): Promise<void> => {
+  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true, highWaterMark: PIECE });
+  if (user !== undefined) file.once("open", (fd) => giveFile(file, fd, user));
+  try {
+    await pipeline(body.iterator({ destroyOnReturn: false }), file);
+  } finally {
+    // If the body is cut immediately, this runs before the file exists, and the caller could not delete it.
+    if (!file.closed) await new Promise<void>((resolve) => file.once("close", () => resolve()));
+  }
+};

@@ -1,0 +1,251 @@
+/** The local VolumeStore: rows define the volumes, folders hold their objects, and URLs lead to the shared port. */
+import { readdir, rmdir } from "node:fs/promises";
+import { trashDays } from "../../../core/domain/accounts/limits.ts";
+import { plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { conflict, type NotFound, notFound, type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { StoredVolume, VolumeStore } from "../../../core/ports/volume-store.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { diskFaultOf, storeUnavailable } from "../../shared/runtime/disk-fault.ts";
+import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
+import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
+import type { VolumeRecord, VolumeRows } from "../state/volumes.ts";
+import { isNoWay } from "../tenant-files/folder.ts";
+import { removeTree } from "../tenant-files/remove-tree.ts";
+import type { LocalObjects } from "./objects.ts";
+import type { Quarantine } from "./quarantine.ts";
+import type { VolumeRecords } from "./records.ts";
+
+export interface VolumesConfig {
+  readonly rows: VolumeRows;
+  readonly objects: LocalObjects;
+  readonly records: VolumeRecords;
+  readonly quarantine: Quarantine;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly userOf: UserOf;
+  /** Key that signs the URLs. */
+  readonly key: string;
+  /** Base URL of the storage; valid once the ingress is open. */
+  readonly base: () => string;
+}
+
+const HOUR_MS = 3_600_000;
+
+const down = (cause: unknown): Unavailable =>
+  cause instanceof NoUserLeft
+    ? unavailable(cause.message, 60, cause)
+    : storeUnavailable("The storage of this machine cannot be read or written now.", cause);
+
+const noVolume = ({ name }: StoredVolume): NotFound => notFound(`There is no volume '${name}'.`);
+
+export class LocalVolumes implements VolumeStore {
+  readonly #config: VolumesConfig;
+  #sweeping: NodeJS.Timeout | undefined;
+
+  constructor(config: VolumesConfig) {
+    this.#config = config;
+  }
+
+  /** Moves unknown folders to quarantine. From now on, deletes volumes that have been in the trash for too long. */
+  async open(): Promise<void> {
+    await this.#config.objects.open();
+    await this.#quarantineUnknown();
+    await this.#config.records.correct(this.#config.rows.all());
+    await this.#sweep();
+    this.#sweeping = setInterval(() => void this.#sweep(), HOUR_MS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#sweeping);
+  }
+
+  find(...[owner, name]: Parameters<VolumeStore["find"]>): ReturnType<VolumeStore["find"]> {
+    return this.#guarded(async () => ok(this.#config.rows.find(owner, name)));
+  }
+
+  list(...[owner]: Parameters<VolumeStore["list"]>): ReturnType<VolumeStore["list"]> {
+    return this.#guarded(async () => ok(this.#config.rows.list(owner)));
+  }
+
+  create(...[owner, name]: Parameters<VolumeStore["create"]>): ReturnType<VolumeStore["create"]> {
+    const { rows, records, ids, clock, objects, userOf } = this.#config;
+    return this.#guarded(async () => {
+      const volume = { id: `vol-${ids.id()}`, owner, name, createdAt: timestampOf(clock.now()) };
+      await using undo = new AsyncDisposableStack();
+      undo.defer(() => this.#unmake(volume.id));
+      await objects.make(volume.id, userOf(owner));
+      await records.write({ ...volume, deletedAt: null });
+      // No await from here to the row, so of two racing calls exactly one creates the volume.
+      const present = rows.find(owner, name);
+      if (present.kind === "held") return ok({ volume: present.volume, created: false });
+      if (present.kind === "hidden") return err(conflict(`'${name}' is being deleted; try again in a moment.`));
+      try {
+        rows.insert(volume);
+      } catch (error) {
+        // If the flush failed, the next start may still find the row.
+        if (diskFaultOf(error) === "failing") undo.move();
+        throw error;
+      }
+      undo.move();
+      return ok({ volume, created: true });
+    });
+  }
+
+  hide(...[volume]: Parameters<VolumeStore["hide"]>): ReturnType<VolumeStore["hide"]> {
+    const { rows } = this.#config;
+    const state = rows.find(volume.owner, volume.name);
+    if (state.kind === "hidden") return errAsync(conflict(`'${volume.name}' is being deleted.`));
+    if (state.kind !== "held" || state.volume.id !== volume.id) return errAsync(noVolume(volume));
+    return this.#guarded(async () => ok(rows.setHidden(volume.id, true)));
+  }
+
+  show(...[volume]: Parameters<VolumeStore["show"]>): ReturnType<VolumeStore["show"]> {
+    return this.#guarded(async () => ok(this.#config.rows.setHidden(volume.id, false)));
+  }
+
+  discard(...[volume, deletedAt]: Parameters<VolumeStore["discard"]>): ReturnType<VolumeStore["discard"]> {
+    return this.#guarded(async () => {
+      if (!this.#config.rows.discard(volume.id, deletedAt))
+        return err(conflict(`'${volume.name}' is not being deleted any more.`));
+      await this.#record({ ...volume, deletedAt });
+      return ok(undefined);
+    });
+  }
+
+  trash(...[owner]: Parameters<VolumeStore["trash"]>): ReturnType<VolumeStore["trash"]> {
+    return this.#guarded(async () => ok(this.#config.rows.trash(owner)));
+  }
+
+  restore(...[owner, id]: Parameters<VolumeStore["restore"]>): ReturnType<VolumeStore["restore"]> {
+    const { rows } = this.#config;
+    const deleted = rows.trash(owner).find((one) => one.id === id);
+    const gone = notFound("There is no such volume in the trash.");
+    if (deleted === undefined) return errAsync(gone);
+    const { kind } = rows.find(owner, deleted.name);
+    if (kind === "held" || kind === "hidden") return errAsync(conflict(`You have a volume '${deleted.name}' now.`));
+    return this.#guarded(async () => {
+      const restored = rows.restore(owner, id);
+      if (restored === undefined) return err(gone);
+      await this.#record({ ...restored, deletedAt: null });
+      return ok(restored);
+    });
+  }
+
+  objects(...[volume, query]: Parameters<VolumeStore["objects"]>): ReturnType<VolumeStore["objects"]> {
+    return this.#living(volume, async () => ok(await this.#config.objects.list(volume.id, query)));
+  }
+
+  stat(...[volume, path]: Parameters<VolumeStore["stat"]>): ReturnType<VolumeStore["stat"]> {
+    return this.#living(volume, async () => {
+      const found = await this.#config.objects.stat(volume.id, path);
+      return found === undefined ? err(this.#noObject(volume, path)) : ok(found);
+    });
+  }
+
+  read(...[volume, path]: Parameters<VolumeStore["read"]>): ReturnType<VolumeStore["read"]> {
+    return this.#living(volume, async () => {
+      const found = await this.#config.objects.find(volume.id, path);
+      if (found === undefined) return err(this.#noObject(volume, path));
+      return ok(found.bytes(0, Math.max(0, found.size - 1)));
+    });
+  }
+
+  remove(...[volume, path]: Parameters<VolumeStore["remove"]>): ReturnType<VolumeStore["remove"]> {
+    return this.#living(volume, async () =>
+      (await this.#config.objects.remove(volume.id, path)) ? ok(undefined) : err(this.#noObject(volume, path)),
+    );
+  }
+
+  grantUpload(
+    ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>
+  ): ReturnType<VolumeStore["grantUpload"]> {
+    return this.#grant("PUT", volume, path, until);
+  }
+
+  grantDownload(
+    ...[volume, path, until]: Parameters<VolumeStore["grantDownload"]>
+  ): ReturnType<VolumeStore["grantDownload"]> {
+    return this.#grant("GET", volume, path, until);
+  }
+
+  #grant(method: StorageMethod, ...[volume, path, until]: Parameters<VolumeStore["grantUpload"]>) {
+    const { key, base } = this.#config;
+    return okAsync(signUrl(key, base(), { method, bucket: volume.id, path }, until));
+  }
+
+  #noObject({ name }: StoredVolume, path: string): NotFound {
+    return notFound(`'${name}' has no object '${path}'.`);
+  }
+
+  #living<T>(volume: StoredVolume, work: () => Promise<Result<T, NotFound>>): ResultAsync<T, NotFound | Unavailable> {
+    return this.#config.rows.lives(volume.id) ? this.#guarded(work) : errAsync(noVolume(volume));
+  }
+
+  #guarded<T, E = never>(work: () => Promise<Result<T, E>>): ResultAsync<T, E | Unavailable> {
+    return new ResultAsync(
+      work().catch((cause: unknown) => {
+        this.#config.logger.error("the storage failed", { cause });
+        return err<T, E | Unavailable>(down(cause));
+      }),
+    );
+  }
+
+  /** Removes what `create` made before the row. The next start cleans up what cannot be removed. */
+  async #unmake(id: string): Promise<void> {
+    const { objects, records, logger } = this.#config;
+    try {
+      await rmdir(objects.folderOf(id)).catch((error: unknown) => {
+        if (!isNoWay(error)) throw error;
+      });
+      await records.remove(id);
+    } catch (cause) {
+      logger.warn("the folder of a volume that was not created could not be removed", { id, cause });
+    }
+  }
+
+  /** The state has changed already, so a failure here does not fail the change. The next start corrects the record. */
+  async #record(record: VolumeRecord): Promise<void> {
+    try {
+      await this.#config.records.write(record);
+    } catch (cause) {
+      this.#config.logger.warn("the record of a volume could not be written", { id: record.id, cause });
+    }
+  }
+
+  /** The state may be damaged or older than the folders, so the server must not delete them. */
+  async #quarantineUnknown(): Promise<void> {
+    const { rows, objects, records, quarantine, logger } = this.#config;
+    const known = new Set(rows.all().map(({ id }) => id));
+    const unknown = (await readdir(objects.folderOf(""))).filter((id) => !known.has(id));
+    if (unknown.length === 0) return;
+    const recorded = new Map((await records.all()).map((record) => [record.id, record]));
+    const reason = "the state has no volume of this id";
+    const sizes: number[] = [];
+    for (const id of unknown) {
+      const size = await quarantine.take(objects.folderOf(id), id, reason, recorded.get(id));
+      if (size !== undefined) sizes.push(size);
+    }
+    if (sizes.length === 0) return;
+    const bytes = sizes.reduce((sum, size) => sum + size, 0);
+    logger.warn("moved volume folders that the state does not know to quarantine", {
+      folders: sizes.length,
+      bytes,
+      path: quarantine.folder,
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const { rows, records, clock, objects, logger } = this.#config;
+    try {
+      for (const id of rows.deletedBefore(timestampOf(plusMillis(clock.now(), -trashDays * 86_400_000)))) {
+        await removeTree(objects.folderOf(id));
+        await records.remove(id);
+        rows.forget(id);
+      }
+    } catch (cause) {
+      logger.warn("the trash of the volumes could not be emptied", { cause });
+    }
+  }
+}

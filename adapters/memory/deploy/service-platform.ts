@@ -1,0 +1,123 @@
+/** Services as documents in the world; a rollout is simulated, conditions and conflicts are real. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
+import type { Expected } from "../../../core/domain/deploy/plan.ts";
+import type { Service, ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import { type Present, writeConflict } from "../../../core/domain/volumes/write-condition.ts";
+import { type Instant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { conflict, notFound } from "../../../core/errors.ts";
+import type { NameState, RolloutEvent, RolloutRequest, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { CallOptions, Clock } from "../../../core/ports/system.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
+import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import { parseService, renderService } from "../../shared/deploy/service-document.ts";
+import type { StoredService, World } from "../world.ts";
+
+/** Where a simulated service would answer; the name never resolves (RFC 6761, `.invalid`). */
+const urlOf = (name: string): string => `https://${name}.memory.invalid`;
+
+// Every document in the world was rendered by this provider.
+const read = (document: unknown): ServiceTemplate => parseService(structuredClone(document)) as ServiceTemplate;
+
+const serviceOf = (world: World, name: DeploymentName, stored: StoredService): Service => ({
+  name,
+  owner: stored.owner,
+  etag: stored.etag,
+  serving: stored.serving === null ? [] : [{ id: stored.serving.id, template: read(stored.serving.document) }],
+  rollingOut: stored.rollingOut === null ? null : read(stored.rollingOut),
+  attempted: read(stored.attempted),
+  url: urlOf(name),
+  region: "memory",
+  createdAt: stored.createdAt,
+  updatedAt: stored.updatedAt,
+  lastDeploy: structuredClone(world.outcomes.get(scopeKey(stored.owner, name)) ?? null),
+});
+
+const stateOf = (world: World, name: DeploymentName, now: Instant): NameState => {
+  const stored = world.services.get(name);
+  if (stored !== undefined) return { kind: "held", owner: stored.owner, service: serviceOf(world, name, stored) };
+  const freed = world.freed.get(name);
+  return freed !== undefined && freed.until > now ? { kind: "reserved", owner: freed.owner } : { kind: "free" };
+};
+
+const presentOf = (state: NameState): Present =>
+  state.kind === "held" ? { kind: "held", owner: state.owner, etag: state.service.etag } : state;
+
+const nextEtag = (world: World): string => `m${++world.writes}`;
+
+async function* rollout(
+  world: World,
+  clock: Clock,
+  { template, expected, mayServe }: RolloutRequest,
+  { signal }: CallOptions,
+): AsyncGenerator<RolloutEvent> {
+  const { name, owner } = template;
+  const now = () => timestampOf(clock.now());
+  const conflictWith = (seen: Expected) => writeConflict(owner, seen, presentOf(stateOf(world, name, clock.now())));
+  const lost = conflictWith(expected);
+  if (lost !== undefined) return yield { kind: "failed", failure: lost };
+  if (!world.images.has(template.image))
+    return yield {
+      kind: "failed",
+      failure: { reason: "image_not_found", message: `There is no image ${template.image}.` },
+    };
+  const document = structuredClone(renderService(template));
+  const stored: StoredService = world.services.get(name) ?? {
+    owner,
+    createdAt: now(),
+    updatedAt: now(),
+    etag: "",
+    revisions: 0,
+    serving: null,
+    rollingOut: null,
+    attempted: document,
+  };
+  const etag = nextEtag(world);
+  const id = `${name}-${String(++stored.revisions).padStart(5, "0")}`;
+  Object.assign(stored, { etag, rollingOut: document, attempted: document, updatedAt: now() });
+  world.services.set(name, stored);
+  world.freed.delete(name);
+  yield { kind: "progress", message: `Starting revision ${id}` };
+  const refused = await mayServe?.();
+  const overtaken = conflictWith({ etag, owner });
+  if (overtaken !== undefined) return yield { kind: "failed", failure: overtaken };
+  stored.rollingOut = null;
+  if (refused !== undefined) return yield { kind: "failed", failure: refused };
+  if (signal?.aborted === true)
+    return yield { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
+  Object.assign(stored, { serving: { id, document }, etag: nextEtag(world), updatedAt: now() });
+  yield { kind: "ready", revision: id, url: urlOf(name) };
+}
+
+export const createMemoryPlatform = (world: World, clock: Clock): ServicePlatform => ({
+  find: (name) => okAsync(stateOf(world, name, clock.now())),
+
+  list: (owner: AccountId) => {
+    const own = [...world.services].filter(([, stored]) => stored.owner === owner);
+    own.sort(([a], [b]) => (a < b ? -1 : 1));
+    return okAsync(own.map(([name, stored]) => serviceOf(world, name as DeploymentName, stored)));
+  },
+
+  rollout: (request, options = {}) => rollout(world, clock, request, options),
+
+  remove: (name, expected) => {
+    const stored = world.services.get(name);
+    if (stored === undefined) return errAsync(notFound(`There is no service '${name}'.`));
+    if (stored.owner !== expected.owner || stored.etag !== expected.etag)
+      return errAsync(conflict(`'${name}' was changed meanwhile; try again.`));
+    world.services.delete(name);
+    world.outcomes.delete(scopeKey(stored.owner, name));
+    const until = plusMillis(clock.now(), freedNameDays * 86_400_000);
+    world.freed.set(name, { owner: stored.owner, until });
+    world.writes++;
+    return okAsync(undefined);
+  },
+
+  noteDeploy: ({ name, owner }, outcome) => {
+    const stored = world.services.get(name);
+    if (stored === undefined || stored.owner === owner)
+      world.outcomes.set(scopeKey(owner, name), structuredClone(outcome));
+    return okAsync(undefined);
+  },
+});

@@ -1,0 +1,99 @@
+/** Log entries in arrays, one a deployment, in the order of their positions. */
+
+import { behind, comparePositions, type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
+import { isWritable, type LogEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import { matcherOf } from "../../../core/domain/logs/filter/match.ts";
+import type { CompilePattern } from "../../../core/domain/logs/filter/pattern.ts";
+import { fitting } from "../../../core/domain/logs/page-size.ts";
+import { plusMillis } from "../../../core/domain/wire/instant.ts";
+import { unavailable } from "../../../core/errors.ts";
+import type { LogFindings, LogQuery, LogScope, LogStore } from "../../../core/ports/log-store.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
+import { scopeKey } from "../../shared/accounts/scope-key.ts";
+import type { World } from "../world.ts";
+
+const nobodyWaits = () => unavailable("The search was ended, for nobody waits for it.", 1);
+
+/** Number of entries between two checks of the clock. */
+const UNWATCHED = 1000;
+
+/** Copies an entry as a stored one: `json` has made the round trip through JSON. */
+const copyOf = (entry: NewLogEntry): NewLogEntry =>
+  entry.json === undefined ? structuredClone(entry) : { ...entry, json: JSON.parse(JSON.stringify(entry.json)) };
+
+/** How many of the entries lie before or at a place. */
+const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number => {
+  let [from, to] = [0, entries.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (comparePositions(entries[middle] as LogEntry, position) <= 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+};
+
+/** @param scanned maximum entries that one search examines; all by default */
+export const createMemoryLogs = (
+  world: World,
+  clock: Clock,
+  compile: CompilePattern,
+  scanned = Number.POSITIVE_INFINITY,
+): LogStore => {
+  const kept = ({ owner, service }: LogScope, { until }: LogQuery): readonly LogEntry[] => {
+    const entries = world.logs.get(scopeKey(owner, service)) ?? [];
+    return until === undefined ? entries : entries.slice(0, countUpTo(entries, behind(until)));
+  };
+  const found = (entries: readonly LogEntry[], seen: LogPosition | undefined, partial: boolean): LogFindings => ({
+    entries: structuredClone(entries) as LogEntry[],
+    ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
+    partial,
+  });
+  /** Searches entries in order, until `limit` entries match or the time is up. */
+  const search = (entries: readonly LogEntry[], { filter, limit, patience }: LogQuery) => {
+    const matches = matcherOf(filter, compile);
+    const ends = plusMillis(clock.now(), patience);
+    const found: LogEntry[] = [];
+    let looked = 0;
+    do {
+      const next = entries.slice(looked, Math.min(looked + UNWATCHED, scanned));
+      looked += next.length;
+      found.push(...next.filter(matches));
+    } while (looked < Math.min(entries.length, scanned) && found.length < limit && clock.now() < ends);
+    return { matches: found.slice(0, limit), looked };
+  };
+  return {
+    append: (entries) => {
+      const now = clock.now();
+      for (const entry of entries.filter(isWritable)) {
+        const key = scopeKey(entry.owner, entry.service);
+        const log = world.logs.get(key) ?? [];
+        world.logs.set(key, log);
+        log.push({ ...copyOf(entry), ...nextPosition(log.at(-1), now) });
+      }
+      return okAsync(undefined);
+    },
+
+    newest: (scope, query, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(nobodyWaits());
+      const entries = kept(scope, query);
+      const { matches, looked } = search(entries.toReversed(), query);
+      const page = fitting(matches);
+      const cut = page.length < matches.length;
+      const partial = cut || (looked < entries.length && matches.length < query.limit);
+      return okAsync(found(page.toReversed(), entries.at(-1), partial));
+    },
+
+    after: (scope, position, query, { signal } = {}) => {
+      if (signal?.aborted === true) return errAsync(nobodyWaits());
+      const all = kept(scope, query);
+      const later = all.slice(countUpTo(all, position));
+      const { matches, looked } = search(later, query);
+      const page = fitting(matches);
+      const cut = page.length < matches.length;
+      const full = matches.length === query.limit;
+      const partial = cut || (looked < later.length && !full);
+      return okAsync(found(page, cut || full ? page.at(-1) : later[looked - 1], partial));
+    },
+  };
+};

@@ -1,0 +1,27 @@
+/** Subscriptions in memory: free until a test says otherwise. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { freeSubscription, type Subscription } from "../../../core/domain/usage/subscription.ts";
+import { unavailable } from "../../../core/errors.ts";
+import type { Billing } from "../../../core/ports/billing.ts";
+import { errAsync, okAsync } from "../../../core/result.ts";
+
+export interface MemoryBilling extends Billing {
+  subscribe(account: AccountId, subscription: Omit<Subscription, "provider">): void;
+  /** Answers no more, or again. */
+  down(is: boolean): void;
+}
+
+export const createMemoryBilling = (): MemoryBilling => {
+  const subscriptions = new Map<AccountId, Subscription>();
+  let isDown = false;
+  return {
+    subscription: (account) =>
+      isDown
+        ? errAsync(unavailable("The billing provider does not answer."))
+        : okAsync(subscriptions.get(account) ?? freeSubscription("none")),
+    subscribe: (account, subscription) => void subscriptions.set(account, { ...subscription, provider: "memory" }),
+    down: (is) => {
+      isDown = is;
+    },
+  };
+};

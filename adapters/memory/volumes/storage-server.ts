@@ -1,0 +1,77 @@
+/** The memory provider's storage: a server on a loopback port, opened at its first signed URL. */
+import { randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { millisOf } from "../../../core/domain/wire/instant.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { serveStorage } from "../../shared/volumes/endpoint.ts";
+import { conditionsHold, type ObjectBytes } from "../../shared/volumes/object-bytes.ts";
+import { livingBucket, type World } from "../world.ts";
+
+const bytesIn = (world: World, clock: Clock): ObjectBytes => {
+  const objectsOf = (bucket: string) => livingBucket(world, bucket)?.objects;
+  return {
+    find: async (bucket, path) => {
+      const found = objectsOf(bucket)?.get(path);
+      if (found === undefined) return undefined;
+      const { bytes, etag, updated } = found;
+      return {
+        size: bytes.length,
+        etag,
+        modified: millisOf(updated),
+        bytes: (start, end) => Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
+        close: async () => undefined,
+      };
+    },
+    put: async (bucket, path: ObjectPath, body, conditions) => {
+      if (objectsOf(bucket) === undefined) return { kind: "no_volume" };
+      if (!conditionsHold(conditions, objectsOf(bucket)?.get(path)?.etag)) return { kind: "condition_failed" };
+      const bytes = await buffer(body);
+      const objects = objectsOf(bucket);
+      const before = objects?.get(path);
+      if (objects === undefined) return { kind: "no_volume" };
+      if (!conditionsHold(conditions, before?.etag)) return { kind: "condition_failed" };
+      const etag = `"${++world.writes}"`;
+      objects.set(path, { bytes: new Uint8Array(bytes), etag, updated: clock.now() });
+      return { kind: "stored", etag, created: before === undefined };
+    },
+  };
+};
+
+export interface MemoryStorage {
+  /** Signs the URLs. */
+  readonly key: string;
+  /** Where it answers; opened at the first call. */
+  base(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export const createMemoryStorage = (world: World, clock: Clock, logger: Logger): MemoryStorage => {
+  const key = randomBytes(32).toString("hex");
+  const deps = { objects: bytesIn(world, clock), key, clock, logger };
+  let opened: Promise<Server> | undefined;
+  const open = (): Promise<Server> =>
+    new Promise((resolve, reject) => {
+      const answer = (req: IncomingMessage, res: ServerResponse) => serveStorage(deps, req, res);
+      const server = createServer({ requestTimeout: 0 }, answer).on("checkContinue", answer);
+      server.once("error", reject);
+      // A program that has nothing else to do may end.
+      server.listen(0, "127.0.0.1", () => resolve(server)).unref();
+    });
+  return {
+    key,
+    base: async () => {
+      opened ??= open();
+      return `http://127.0.0.1:${((await opened).address() as AddressInfo).port}`;
+    },
+    close: async () => {
+      const server = await opened;
+      opened = undefined;
+      server?.closeAllConnections();
+      await new Promise<void>((resolve) => (server === undefined ? resolve() : server.close(() => resolve())));
+    },
+  };
+};

@@ -1,0 +1,136 @@
+/** Volumes and their objects in the world; their URLs are real, on a loopback port of the provider's own. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import { comparePaths, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { VolumeName } from "../../../core/domain/wire/names.ts";
+import { conflict, type NotFound, notFound, unavailable } from "../../../core/errors.ts";
+import type { Clock, Ids } from "../../../core/ports/system.ts";
+import type {
+  ObjectEntry,
+  ObjectListing,
+  ObjectQuery,
+  StoredVolume,
+  VolumeStore,
+} from "../../../core/ports/volume-store.ts";
+import { err, errAsync, ok, okAsync, type Result, ResultAsync } from "../../../core/result.ts";
+import { type StorageMethod, signUrl } from "../../shared/volumes/signed-url.ts";
+import { livingBucket, type StoredBucket, type StoredBytes, type World } from "../world.ts";
+import type { MemoryStorage } from "./storage-server.ts";
+
+const volumeOf = ({ name, owner, id, createdAt }: StoredBucket): StoredVolume => ({ name, owner, id, createdAt });
+
+const entryOf = (path: string, { bytes, updated }: StoredBytes): ObjectEntry => ({
+  path: path as ObjectPath,
+  size: bytes.length,
+  updated: timestampOf(updated),
+});
+
+const living = (world: World): StoredBucket[] => [...world.volumes.values()].filter((one) => one.deletedAt === null);
+
+const named = (world: World, owner: AccountId, name: VolumeName): StoredBucket | undefined =>
+  living(world).find((one) => one.owner === owner && one.name === name);
+
+/** The objects of a volume that lives. */
+const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket, NotFound> => {
+  const bucket = livingBucket(world, id);
+  return bucket === undefined ? err(notFound(`There is no volume '${name}'.`)) : ok(bucket);
+};
+
+const objectOf = (world: World, volume: StoredVolume, path: ObjectPath): Result<StoredBytes, NotFound> =>
+  bucketOf(world, volume).andThen(({ objects }) => {
+    const found = objects.get(path);
+    return found === undefined ? err(notFound(`'${volume.name}' has no object '${path}'.`)) : ok(found);
+  });
+
+const pageOf = ({ objects }: StoredBucket, { prefix, after, limit }: ObjectQuery): ObjectListing => {
+  const paths = [...objects.keys()]
+    .filter((path) => path.startsWith(prefix) && (after === undefined || comparePaths(path, after) > 0))
+    .sort(comparePaths);
+  const page = paths.slice(0, limit);
+  return { objects: page.map((path) => entryOf(path, objects.get(path) as StoredBytes)), more: paths.length > limit };
+};
+
+async function* chunksOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+}
+
+const lifecycle = (world: World, clock: Clock, ids: Ids) =>
+  ({
+    find: (owner, name) => {
+      const own = named(world, owner, name);
+      if (own !== undefined) return okAsync(own.hidden ? { kind: "hidden" } : { kind: "held", volume: volumeOf(own) });
+      return okAsync({ kind: living(world).some((one) => one.name === name) ? "elsewhere" : "free" });
+    },
+    list: (owner) =>
+      okAsync(
+        living(world)
+          .filter((one) => one.owner === owner && !one.hidden)
+          .sort((a, b) => (a.name < b.name ? -1 : 1))
+          .map(volumeOf),
+      ),
+    create: (owner, name) => {
+      const present = named(world, owner, name);
+      if (present?.hidden === true) return errAsync(conflict(`'${name}' is being deleted; try again in a moment.`));
+      if (present !== undefined) return okAsync({ volume: volumeOf(present), created: false });
+      const id = `vol-${ids.id()}`;
+      const createdAt = timestampOf(clock.now());
+      const made: StoredBucket = { id, owner, name, createdAt, hidden: false, deletedAt: null, objects: new Map() };
+      world.volumes.set(id, made);
+      return okAsync({ volume: volumeOf(made), created: true });
+    },
+    hide: (volume) => {
+      const bucket = bucketOf(world, volume);
+      if (bucket.isErr()) return errAsync(bucket.error);
+      if (bucket.value.hidden) return errAsync(conflict(`'${volume.name}' is being deleted.`));
+      bucket.value.hidden = true;
+      return okAsync(undefined);
+    },
+    show: (volume) => {
+      const bucket = world.volumes.get(volume.id);
+      if (bucket !== undefined) bucket.hidden = false;
+      return okAsync(undefined);
+    },
+    discard: (volume, deletedAt) => {
+      const bucket = world.volumes.get(volume.id);
+      if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is not being deleted any more.`));
+      Object.assign(bucket, { hidden: false, deletedAt });
+      return okAsync(undefined);
+    },
+    trash: (owner) =>
+      okAsync(
+        [...world.volumes.values()].flatMap(({ id, name, deletedAt, ...one }) =>
+          deletedAt !== null && one.owner === owner ? [{ id, name, deletedAt }] : [],
+        ),
+      ),
+    restore: (owner, id) => {
+      const bucket = world.volumes.get(id);
+      if (bucket === undefined || bucket.owner !== owner || bucket.deletedAt === null)
+        return errAsync(notFound("There is no such volume in the trash."));
+      if (named(world, owner, bucket.name) !== undefined)
+        return errAsync(conflict(`You have a volume '${bucket.name}' now.`));
+      bucket.deletedAt = null;
+      return okAsync(volumeOf(bucket));
+    },
+  }) satisfies Partial<VolumeStore>;
+
+export const createMemoryVolumes = (world: World, clock: Clock, ids: Ids, storage: MemoryStorage): VolumeStore => {
+  const grant =
+    (method: StorageMethod): VolumeStore["grantUpload"] =>
+    (volume, path, until) =>
+      ResultAsync.fromPromise(storage.base(), (cause) =>
+        unavailable("The memory provider's storage could not be opened.", 5, cause),
+      ).map((base) => signUrl(storage.key, base, { method, bucket: volume.id, path }, until));
+  return {
+    ...lifecycle(world, clock, ids),
+    objects: (volume, query) =>
+      bucketOf(world, volume)
+        .map((bucket) => pageOf(bucket, query))
+        .asyncMap(async (page) => page),
+    stat: (volume, path) => objectOf(world, volume, path).asyncMap(async (found) => entryOf(path, found)),
+    read: (volume, path) => objectOf(world, volume, path).asyncMap(async ({ bytes }) => chunksOf(bytes)),
+    remove: (volume, path) =>
+      objectOf(world, volume, path).asyncMap(async () => void world.volumes.get(volume.id)?.objects.delete(path)),
+    grantUpload: grant("PUT"),
+    grantDownload: grant("GET"),
+  };
+};

@@ -1,0 +1,142 @@
+/**
+ * API keys over any place that keeps key records: made, recognised, listed, revoked.
+ * Only hashes are stored; comparison takes the same time whether or not the key is right.
+ */
+import { hash, timingSafeEqual } from "node:crypto";
+import type { AccountId, Principal } from "../../../core/domain/accounts/account.ts";
+import { type Instant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+import { notFound, type Unavailable, unauthenticated } from "../../../core/errors.ts";
+import type { ApiKey, ApiKeys, Authenticator } from "../../../core/ports/authenticator.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import { errAsync, okAsync, ResultAsync } from "../../../core/result.ts";
+import { storeUnavailable } from "../runtime/disk-fault.ts";
+import type { KeyRecord, KeyRecords } from "./key-record.ts";
+
+const SECRET_LENGTH = 40;
+const PREFIX_LENGTH = "psk_".length + 8;
+const SHAPE = /^psk_[A-Za-z0-9]{40}$/;
+/** A recognised key is trusted this long before it is looked up again; a revoked one is forgotten at once. */
+const CACHE_MS = 10_000;
+const CACHE_SIZE = 10_000;
+/** `lastUsedAt` is written at most this often a key. */
+const USED_MS = 60_000;
+
+export interface ApiKeyDeps {
+  readonly records: KeyRecords;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+const UNKNOWN = unauthenticated("The API key is not valid. Make one with 'portside keys create'.");
+
+const digest = (key: string): string => hash("sha256", key, "hex");
+
+const sameHash = (a: string, b: string): boolean => timingSafeEqual(Buffer.from(a, "hex"), Buffer.from(b, "hex"));
+
+const listed = ({ hash: _hash, ...record }: KeyRecord): ApiKey => record;
+
+const stored = <T>(work: Promise<T>) =>
+  ResultAsync.fromPromise(work, (cause) =>
+    storeUnavailable("The store of API keys does not answer; try again.", cause),
+  );
+
+interface Recognised {
+  readonly principal: Principal;
+  readonly until: Instant;
+}
+
+export interface LiveKeys {
+  /** Whether the account has the key. A revocation on another replica shows within 10 seconds. */
+  isLive(account: AccountId, id: string): ResultAsync<boolean, Unavailable>;
+}
+
+export const createApiKeys = ({ records, clock, ids, logger }: ApiKeyDeps): ApiKeys & Authenticator & LiveKeys => {
+  const recognised = new Map<string, Recognised>();
+  /** Until when a key is taken to live, by account and id. */
+  const live = new Map<string, Instant>();
+  /** When a key's use is to be noted again. */
+  const noteAt = new Map<string, Instant>();
+  let revocations = 0;
+
+  /** A key that was looked up before a revocation may be the revoked one, and is not remembered after it. */
+  const forget = (): void => {
+    revocations++;
+    recognised.clear();
+    live.clear();
+  };
+
+  const noteUse = (id: string, now: Instant): void => {
+    const next = noteAt.get(id);
+    if (next !== undefined && next > now) return;
+    noteAt.set(id, plusMillis(now, USED_MS));
+    records.used(id, timestampOf(now)).catch((cause) => logger.warn("a key's last use was not noted", { id, cause }));
+  };
+
+  const remember = (hashed: string, principal: Principal, now: Instant): void => {
+    if (recognised.size >= CACHE_SIZE) recognised.clear();
+    recognised.set(hashed, { principal, until: plusMillis(now, CACHE_MS) });
+  };
+
+  const isLive = (account: AccountId, id: string): ResultAsync<boolean, Unavailable> => {
+    const now = clock.now();
+    const key = JSON.stringify([account, id]);
+    if ((live.get(key) ?? now) > now) return okAsync(true);
+    const seen = revocations;
+    return stored(records.ofAccount(account)).map((own) => {
+      const found = own.some((record) => record.id === id);
+      if (!found || seen !== revocations) return found;
+      if (live.size >= CACHE_SIZE) live.clear();
+      live.set(key, plusMillis(now, CACHE_MS));
+      return true;
+    });
+  };
+
+  return {
+    isLive,
+
+    authenticate: ({ value: key }) => {
+      if (!SHAPE.test(key)) return errAsync(UNKNOWN);
+      const hashed = digest(key);
+      const known = recognised.get(hashed);
+      const now = clock.now();
+      if (known !== undefined && known.until > now) {
+        noteUse(known.principal.credentialId, now);
+        return okAsync(known.principal);
+      }
+      const seen = revocations;
+      return stored(records.withPrefix(key.slice(0, PREFIX_LENGTH))).andThen((candidates) => {
+        const record = candidates.find((candidate) => sameHash(candidate.hash, hashed));
+        if (record === undefined) return errAsync(UNKNOWN);
+        const principal: Principal = { account: record.account, credentialId: record.id, credentialKind: "key" };
+        if (seen === revocations) remember(hashed, principal, now);
+        noteUse(record.id, now);
+        return okAsync(principal);
+      });
+    },
+
+    create: (account, label) => {
+      const key = `psk_${ids.secret(SECRET_LENGTH)}`;
+      const record: KeyRecord = {
+        id: ids.id(),
+        account,
+        label,
+        prefix: key.slice(0, PREFIX_LENGTH),
+        hash: digest(key),
+        createdAt: timestampOf(clock.now()),
+        lastUsedAt: null,
+      };
+      return stored(records.insert(record)).map(() => ({ ...listed(record), key }));
+    },
+
+    list: (account) => stored(records.ofAccount(account)).map((own) => own.map(listed)),
+
+    revoke: (account, id) => {
+      forget();
+      return stored(records.remove(account, id)).andThen((had) => {
+        forget();
+        return had ? okAsync(undefined) : errAsync(notFound(`Your account has no key '${id}'.`));
+      });
+    },
+  };
+};

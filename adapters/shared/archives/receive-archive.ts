@@ -1,0 +1,55 @@
+/** Receives an archive into a sink, bounded, hashed and walked on the way; what every source spool does. */
+import { createHash } from "node:crypto";
+import { type ArchiveLimits, archiveLimits } from "../../../core/domain/accounts/limits.ts";
+import { formatMemory } from "../../../core/domain/deploy/resources.ts";
+import { type Issue, issue } from "../../../core/domain/wire/issue.ts";
+import type { ReceiveOptions } from "../../../core/ports/source-spool.ts";
+import { ArchiveWalk } from "./archive-walk.ts";
+
+export interface ArchiveSink {
+  write(chunk: Uint8Array): Promise<void>;
+}
+
+export type ReceivedArchive =
+  | { readonly ok: true; readonly digest: string; readonly bytes: number }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+const refused = (message: string, type: "archive_invalid" | "too_large"): ReceivedArchive => ({
+  ok: false,
+  issues: [issue(["source_archive"], message, type)],
+});
+
+const tooLarge = (fileBytes: number): string =>
+  `is over ${formatMemory(fileBytes)}; leave out what the build can fetch${
+    fileBytes > archiveLimits.fileBytes ? "" : ", or put it in a volume and name it with source_object"
+  }`;
+
+/**
+ * Reads `bytes` to its end, or to the first reason to refuse it.
+ * Throws what `bytes` or the sink throws, and where `signal` aborts.
+ */
+export const receiveArchive = async (
+  bytes: AsyncIterable<Uint8Array>,
+  sink: ArchiveSink,
+  { fileBytes = archiveLimits.fileBytes, signal }: ReceiveOptions = {},
+  bounds: ArchiveLimits = archiveLimits,
+): Promise<ReceivedArchive> => {
+  const hash = createHash("sha256");
+  const walk = new ArchiveWalk(bounds);
+  let total = 0;
+  try {
+    for await (const chunk of bytes) {
+      signal?.throwIfAborted();
+      total += chunk.length;
+      if (total > fileBytes) return refused(tooLarge(fileBytes), "too_large");
+      hash.update(chunk);
+      await Promise.all([walk.write(chunk), sink.write(chunk)]);
+      if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
+    }
+    await walk.end();
+    if (walk.problem !== undefined) return refused(`the archive ${walk.problem}`, "archive_invalid");
+    return { ok: true, digest: `sha256:${hash.digest("hex")}`, bytes: total };
+  } finally {
+    walk.close();
+  }
+};

@@ -1,0 +1,56 @@
+/** Where sources wait until they are built: on the server's own disk, or in a bucket where that disk is memory. */
+import { statfsSync } from "node:fs";
+import { dirname } from "node:path";
+import { z } from "zod";
+import { type Finding, fine, worrying } from "../../../core/domain/wire/check.ts";
+
+export const spoolSetting = z
+  .enum(["auto", "disk", "bucket"])
+  .default("auto")
+  .describe("Where sources wait for their build, on gcp and aws; `auto`: in the bucket where the disk is memory.");
+
+export type SpoolSetting = z.output<typeof spoolSetting>;
+
+/** https://man7.org/linux/man-pages/man2/statfs.2.html: TMPFS_MAGIC and RAMFS_MAGIC */
+const inMemory: readonly number[] = [0x01021994, 0x858458f6];
+
+/** Of the folder, or of the nearest one that is there. */
+const kindOf = (folder: string): number | undefined => {
+  for (let path = folder; ; path = dirname(path))
+    try {
+      return statfsSync(path).type;
+    } catch {
+      if (path === dirname(path)) return undefined;
+    }
+};
+
+/** Why what is written to the folder takes memory; undefined: it does not. */
+export const memoryDisk = (folder: string, environment: NodeJS.ProcessEnv): string | undefined => {
+  // https://docs.cloud.google.com/run/docs/container-contract: the file system "is in-memory"; K_SERVICE is always set.
+  if (environment["K_SERVICE"] !== undefined) return "this is Cloud Run, where the disk is memory";
+  const kind = kindOf(folder);
+  return kind !== undefined && inMemory.includes(kind) ? `${folder} is on a disk in memory` : undefined;
+};
+
+export interface SpoolPlace {
+  readonly in: "disk" | "bucket";
+  readonly finding: Finding;
+}
+
+/** @param bucket its name, where it is known */
+export const spoolPlace = (
+  setting: SpoolSetting,
+  folder: string,
+  bucket: string,
+  environment: NodeJS.ProcessEnv,
+): SpoolPlace => {
+  const what = "sources that wait for their build";
+  const memory = memoryDisk(folder, environment);
+  if (setting === "bucket" || (setting === "auto" && memory !== undefined)) {
+    const why = setting === "bucket" ? "" : `, because ${memory}`;
+    return { in: "bucket", finding: fine(what, `they are in the bucket ${bucket}${why}`) };
+  }
+  if (memory === undefined) return { in: "disk", finding: fine(what, `they are on the disk, in ${folder}`) };
+  const words = `they are kept in ${folder}, but ${memory}: every upload takes as much of it as it is large`;
+  return { in: "disk", finding: worrying(what, words, "portside serve --source-spool bucket") };
+};

@@ -1,0 +1,195 @@
+/**
+ * Reads a tar stream, in pieces of any size, and tells of its entries and their content. Everything that reads a
+ * source archive reads it with this, so that what was checked is what is unpacked.
+ */
+import { isUtf8 } from "node:buffer";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import type { ArchiveEntry } from "../../../../core/domain/deploy/archive.ts";
+import { BLOCK, NOT_UTF8, readHeader, type TarHeader } from "./header.ts";
+import { type PaxRecords, readPax } from "./pax.ts";
+
+export interface TarEntry extends ArchiveEntry {
+  readonly executable: boolean;
+}
+
+export interface TarVisitor {
+  entry(entry: TarEntry): void;
+  /** The next bytes of the last entry's content. */
+  content(bytes: Buffer): void;
+}
+
+/** The bytes are no tar archive, or not a whole one. */
+export class TarDamage extends Error {
+  readonly isCutOff: boolean;
+
+  constructor(isCutOff: boolean) {
+    super(isCutOff ? "the archive is cut off" : "the archive is damaged");
+    this.isCutOff = isCutOff;
+  }
+}
+
+const ZEROS = Buffer.alloc(BLOCK);
+/** More says no path: it is kept in memory as a whole. */
+const EXTENDED_BYTES = 1 * MiB;
+/** pax for one entry and for all, GNU's long names and long targets of links. */
+const EXTENDED = "xgLK";
+
+/** What extended headers say of the entry after them. */
+interface Pending {
+  readonly kinds: string;
+  readonly path?: string | undefined;
+  readonly size?: number | undefined;
+  readonly flaw?: string | undefined;
+}
+
+const nothing: Pending = { kinds: "" };
+
+const typeOf = ({ type }: TarHeader, path: string): ArchiveEntry["type"] => {
+  if (type === "5") return "folder";
+  // Old archives mark folders by the slash alone.
+  if (type === "\0") return path.endsWith("/") ? "folder" : "file";
+  return type === "0" || type === "7" ? "file" : "other";
+};
+
+const longName = (bytes: Buffer): PaxRecords => {
+  const end = bytes.indexOf(0);
+  const path = end === -1 ? bytes : bytes.subarray(0, end);
+  const isCut = end !== -1 && bytes.subarray(end).some((byte) => byte !== 0);
+  const flaw = isCut ? "has a NUL in its path" : isUtf8(path) ? undefined : NOT_UTF8;
+  return { path: path.toString("utf8"), ...(flaw === undefined ? {} : { flaw }) };
+};
+
+export class TarReader {
+  readonly #visitor: TarVisitor;
+  /** The beginning of a header whose rest is not there yet. */
+  #torn: Buffer = Buffer.alloc(0);
+  #left = 0;
+  #padding = 0;
+  /** The pieces of an extended header, while it is read. */
+  #extended: { readonly header: TarHeader; readonly pieces: Buffer[] } | undefined;
+  #pending = nothing;
+  #global: PaxRecords = {};
+  #zeroBlocks = 0;
+  #hasHeader = false;
+
+  constructor(visitor: TarVisitor) {
+    this.#visitor = visitor;
+  }
+
+  /** Two blocks of zeros were read; what comes after them is not looked at. */
+  get ended(): boolean {
+    return this.#zeroBlocks >= 2;
+  }
+
+  /** Throws `TarDamage` where the bytes are no tar archive. */
+  write(bytes: Buffer): void {
+    for (let at = 0; at < bytes.length && !this.ended; )
+      if (this.#left > 0) at += this.#takeContent(bytes.subarray(at, at + this.#left));
+      else if (this.#padding > 0) at += this.#skip(bytes.length - at);
+      else at += this.#takeHeader(bytes.subarray(at, at + BLOCK - this.#torn.length));
+  }
+
+  /** Throws `TarDamage` where the archive is not whole. One block of zeros is end enough. */
+  end(): void {
+    if (this.#zeroBlocks === 0 || this.#torn.length > 0) throw new TarDamage(this.#hasHeader);
+  }
+
+  #skip(there: number): number {
+    const skipped = Math.min(this.#padding, there);
+    this.#padding -= skipped;
+    return skipped;
+  }
+
+  #takeContent(bytes: Buffer): number {
+    this.#left -= bytes.length;
+    if (this.#extended === undefined) this.#visitor.content(bytes);
+    else {
+      this.#extended.pieces.push(Buffer.from(bytes));
+      if (this.#left === 0) this.#endExtended();
+    }
+    return bytes.length;
+  }
+
+  #takeHeader(bytes: Buffer): number {
+    const block = this.#torn.length === 0 ? bytes : Buffer.concat([this.#torn, bytes]);
+    if (block.length < BLOCK) this.#torn = Buffer.from(block);
+    else {
+      this.#torn = Buffer.alloc(0);
+      this.#readBlock(block);
+    }
+    return bytes.length;
+  }
+
+  #readBlock(block: Buffer): void {
+    if (block.equals(ZEROS)) {
+      this.#zeroBlocks++;
+      return;
+    }
+    const header = readHeader(block);
+    if (header === undefined || this.#zeroBlocks > 0) throw new TarDamage(false);
+    this.#hasHeader = true;
+    const isExtended = EXTENDED.includes(header.type);
+    const size = (isExtended ? undefined : (this.#pending.size ?? this.#global.size)) ?? header.size ?? 0;
+    this.#left = size;
+    this.#padding = (BLOCK - (size % BLOCK)) % BLOCK;
+    if (!isExtended) this.#endHeaders(header, size);
+    else if (header.size === undefined || size > EXTENDED_BYTES) this.#refuse(header, undefined);
+    else if (this.#pending.kinds.includes(header.type))
+      this.#refuse(header, "is a second extended header for one file");
+    else {
+      this.#extended = { header, pieces: [] };
+      if (size === 0) this.#endExtended();
+    }
+  }
+
+  /** Tells of an extended header that is not read as an entry of its own, which is refused. */
+  #refuse({ path }: TarHeader, flaw: string | undefined): void {
+    this.#visitor.entry({ path, type: flaw === undefined ? "other" : "file", size: 0, executable: false, flaw });
+  }
+
+  #endExtended(): void {
+    if (this.#extended === undefined) return;
+    const { header, pieces } = this.#extended;
+    this.#extended = undefined;
+    const bytes = Buffer.concat(pieces);
+    if (header.flaw !== undefined && header.flaw !== NOT_UTF8) this.#add("", { flaw: header.flaw });
+    if (header.type === "g") this.#global = { ...this.#global, ...readPax(bytes) };
+    else if (header.type === "K") this.#add("K", { flaw: "is a file or folder with the target of a link" });
+    else this.#add(header.type, header.type === "L" ? longName(bytes) : readPax(bytes));
+  }
+
+  #add(kind: string, { path, size, flaw }: PaxRecords): void {
+    const { kinds, ...known } = this.#pending;
+    const isTwice = path !== undefined && known.path !== undefined;
+    this.#pending = {
+      kinds: kinds + kind,
+      path: path ?? known.path,
+      size: size ?? known.size,
+      flaw: known.flaw ?? flaw ?? (isTwice ? "has two paths" : undefined),
+    };
+  }
+
+  #endHeaders(header: TarHeader, size: number): void {
+    const { path = header.path, flaw } = this.#pending;
+    const given = this.#pending.path !== undefined && header.flaw === NOT_UTF8 ? undefined : header.flaw;
+    this.#visitor.entry({
+      path,
+      type: typeOf(header, path),
+      size: Number.isSafeInteger(size) ? size : Number.POSITIVE_INFINITY,
+      executable: header.executable,
+      flaw: flaw ?? given ?? this.#contradiction(header, path),
+    });
+    this.#pending = nothing;
+  }
+
+  #contradiction({ hasLink, size, type, path: own }: TarHeader, path: string): string | undefined {
+    if (type === "\0" && own.endsWith("/") !== path.endsWith("/")) return "has headers that disagree about its type";
+    if (hasLink) return "is a file or folder with the target of a link";
+    if (size === undefined) return "has a size that is not a number";
+    const { path: everyPath, flaw } = this.#global;
+    if (flaw !== undefined) return `follows a header for all files that ${flaw}`;
+    if (everyPath !== undefined) return "follows a header for all files that has a path";
+    const sizes = [this.#pending.size, this.#global.size].filter((one) => one !== undefined);
+    return sizes.every((one) => one === size) ? undefined : "has headers that disagree about its size";
+  }
+}

@@ -1,0 +1,11 @@
+/** The bytes of a source's archive without their compression. The loop over them throws what fails. */
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import type { Source } from "../../../../core/ports/source-spool.ts";
+
+export const unpackedBytes = (source: Source, signal: AbortSignal): AsyncIterable<Buffer> => {
+  const unpacked = createGunzip();
+  pipeline(Readable.from(source.open()), unpacked, { signal }).catch(() => undefined);
+  return unpacked as AsyncIterable<Buffer>;
+};

@@ -1,0 +1,57 @@
+/** The settings of buildpacks for a source, and their error if none of them supports it. Pure. */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { SourceFiles } from "../../../core/domain/deploy/source/files.ts";
+import { planSource, type SourcePlan } from "../../../core/domain/deploy/source/plan.ts";
+import { STATIC_COMMAND } from "./static-site.ts";
+
+/** The lifecycle's own words: https://buildpacks.io, `detector`; it has no code of its own in a build of a cloud's. */
+const NOTHING_DETECTED = /No buildpack groups passed detection/;
+
+/** Google's, on both clouds: what builds on one builds on the other. */
+export const BUILDPACKS_BUILDER = "gcr.io/buildpacks/builder:latest";
+
+/** Files of languages that only the buildpacks support. They then choose the command. */
+const FOREIGN = ["go.mod", "pom.xml", "build.gradle", "build.gradle.kts", "composer.json", "Gemfile", "pubspec.yaml"];
+
+/** Settings for buildpacks. Without a command, buildpacks detect one. */
+export interface BuildpackPlan {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+const AS_THEY_FIND: BuildpackPlan = { environment: {}, warnings: [] };
+
+/** https://docs.cloud.google.com/docs/buildpacks/service-specific-configs: the variables of a build. */
+const environmentOf = (plan: SourcePlan): BuildpackPlan["environment"] => {
+  switch (plan.kind) {
+    case "static":
+      // Node, for a source without a package.json.
+      return { GOOGLE_RUNTIME: "nodejs", GOOGLE_ENTRYPOINT: STATIC_COMMAND };
+    case "node":
+      // Buildpacks also use `npm start` and a Procfile, but not `main`.
+      return plan.startedBy === "file" ? { GOOGLE_ENTRYPOINT: plan.command } : {};
+    case "python":
+      return plan.startedBy === "procfile" ? {} : { GOOGLE_ENTRYPOINT: plan.command };
+    case "procfile":
+      return {};
+  }
+};
+
+/** Returns the same command as on every provider, or the reason why the source cannot start. */
+export const planBuildpacks = (files: SourceFiles): BuildpackPlan | DeployFailure => {
+  if (FOREIGN.some((name) => files.paths.has(name))) return AS_THEY_FIND;
+  const planned = planSource(files);
+  if ("failure" in planned) return planned.isUnknown ? AS_THEY_FIND : planned.failure;
+  return { environment: environmentOf(planned.plan), warnings: planned.plan.warnings };
+};
+
+/** Undefined: they did not say so. */
+export const nothingDetected = (tail: readonly string[]): DeployFailure | undefined =>
+  tail.some((line) => NOTHING_DETECTED.test(line))
+    ? {
+        reason: "no_builder",
+        message:
+          "Nothing here says how to build it. Add a Dockerfile, or what Google's buildpacks look for: package.json, requirements.txt, pyproject.toml, main.py, go.mod, pom.xml, ...",
+        logTail: tail,
+      }
+    : undefined;

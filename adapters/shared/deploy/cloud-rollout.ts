@@ -1,0 +1,24 @@
+/** What a rollout on a cloud has in common, wherever it goes: how it is told, and how its own bugs end it. */
+import type { RolloutEvent, ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { Logger } from "../../../core/ports/system.ts";
+import { narrate } from "../runtime/channel.ts";
+import { failed, INTERRUPTED, OWN_BUG } from "./rollout-ends.ts";
+
+type RolloutRequest = Parameters<ServicePlatform["rollout"]>[0];
+
+/** @param run rolls out, says how it goes, and ends with how it ended */
+export const toldRollout =
+  (
+    logger: Logger,
+    run: (request: RolloutRequest, signal: AbortSignal, say: (message: string) => void) => Promise<RolloutEvent>,
+  ): ServicePlatform["rollout"] =>
+  (request, { signal = new AbortController().signal } = {}) =>
+    narrate<RolloutEvent, RolloutEvent>(async (emit) => {
+      if (signal.aborted) return failed(INTERRUPTED);
+      try {
+        return await run(request, signal, (message) => emit({ kind: "progress", message }));
+      } catch (cause) {
+        logger.error("a rollout failed for a reason of the platform's own", { name: request.template.name, cause });
+        return failed(OWN_BUG);
+      }
+    });

@@ -1,0 +1,15 @@
+/** Cloud Run's sizes: what the provider gcp sells, and what the memory provider pretends to, so that every raise can be tested. */
+import { GiB, MiB } from "../../../core/domain/accounts/limits.ts";
+import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";
+
+/**
+ * https://docs.cloud.google.com/run/docs/configuring/services/cpu and .../memory-limits; less than a CPU is not offered,
+ * and 3, 5 and 7 are not sold.
+ */
+export const cloudRunSizes: ResourceCatalogue = [
+  { cpu: 1, memory: { min: 128 * MiB, max: 4 * GiB, step: 1 } },
+  { cpu: 2, memory: { min: 128 * MiB, max: 8 * GiB, step: 1 } },
+  { cpu: 4, memory: { min: 2 * GiB, max: 16 * GiB, step: 1 } },
+  { cpu: 6, memory: { min: 4 * GiB, max: 24 * GiB, step: 1 } },
+  { cpu: 8, memory: { min: 4 * GiB, max: 32 * GiB, step: 1 } },
+];

@@ -1,0 +1,50 @@
+/** The note of how the last deploy of a service stands, as a provider keeps it beside the service. Pure. */
+import { z } from "zod";
+import { deployLimits } from "../../../core/domain/accounts/limits.ts";
+import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
+import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
+import type { Revision } from "../../../core/domain/deploy/service-template.ts";
+import { unsaidEnd } from "../../../core/domain/deploy/unreported-end.ts";
+import { type Instant, parseInstant, plusMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
+
+export const noteSchema = z.object({
+  deployId: z.string(),
+  status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
+  reason: deployReasonSchema.nullable(),
+  finishedAt: z.string().nullable(),
+  /** When it was noted, RFC 3339. */
+  at: z.string(),
+});
+
+export type DeployNote = DeployOutcome & { readonly at: string };
+
+/** Longer than a deploy with every deadline of the contract; a note that says "running" for longer was left behind. */
+const NOTE_MS = 2 * 60 * 60_000;
+
+export interface NotedService {
+  readonly serving: readonly Revision[];
+  /** The deadline of the newest rollout, RFC 3339. */
+  readonly until: string;
+}
+
+/** Since when no server can be working on the deploy that the note calls running; undefined if one may be. */
+const silentSince = (
+  { at, deployId }: DeployNote,
+  { serving, until }: NotedService,
+  now: Instant,
+): Instant | undefined => {
+  const serves = unsaidEnd(deployId, serving).status === "DONE";
+  const [noted, over] = [parseInstant(at), serves ? parseInstant(until) : undefined];
+  // After the rollout a deploy only sets the schedule.
+  const scheduled = over && plusMillis(over, deployLimits.scheduleDeadline);
+  return [scheduled, noted && plusMillis(noted, NOTE_MS)].find((moment) => moment !== undefined && moment <= now);
+};
+
+/** The outcome that a note tells now. */
+export const outcomeOf = (note: DeployNote, service: NotedService, now: Instant): DeployOutcome => {
+  const { at: _, ...outcome } = note;
+  const silent = outcome.finishedAt === null ? silentSince(note, service, now) : undefined;
+  if (silent === undefined) return outcome;
+  const end = unsaidEnd(outcome.deployId, service.serving);
+  return { deployId: outcome.deployId, ...end, finishedAt: timestampOf(silent) };
+};

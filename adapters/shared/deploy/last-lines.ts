@@ -1,0 +1,43 @@
+/** The last lines of a revision's log, for a rollout that has to say why it failed. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { LogFilter } from "../../../core/domain/logs/filter/tree.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { LogStore } from "../../../core/ports/log-store.ts";
+
+/** A line of a revision's log. */
+export interface RevisionLine {
+  /** The platform's own, not the service's. */
+  readonly system: boolean;
+  readonly text: string;
+}
+
+export interface RevisionScope {
+  readonly owner: AccountId;
+  readonly service: DeploymentName;
+  readonly revision: string;
+}
+
+/** The last lines of a revision's log, oldest first; an outage is an empty list. */
+export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
+
+const LINES = 100;
+const PATIENCE_MS = 5000;
+
+const ofRevision = (revision: string): LogFilter => ({
+  kind: "compare",
+  path: ["resource", "labels", "revision_name"],
+  op: "=",
+  literal: { text: revision },
+});
+
+export const lastLinesOf =
+  (logs: LogStore): LastLines =>
+  async ({ owner, service, revision }, signal) => {
+    const query = { filter: ofRevision(revision), limit: LINES, patience: PATIENCE_MS };
+    const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });
+    // A failure is told without its lines rather than not at all.
+    if (found.isErr()) return [];
+    return found.value.entries.flatMap(({ logName, text, json }): RevisionLine[] =>
+      logName === "requests" ? [] : [{ system: logName === "platform", text: text ?? JSON.stringify(json ?? {}) }],
+    );
+  };

@@ -1,0 +1,13 @@
+/** How a rollout ends without a revision that serves, on every platform. */
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
+
+export const failed = (failure: DeployFailure): RolloutEvent => ({ kind: "failed", failure });
+
+export const INTERRUPTED: DeployFailure = { reason: "interrupted", message: "The rollout was ended." };
+
+/** What was thrown; the operator's log has it. */
+export const OWN_BUG: DeployFailure = {
+  reason: "internal",
+  message: "The platform could not roll out the revision.",
+};

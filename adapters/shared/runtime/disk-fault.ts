@@ -1,0 +1,62 @@
+/** What is wrong with the disk under a file, by the error of the file system or of SQLite, and in words for clients. */
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+
+/**
+ * `full`: there is no space on the disk, in a quota, or below a limit of the file system.
+ * `read_only`: the file system is read-only.
+ * `failing`: the disk does not take or give the bytes.
+ */
+export type DiskFault = "full" | "read_only" | "failing";
+
+const systemFaults: Readonly<Record<string, DiskFault>> = {
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EFBIG: "full",
+  EROFS: "read_only",
+  EIO: "failing",
+};
+
+/** By SQLite's primary result codes: https://www.sqlite.org/rescode.html */
+const sqliteFaults: Readonly<Record<number, DiskFault>> = { 8: "read_only", 10: "failing", 13: "full" };
+
+/** The primary result code of SQLite; undefined for any other error. */
+export const sqliteCodeOf = (error: unknown): number | undefined => {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: number };
+  // Extended codes have the primary code in their lowest byte.
+  return code === "ERR_SQLITE_ERROR" && errcode !== undefined ? errcode & 0xff : undefined;
+};
+
+/** Undefined for an error that is not the disk's. */
+export const diskFaultOf = (error: unknown): DiskFault | undefined => {
+  const sqlite = sqliteCodeOf(error);
+  if (sqlite !== undefined) return sqliteFaults[sqlite];
+  return systemFaults[(error as NodeJS.ErrnoException | undefined)?.code ?? ""];
+};
+
+const words: Readonly<Record<DiskFault, { readonly fact: string; readonly remedy: string }>> = {
+  full: { fact: "The server's disk is full", remedy: "has freed space" },
+  read_only: { fact: "The server's disk is read-only", remedy: "has made it writable" },
+  failing: { fact: "The server's disk cannot be read or written", remedy: "has repaired it" },
+};
+
+/**
+ * @param loss what does not happen, after a colon
+ * @param step what the client does later, such as "Deploy again"
+ */
+export const describeDiskFault = (fault: DiskFault, loss: string, step: string): string =>
+  `${words[fault].fact}: ${loss}. ${step} when the server's operator ${words[fault].remedy}.`;
+
+const RETRY_S = 5;
+/** Operators are slower than servers. */
+const REPAIRED_S = 60;
+
+/**
+ * The error of a file or a database that a call needs. Names the disk's fault, if that is the cause.
+ * @param message for every other cause
+ */
+export const storeUnavailable = (message: string, cause: unknown): Unavailable => {
+  const fault = diskFaultOf(cause);
+  return fault === undefined
+    ? unavailable(message, RETRY_S, cause)
+    : unavailable(describeDiskFault(fault, "the call was not completed", "Try again"), REPAIRED_S, cause);
+};

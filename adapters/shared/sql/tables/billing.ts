@@ -1,0 +1,22 @@
+/** Where the rows of `billing` come from. */
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+
+/** One SKU's usage of a day. Numbers are decimal text, so that sums are exact. */
+export interface BillingRow {
+  /** RFC 3339. */
+  readonly usage_start_time: string;
+  readonly usage_end_time: string;
+  readonly service_description: string;
+  readonly sku_description: string;
+  readonly usage_amount: string;
+  readonly usage_unit: string;
+  readonly cost: string;
+  readonly currency: string;
+  /** The deployment. */
+  readonly resource_name: string;
+}
+
+/** Every row of an account, as it stands now. */
+export type BillingSource = (owner: AccountId) => Promise<readonly BillingRow[]>;
+
+export const noBilling: BillingSource = async () => [];

@@ -1,0 +1,72 @@
+/** Runs a translated statement and hands on its rows, within its limits. */
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { SqlColumn, SqlValue } from "../../../../core/domain/sql/answer.ts";
+import { statementProblems } from "../../../../core/domain/sql/statement.ts";
+import type { SqlFailure } from "../../../../core/ports/sql-engine.ts";
+import { failureOf, isBroken } from "../errors.ts";
+import { refusedIn } from "../googlesql/gate.ts";
+import { NotAStatement, ParserTrapped } from "../googlesql/parser.ts";
+import { describeStatement, translateStatement } from "../googlesql/translate.ts";
+import { sqlValueOf, typeName } from "../values.ts";
+
+interface Limits {
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export interface Receiver {
+  columns(columns: readonly SqlColumn[]): void;
+  rows(rows: readonly (readonly SqlValue[])[]): void;
+}
+
+const invalid = (message: string): SqlFailure => ({ kind: "invalid_statement", message });
+
+/** The engine's SQL for a statement; throws `NotAStatement`. */
+const vetted = async (connection: DuckDBConnection, statement: string): Promise<string> => {
+  const [problem] = statementProblems(describeStatement(statement));
+  if (problem !== undefined) throw new NotAStatement(problem.message);
+  const sql = translateStatement(statement);
+  const tree = await connection.runAndReadAll("SELECT json_serialize_sql($1::VARCHAR)", [sql]);
+  const refused = refusedIn(String(tree.getRows()[0]?.[0]));
+  if (refused !== undefined) throw new NotAStatement(refused);
+  return sql;
+};
+
+const stream = async (
+  connection: DuckDBConnection,
+  sql: string,
+  limits: Limits,
+  receiver: Receiver,
+): Promise<SqlFailure | undefined> => {
+  const result = await connection.stream(sql);
+  const types = result.columnTypes();
+  receiver.columns(result.columnNames().map((name, n) => ({ name, type: typeName(types[n] as never) })));
+  let [rows, bytes] = [0, 0];
+  for (;;) {
+    const chunk = await result.fetchChunk();
+    if (chunk === null || chunk.rowCount === 0) return undefined;
+    rows += chunk.rowCount;
+    if (rows > limits.rows) return { kind: "too_many_rows" };
+    const values = chunk.getRows().map((row) => row.map((value, n) => sqlValueOf(value, types[n] as never)));
+    bytes += Buffer.byteLength(JSON.stringify(values));
+    if (bytes > limits.bytes) return { kind: "too_large" };
+    receiver.rows(values);
+  }
+};
+
+/** Throws where the database is broken, and `ParserTrapped`. */
+export const runStatement = async (
+  connection: DuckDBConnection,
+  statement: string,
+  limits: Limits,
+  receiver: Receiver,
+): Promise<SqlFailure | undefined> => {
+  try {
+    return await stream(connection, await vetted(connection, statement), limits, receiver);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof NotAStatement) return invalid(message);
+    if (error instanceof ParserTrapped || isBroken(message)) throw error;
+    return failureOf(message);
+  }
+};

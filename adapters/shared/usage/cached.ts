@@ -1,0 +1,56 @@
+/** A billing provider that is asked about an account once a minute at most, and once for all who ask at a time. */
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Subscription } from "../../../core/domain/usage/subscription.ts";
+import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+import type { Billing } from "../../../core/ports/billing.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { err, type Result, ResultAsync } from "../../../core/result.ts";
+
+type Answer = Result<Subscription, Unavailable>;
+
+const KEPT_MS = 60_000;
+/** Accounts of which an answer is kept; the ones kept longest go first. */
+const KEPT_ACCOUNTS = 10_000;
+
+/** The answer, or that nobody waits for it: others may still wait for the same call. */
+const untilAborted = (answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> => {
+  if (signal === undefined) return answer;
+  const gone = Promise.withResolvers<Answer>();
+  const leave = () => gone.resolve(err(unavailable("Nobody waits for the answer any more.")));
+  if (signal.aborted) leave();
+  signal.addEventListener("abort", leave);
+  return Promise.race([answer, gone.promise]).finally(() => signal.removeEventListener("abort", leave));
+};
+
+/** Failures are not kept: whoever asks next may be lucky. */
+export const cachedBilling = (billing: Billing, clock: Clock): Billing => {
+  const kept = new Map<AccountId, { readonly answer: Answer; readonly until: Instant }>();
+  const asked = new Map<AccountId, Promise<Answer>>();
+
+  const ask = async (account: AccountId): Promise<Answer> => {
+    try {
+      const answer = await billing.subscription(account);
+      if (answer.isErr()) return answer;
+      kept.delete(account);
+      kept.set(account, { answer, until: plusMillis(clock.now(), KEPT_MS) });
+      const [oldest] = kept.keys();
+      if (kept.size > KEPT_ACCOUNTS && oldest !== undefined) kept.delete(oldest);
+      return answer;
+    } finally {
+      asked.delete(account);
+    }
+  };
+
+  const answerFor = (account: AccountId): Promise<Answer> => {
+    const known = kept.get(account);
+    if (known !== undefined && clock.now() < known.until) return Promise.resolve(known.answer);
+    const running = asked.get(account) ?? ask(account);
+    if (!asked.has(account)) asked.set(account, running);
+    return running;
+  };
+
+  return {
+    subscription: (account, { signal } = {}) => new ResultAsync(untilAborted(answerFor(account), signal)),
+  };
+};

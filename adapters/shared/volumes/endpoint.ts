@@ -1,0 +1,167 @@
+/**
+ * The storage's side of signed URLs over HTTP/1.1: GET with ranges and conditions, HEAD, PUT.
+ * https://www.rfc-editor.org/rfc/rfc9110
+ */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import fresh from "fresh";
+import mime from "mime";
+import parseRange from "range-parser";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import type { Clock, Logger } from "../../../core/ports/system.ts";
+import { readOn } from "../calls/drain-body.ts";
+import { diskFaultOf, storeUnavailable } from "../runtime/disk-fault.ts";
+import { conditionsHold, type FoundObject, type ObjectBytes, type PutOutcome } from "./object-bytes.ts";
+import { readTarget, type StorageMethod, type StorageTarget, signatureProblem } from "./signed-url.ts";
+
+export interface StorageDeps {
+  readonly objects: ObjectBytes;
+  /** Signs the URLs. */
+  readonly key: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a stranger's bytes may do in a browser: nothing, and be nothing but what their name says. */
+const harmless: OutgoingHttpHeaders = {
+  "content-security-policy": "sandbox",
+  "x-content-type-options": "nosniff",
+  "cache-control": "private, no-cache",
+};
+
+const answer = (res: ServerResponse, status: number, detail: string, headers: OutgoingHttpHeaders = {}): void => {
+  const body = JSON.stringify({ detail });
+  res.writeHead(status, { ...headers, "content-type": "application/json", "content-length": Buffer.byteLength(body) });
+  res.end(body);
+};
+
+const methodOf = (method: string | undefined): StorageMethod | undefined =>
+  method === "HEAD" ? "GET" : method === "GET" || method === "PUT" ? method : undefined;
+
+/** `If-Range` lets a range count only while the object is the one that the client has a part of. */
+const rangeCounts = ({ headers }: IncomingMessage, { etag, modified }: FoundObject): boolean => {
+  const only = headers["if-range"] as string | undefined;
+  if (only === undefined || only === etag) return true;
+  return Math.floor(modified / 1000) * 1000 === Date.parse(only);
+};
+
+type Span = { readonly start: number; readonly end: number };
+
+/** The part that is asked for; `unsatisfiable` where it is not in the object; undefined for all of it. */
+const spanOf = (req: IncomingMessage, object: FoundObject): Span | "unsatisfiable" | undefined => {
+  const { range } = req.headers;
+  if (range === undefined || req.method !== "GET" || !rangeCounts(req, object)) return undefined;
+  const ranges = parseRange(object.size, range);
+  if (ranges === -1) return "unsatisfiable";
+  // A form that is not known, and several parts at once, may be answered with the whole.
+  return ranges === -2 || ranges.type !== "bytes" || ranges.length !== 1 ? undefined : ranges[0];
+};
+
+const send = async (req: IncomingMessage, res: ServerResponse, path: ObjectPath, object: FoundObject) => {
+  const { etag, modified, size } = object;
+  const head = { ...harmless, etag, "last-modified": new Date(modified).toUTCString(), "accept-ranges": "bytes" };
+  const close = (status: number, headers: OutgoingHttpHeaders) => {
+    res.writeHead(status, { ...head, ...headers }).end();
+    return object.close();
+  };
+  if (!conditionsHold({ ifMatch: req.headers["if-match"], ifNoneMatch: undefined }, etag))
+    return close(412, { "content-length": 0 });
+  // Without the client's Cache-Control: it speaks to caches, and here is the origin.
+  const { "if-none-match": noneOf, "if-modified-since": since } = req.headers;
+  if (fresh({ "if-none-match": noneOf, "if-modified-since": since }, { etag, "last-modified": head["last-modified"] }))
+    return close(304, {});
+  const span = spanOf(req, object);
+  if (span === "unsatisfiable") return close(416, { "content-range": `bytes */${size}`, "content-length": 0 });
+  const { start, end } = span ?? { start: 0, end: size - 1 };
+  const headers: OutgoingHttpHeaders = {
+    ...head,
+    "content-type": mime.getType(path) ?? "application/octet-stream",
+    "content-length": end - start + 1,
+    ...(span === undefined ? {} : { "content-range": `bytes ${start}-${end}/${size}` }),
+  };
+  const status = span === undefined ? 200 : 206;
+  if (req.method === "HEAD" || size === 0) return close(status, headers);
+  res.writeHead(status, headers);
+  await pipeline(object.bytes(start, end), res);
+};
+
+const RETRY: OutgoingHttpHeaders = { "retry-after": "5" };
+
+const answerPut = (res: ServerResponse, path: ObjectPath, outcome: PutOutcome): void => {
+  switch (outcome.kind) {
+    case "stored":
+      res.writeHead(outcome.created ? 201 : 200, { etag: outcome.etag, "content-length": 0 }).end();
+      return;
+    case "no_volume":
+      return answer(res, 404, "There is no such volume; it may have been deleted.");
+    case "condition_failed":
+      return answer(res, 412, `'${path}' is not what the request's condition asks for.`);
+    case "in_the_way":
+      return answer(
+        res,
+        409,
+        `'${path}' cannot be there together with '${outcome.other}': a file is no folder here. Delete that, or choose another path.`,
+      );
+    case "busy":
+      return answer(
+        res,
+        503,
+        `'${path}' could not be written, because a service changes its folder. Try again.`,
+        RETRY,
+      );
+  }
+};
+
+/** A client that sends nothing for so long is given up. */
+const SILENCE_MS = 120_000;
+
+const receive = async (
+  { objects, logger }: StorageDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  { bucket, path }: StorageTarget,
+) => {
+  if (req.headers["content-range"] !== undefined)
+    return answer(res, 400, "An object is put whole, without Content-Range.");
+  req.setTimeout(SILENCE_MS, () => req.destroy());
+  // Not before: who waits for this has not sent a body that is refused.
+  if (awaitsContinue(req)) res.writeContinue();
+  const { "if-match": ifMatch, "if-none-match": ifNoneMatch } = req.headers;
+  const outcome = await objects.put(bucket, path, req, { ifMatch, ifNoneMatch });
+  if (outcome.kind === "busy") logger.warn("an upload could not be committed", { bucket, path, cause: outcome.cause });
+  answerPut(res, path, outcome);
+};
+
+const serve = async (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): Promise<void> => {
+  const method = methodOf(req.method);
+  if (method === undefined) return answer(res, 405, "An object takes GET, HEAD and PUT.", { allow: "GET, HEAD, PUT" });
+  const target = readTarget(req.url ?? "");
+  if (target === undefined) return answer(res, 404, "This is no object's URL.");
+  const problem = signatureProblem(deps.key, method, target, deps.clock.now());
+  if (problem !== undefined) return answer(res, 403, problem);
+  if (method === "PUT") return receive(deps, req, res, target);
+  const object = await deps.objects.find(target.bucket, target.path);
+  return object === undefined ? answer(res, 404, "There is no such object.") : send(req, res, target.path, object);
+};
+
+/** True for a request whose client sends its body once it is told to. */
+const awaitsContinue = ({ headers: { expect } }: IncomingMessage): boolean => expect?.toLowerCase() === "100-continue";
+
+const answerProblem = (res: ServerResponse, cause: unknown): void => {
+  const fault = diskFaultOf(cause);
+  const { message, retryAfterSeconds } = storeUnavailable("The storage cannot do this now; try again.", cause);
+  answer(res, fault === "full" ? 507 : 503, message, { "retry-after": String(retryAfterSeconds) });
+};
+
+/** Answers a request to the storage; its server passes on what waits for `100 Continue`, too (`checkContinue`). */
+export const serveStorage = (deps: StorageDeps, req: IncomingMessage, res: ServerResponse): void => {
+  res.once("close", () => readOn(req));
+  serve(deps, req, res).catch((cause: unknown) => {
+    // A request that was read to its end counts as destroyed, too.
+    const gone = res.destroyed || (req.destroyed && !req.complete);
+    if (!gone) deps.logger.error("the storage met a problem of its own", { cause });
+    // What has begun can only be cut, so that nobody takes it for whole.
+    if (gone || res.headersSent) res.destroy();
+    else answerProblem(res, cause);
+  });
+};

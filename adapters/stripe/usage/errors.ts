@@ -1,0 +1,48 @@
+/**
+ * What Stripe's client throws, as errors of the port: by type and status, never by message.
+ * https://docs.stripe.com/error-handling?lang=node
+ */
+import { type Unavailable, unavailable } from "../../../core/errors.ts";
+
+interface StripeFailure {
+  readonly type: string;
+  readonly code?: string;
+  readonly statusCode?: number;
+  readonly requestId?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const isStripeFailure = (cause: unknown): cause is StripeFailure =>
+  cause instanceof Error && typeof (cause as { type?: unknown }).type === "string";
+
+/** Somebody has to act before it can work again. */
+const REFUSED_RETRY_S = 60;
+const DOWN_RETRY_S = 5;
+const LONGEST_RETRY_S = 300;
+
+const wishedRetry = ({ headers }: StripeFailure): number | undefined => {
+  const seconds = Number(headers?.["retry-after"] ?? Number.NaN);
+  return seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_RETRY_S) : undefined;
+};
+
+/** What an operator needs to find the cause; the message is left out, because it may repeat a part of the key. */
+export const stripeErrorForLogs = (cause: unknown): Readonly<Record<string, unknown>> => {
+  const { type, code, statusCode, requestId } = cause as StripeFailure;
+  return { type, code, statusCode, requestId };
+};
+
+/** Undefined where it is none of Stripe's errors, and so a bug. */
+export const stripeError = (cause: unknown): Unavailable | undefined => {
+  if (!isStripeFailure(cause)) return undefined;
+  const wished = wishedRetry(cause);
+  switch (cause.type) {
+    case "StripeRateLimitError":
+      return unavailable("The billing provider has too many requests just now.", wished ?? DOWN_RETRY_S, cause);
+    case "StripeAuthenticationError":
+    case "StripePermissionError":
+    case "StripeInvalidRequestError":
+      return unavailable("The billing provider refuses this platform's requests.", REFUSED_RETRY_S, cause);
+    default:
+      return unavailable("The billing provider does not answer.", wished ?? DOWN_RETRY_S, cause);
+  }
+};

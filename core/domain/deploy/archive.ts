@@ -1,0 +1,138 @@
+/**
+ * Which entries a source archive may have: a rule that is applied while the archive streams in.
+ * Files and folders only. Links are refused altogether, because a safe link is only safe until the next entry.
+ */
+import { type ArchiveLimits, archiveLimits } from "../accounts/limits.ts";
+import { formatMemory } from "./resources.ts";
+
+export interface ArchiveEntry {
+  /** As the archive has it. */
+  readonly path: string;
+  readonly type: "file" | "folder" | "other";
+  /** Bytes of the entry's content. */
+  readonly size: number;
+  /** What is wrong with the entry's headers, as a clause that follows the entry's name. */
+  readonly flaw?: string | undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
+const UNSAFE = /[\u0000-\u001f\u007f\\]/;
+/** A path that ends with a slash or a dot segment can only be a folder's. */
+const FOLDER_ONLY = /(^|\/)\.?$/;
+
+const quoted = (path: string): string => JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+const partsOf = (path: string): string[] => path.split("/").filter((part) => part !== "" && part !== ".");
+
+const pathProblem = (path: string, limits: ArchiveLimits): string | undefined => {
+  if (path === "") return "has no path";
+  if (bytesOf(path) > limits.pathBytes) return `has a path over ${limits.pathBytes} bytes`;
+  if (UNSAFE.test(path)) return "has a control character or a backslash in its path";
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path))
+    return "has an absolute path; pack relative to the source's folder";
+  if (path.split("/").includes("..")) return "leads out of the source's folder with '..'";
+  const parts = partsOf(path);
+  if (parts.some((part) => bytesOf(part) > limits.partBytes))
+    return `has a file or folder name over ${limits.partBytes} bytes`;
+  return parts.length > limits.depth ? `is deeper than ${limits.depth} folders` : undefined;
+};
+
+const entryProblem = (entry: ArchiveEntry, limits: ArchiveLimits): string | undefined => {
+  if (entry.type === "other") return "is a link, a device or another special entry; only files and folders are taken";
+  if (entry.size > limits.entryBytes) return `is over ${formatMemory(limits.entryBytes)}`;
+  const problem = entry.flaw ?? pathProblem(entry.path, limits);
+  if (problem !== undefined) return problem;
+  if (entry.type === "folder") return entry.size > 0 ? "is a folder with content" : undefined;
+  return FOLDER_ONLY.test(entry.path) ? "is a file with the path of a folder" : undefined;
+};
+
+const FILE = 0;
+const ROOT = 1;
+
+/**
+ * What an archive unpacks to so far. It remembers each file and each folder, including folders that only paths imply.
+ * The limit on entries bounds its memory.
+ */
+export class ArchiveContents {
+  readonly #limits: ArchiveLimits;
+  /** `FILE` or a folder's number, by the number of the folder that it is in and its name. */
+  readonly #numbers = new Map<string, number>();
+  /** Folders that only paths name so far. They are counted already when their own entry comes. */
+  readonly #implied = new Set<number>();
+  #lastFolder = ROOT;
+  #entries = 0;
+  #bytes = 0;
+
+  constructor(limits: ArchiveLimits = archiveLimits) {
+    this.#limits = limits;
+  }
+
+  /** Entries, and the folders that have none of their own. */
+  get entries(): number {
+    return this.#entries;
+  }
+
+  /** Bytes of all files. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds the next entry. Returns what is wrong with it, naming it; the archive must be refused then. */
+  admit(entry: ArchiveEntry): string | undefined {
+    this.#bytes += entry.size;
+    const problem = entryProblem(entry, this.#limits) ?? this.#place(entry) ?? this.#sumProblem();
+    return problem === undefined ? undefined : `entry ${quoted(entry.path)} ${problem}`;
+  }
+
+  #sumProblem(): string | undefined {
+    const { unpackedBytes } = this.#limits;
+    return this.#bytes > unpackedBytes ? `takes the archive over ${formatMemory(unpackedBytes)} unpacked` : undefined;
+  }
+
+  #place({ path, type }: ArchiveEntry): string | undefined {
+    const parts = partsOf(path);
+    const name = parts.pop();
+    if (name === undefined) return this.#count();
+    let folder = ROOT;
+    for (const [at, part] of parts.entries()) {
+      const found = this.#numbers.get(`${folder}/${part}`);
+      if (found === FILE) return `is below ${quoted(parts.slice(0, at + 1).join("/"))}, which is a file`;
+      if (found === undefined) {
+        const problem = this.#count();
+        if (problem !== undefined) return problem;
+      }
+      folder = found ?? this.#addFolder(`${folder}/${part}`, true);
+    }
+    return type === "file" ? this.#placeFile(`${folder}/${name}`) : this.#placeFolder(`${folder}/${name}`);
+  }
+
+  #placeFile(key: string): string | undefined {
+    const found = this.#numbers.get(key);
+    if (found !== undefined && found !== FILE) return "is a file, but an earlier entry needs a folder there";
+    this.#numbers.set(key, FILE);
+    return this.#count();
+  }
+
+  #placeFolder(key: string): string | undefined {
+    const found = this.#numbers.get(key);
+    if (found === FILE) return "is a folder, but an earlier entry is a file of that path";
+    if (found === undefined) this.#addFolder(key, false);
+    return found !== undefined && this.#implied.delete(found) ? undefined : this.#count();
+  }
+
+  #addFolder(key: string, isImplied: boolean): number {
+    const number = ++this.#lastFolder;
+    this.#numbers.set(key, number);
+    if (isImplied) this.#implied.add(number);
+    return number;
+  }
+
+  #count(): string | undefined {
+    const { entries } = this.#limits;
+    if (++this.#entries <= entries) return undefined;
+    const implied = this.#implied.size === 0 ? "" : ", and each folder that a path implies is one";
+    return `is one too many: at most ${entries} entries${implied}`;
+  }
+}

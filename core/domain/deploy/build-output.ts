@@ -1,0 +1,97 @@
+/** What a deploy shows of its build's output, however much the build prints. */
+import type { DeployLimits } from "../accounts/limits.ts";
+
+type OutputLimits = Pick<
+  DeployLimits,
+  "lineBytes" | "logTailLines" | "outputLines" | "outputBytes" | "lastOutputLines" | "lastOutputBytes"
+>;
+
+const LONG = "The build's output is long; from here on only its last lines are shown, when the build ends.";
+
+const counted = (count: number): string => count.toLocaleString("en-US");
+
+const leftOut = (lines: number, bytes: number): string => {
+  const size = bytes < 1_000_000 ? `${counted(Math.ceil(bytes / 1000))} kB` : `${counted(Math.round(bytes / 1e6))} MB`;
+  return `... ${counted(lines)} ${lines === 1 ? "line" : "lines"} (${size}) of build output left out ...`;
+};
+
+/**
+ * Control sequences of terminals: CSI, OSC with its terminator, and the short ones (ECMA-48). No alternative can pass an
+ * escape character, so each character is read a bounded number of times.
+ */
+const SEQUENCES =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]*(?:\u0007|\u009c|\u001b\\)|\u001b[ -/]?[0-~]/g;
+
+/** C0 but tab and newline, DEL, and C1. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Text of a build without what acts on a terminal: colours, cursor movements, titles, and other control characters. */
+export const withoutControls = (text: string): string =>
+  text.replace(SEQUENCES, "").replace(CONTROLS, (control) => (control === "\r" ? " " : ""));
+
+/** Cuts a line of output to its limit, and takes control sequences out. */
+export const cleanLine = (line: string, limits: Pick<DeployLimits, "lineBytes">): string =>
+  line.length > limits.lineBytes ? `${withoutControls(line.slice(0, limits.lineBytes))}…` : withoutControls(line);
+
+const sizeOf = (line: string): number => line.length + 1;
+
+/** Passes the first part of the output on and keeps the last part for the end of the build. */
+export class BuildOutput {
+  readonly #limits: OutputLimits;
+  readonly #tail: string[] = [];
+  /** The last part, once the first part is full. */
+  #last: string[] | undefined;
+  #lastBytes = 0;
+  readonly #first = { lines: 0, bytes: 0 };
+  readonly #leftOut = { lines: 0, bytes: 0 };
+
+  constructor(limits: OutputLimits) {
+    this.#limits = limits;
+  }
+
+  /** The last lines, for the words of a failure. */
+  get tail(): readonly string[] {
+    return this.#tail;
+  }
+
+  /** Takes a line and returns what to show now. */
+  take(whole: string): string | undefined {
+    const line = cleanLine(whole, this.#limits);
+    this.#tail.push(line);
+    if (this.#tail.length > this.#limits.logTailLines) this.#tail.shift();
+    if (this.#last !== undefined) {
+      this.#keep(this.#last, line);
+      return undefined;
+    }
+    const { lines, bytes } = this.#first;
+    if (lines < this.#limits.outputLines && bytes + sizeOf(line) <= this.#limits.outputBytes) {
+      this.#first.lines++;
+      this.#first.bytes += sizeOf(line);
+      return line;
+    }
+    this.#last = [];
+    this.#keep(this.#last, line);
+    return LONG;
+  }
+
+  /** Returns what to show when the build has ended. */
+  end(): readonly string[] {
+    const { lines, bytes } = this.#leftOut;
+    const last = this.#last ?? [];
+    this.#last = undefined;
+    return lines === 0 ? last : [leftOut(lines, bytes), ...last];
+  }
+
+  #keep(last: string[], line: string): void {
+    last.push(line);
+    this.#lastBytes += sizeOf(line);
+    while (last.length > this.#limits.lastOutputLines || this.#lastBytes > this.#limits.lastOutputBytes) {
+      const size = sizeOf(last.shift() as string);
+      this.#lastBytes -= size;
+      this.#leftOut.lines++;
+      this.#leftOut.bytes += size;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/** A deployment as clients see it: one row of `GET /v1/deployment/list`. */
+import { z } from "zod";
+import { renderMounts } from "../volumes/mounts.ts";
+import type { Timestamp } from "../wire/instant.ts";
+import { deployReasonSchema } from "./reason.ts";
+import { formatMemory } from "./resources.ts";
+import { type Service, type ServiceSpec, shownTemplate, statusOf } from "./service-template.ts";
+
+const time = z.string().meta({ format: "date-time" });
+
+export const deploymentSchema = z
+  .object({
+    name: z.string(),
+    function_name: z.string(),
+    url: z.string().meta({ description: "Empty while the first build runs." }),
+    region: z.string(),
+    status: z.enum(["READY", "DEPLOYING", "FAILED"]),
+    revision: z.string().nullable().meta({ description: "The revision that serves, if any." }),
+    created_at: time,
+    updated_at: time,
+    port: z.int(),
+    memory: z.string(),
+    cpu: z.int().meta({ description: "What runs, after any raise." }),
+    timeout: z.int(),
+    concurrency: z.int(),
+    max_instances: z.int(),
+    session_affinity: z.boolean(),
+    use_http2: z.boolean(),
+    volumes: z.record(
+      z.string(),
+      z.object({ name: z.string(), read_only: z.boolean(), sub_path: z.string().optional() }),
+    ),
+    schedule: z.object({ cron: z.string(), timezone: z.string() }).nullable(),
+    cron: z
+      .object({
+        last: z
+          .object({
+            at: time.meta({ description: "The scheduled time." }),
+            status: z.int().nullable().meta({ description: "What the service answered; null for no answer." }),
+            attempts: z.int(),
+          })
+          .nullable()
+          .meta({ description: "The latest fire; null before the first." }),
+      })
+      .optional()
+      .meta({ description: "With a schedule, where the platform knows its fires." }),
+    env: z.array(z.string()).meta({ description: "Names only; values are never shown." }),
+    last_deploy: z
+      .object({
+        deploy_id: z.string(),
+        status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
+        reason: deployReasonSchema.nullable(),
+        finished_at: time.nullable(),
+      })
+      .nullable(),
+  })
+  .readonly();
+
+export type Deployment = z.output<typeof deploymentSchema>;
+
+const declaredFields = (spec: ServiceSpec) => ({
+  port: spec.port,
+  memory: formatMemory(spec.memory),
+  cpu: spec.cpu,
+  timeout: spec.timeout,
+  concurrency: spec.concurrency,
+  max_instances: spec.maxInstances,
+  session_affinity: spec.sessionAffinity,
+  use_http2: spec.useHttp2,
+  volumes: renderMounts(spec.mounts),
+  schedule: spec.schedule,
+  env: Object.keys(spec.env).sort(),
+});
+
+/** What a client is shown of a service: its serving revision's fields, else those of the last attempt. */
+export const deploymentOf = (service: Service): Deployment => {
+  const template = shownTemplate(service);
+  const last = service.lastDeploy;
+  return {
+    name: service.name,
+    function_name: service.name,
+    url: service.url,
+    region: service.region,
+    status: statusOf(service),
+    revision: service.serving[0]?.id ?? null,
+    created_at: service.createdAt,
+    updated_at: service.updatedAt,
+    ...declaredFields(template),
+    ...(template.schedule === null || service.lastFire === undefined ? {} : { cron: { last: service.lastFire } }),
+    last_deploy:
+      last === null
+        ? null
+        : {
+            deploy_id: last.deployId,
+            // A deploy that failed by itself keeps its own reason.
+            ...(service.broken !== undefined && last.status === "DONE"
+              ? { status: "ERROR" as const, reason: service.broken }
+              : { status: last.status, reason: last.reason }),
+            finished_at: last.finishedAt,
+          },
+  };
+};
+
+/** A deploy that makes a deployment, before its platform knows of it. */
+export interface FirstDeploy {
+  readonly spec: ServiceSpec;
+  readonly deployId: string;
+  readonly region: string;
+  readonly beganAt: Timestamp;
+}
+
+/** What a client is shown of a deployment whose first build runs: `last_deploy` is `BUILDING`, and there is no URL yet. */
+export const firstDeploymentOf = ({ spec, deployId, region, beganAt }: FirstDeploy): Deployment => ({
+  name: spec.name,
+  function_name: spec.name,
+  url: "",
+  region,
+  status: "DEPLOYING",
+  revision: null,
+  created_at: beganAt,
+  updated_at: beganAt,
+  ...declaredFields(spec),
+  last_deploy: { deploy_id: deployId, status: "BUILDING", reason: null, finished_at: null },
+});

@@ -1,0 +1,82 @@
+/** The environment that a deployment declares for its service. Values are secrets: they are never shown. */
+
+import { fieldLimits } from "../accounts/limits.ts";
+import { type Issue, issue } from "../wire/issue.ts";
+import { parseStrictJson } from "../wire/strict-json.ts";
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** True for names that the platform sets itself. */
+const isReserved = (name: string): boolean =>
+  name === "PORT" || name === "CRON_TOKEN" || name.startsWith("K_") || name.startsWith("PORTSIDE_");
+
+/** Variables of the platform that may have further names; only these have the same meaning on every provider. */
+const aliasable = ["PORT", "CRON_TOKEN", "PORTSIDE_VOLUMES"] as const;
+
+/** Further names for variables of the platform: `{"OTHER_TOKEN": "CRON_TOKEN"}`. Services see both. */
+export type EnvAliases = Readonly<Record<string, string>>;
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The rule that a setting of aliases breaks, in words. */
+export const envAliasesProblem = (aliases: EnvAliases): string | undefined => {
+  for (const [alias, name] of Object.entries(aliases)) {
+    if (!NAME.test(alias))
+      return `the alias '${alias}' is no variable's name: letters, digits and '_', and no digit at its start`;
+    if (isReserved(alias)) return `the alias '${alias}' is a name of the platform; choose another`;
+    if (!(aliasable as readonly string[]).includes(name))
+      return `the alias '${alias}' stands for '${name}'; it may stand for ${aliasable.join(", ")}`;
+  }
+  return undefined;
+};
+
+/** The platform's variables, and those that have aliases under these as well. */
+export const withAliases = (
+  variables: Readonly<Record<string, string>>,
+  aliases: EnvAliases = {},
+): Readonly<Record<string, string>> => ({
+  ...variables,
+  ...Object.fromEntries(
+    Object.entries(aliases).flatMap(([alias, name]) => {
+      const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
+      return value === undefined ? [] : [[alias, value]];
+    }),
+  ),
+});
+
+const RESERVED = "is set by the platform; choose another name";
+
+/**
+ * What is wrong with the field `env` on a platform with aliases: names that the platform sets itself.
+ * @param raw the field as it was sent, which may break other rules as well
+ */
+export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[] => {
+  const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);
+  const names = json.ok && typeof json.value === "object" && json.value !== null ? Object.keys(json.value) : [];
+  return names
+    .filter((name) => Object.hasOwn(aliases, name))
+    .map((name) => issue(["env", name], RESERVED, "value_error"));
+};
+
+const textBytes = (text: string): number => new TextEncoder().encode(text).length;
+
+export const readEnvironment = (raw: unknown): { readonly env: Environment; readonly issues: readonly Issue[] } => {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return { env: {}, issues: [issue([], 'must be an object such as {"LOG_LEVEL": "debug"}', "dict_type")] };
+  const issues: Issue[] = [];
+  const entries = Object.entries(raw);
+  for (const [name, value] of entries) {
+    if (!NAME.test(name))
+      issues.push(
+        issue([name], "a name has letters, digits and '_' and does not start with a digit", "string_pattern_mismatch"),
+      );
+    else if (isReserved(name)) issues.push(issue([name], RESERVED, "value_error"));
+    if (typeof value !== "string") issues.push(issue([name], "must be a text; write numbers in quotes", "string_type"));
+    else if (value.includes("\0")) issues.push(issue([name], "has a null byte", "value_error"));
+  }
+  const sizeOf = (value: unknown) => (typeof value === "string" ? textBytes(value) : 0);
+  const bytes = entries.reduce((sum, [name, value]) => sum + textBytes(name) + sizeOf(value) + 2, 0);
+  if (bytes > fieldLimits.env.maxBytes)
+    issues.push(issue([], `is ${bytes} bytes; at most ${fieldLimits.env.maxBytes}`, "too_large"));
+  return { env: issues.length > 0 ? {} : Object.fromEntries(entries as [string, string][]), issues };
+};

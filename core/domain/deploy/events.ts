@@ -1,0 +1,68 @@
+/**
+ * The records of a deploy's stream and the only order in which they may come:
+ * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR`.
+ */
+import { z } from "zod";
+import type { DeployFailure } from "./reason.ts";
+import { deployReasonSchema } from "./reason.ts";
+
+export const deployEventSchema = z
+  .object({
+    status: z.enum(["BUILDING", "DEPLOYING", "DONE", "ERROR"]),
+    message: z.string(),
+    time: z.string().meta({ format: "date-time" }),
+    deploy_id: z.string(),
+    seq: z.int().meta({ description: "1 for the first record; without gaps." }),
+    url: z.string().optional().meta({ description: "Where the service answers; on DONE." }),
+    volume: z.string().optional().meta({ description: "The volume that this record announces." }),
+    reason: deployReasonSchema.optional().meta({ description: "Why it failed; on ERROR." }),
+    exit_code: z.int().optional(),
+    log_tail: z.array(z.string()).optional().meta({ description: "The last lines of the build or of the service." }),
+  })
+  .readonly();
+
+export type DeployEvent = z.output<typeof deployEventSchema>;
+export type DeployStatus = DeployEvent["status"];
+
+/** How far a stream has come. */
+export type DeployPhase = "begun" | "building" | "deploying" | "ended";
+
+const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPhase>>>> = {
+  begun: { BUILDING: "building" },
+  building: { BUILDING: "building", DEPLOYING: "deploying", ERROR: "ended" },
+  deploying: { DEPLOYING: "deploying", DONE: "ended", ERROR: "ended" },
+  ended: {},
+};
+
+/** The phase after a record of this status; undefined where the record may not come now. */
+export const advance = (phase: DeployPhase, status: DeployStatus): DeployPhase | undefined => order[phase][status];
+
+/** True for the records that end a stream. */
+export const isFinal = (status: DeployStatus): boolean => status === "DONE" || status === "ERROR";
+
+/** What a record says besides its place in the stream. */
+export type DeployNews = Omit<DeployEvent, "time" | "deploy_id" | "seq">;
+
+export const building = (message: string): DeployNews => ({ status: "BUILDING", message });
+export const deploying = (message: string, extra: { volume?: string } = {}): DeployNews => ({
+  status: "DEPLOYING",
+  message,
+  ...extra,
+});
+export const done = (url: string, message: string): DeployNews => ({ status: "DONE", message, url });
+export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): DeployNews => ({
+  status: "ERROR",
+  message,
+  reason,
+  ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+  ...(logTail === undefined || logTail.length === 0 ? {} : { log_tail: [...logTail] }),
+});
+
+/** How the last deploy of a name ended, or that it runs: `last_deploy` of the deployment list. */
+export interface DeployOutcome {
+  readonly deployId: string;
+  readonly status: DeployStatus;
+  readonly reason: z.output<typeof deployReasonSchema> | null;
+  /** RFC 3339; null while it runs. */
+  readonly finishedAt: string | null;
+}

@@ -1,0 +1,174 @@
+/**
+ * Decide, then do: what a declaration would change, as a pure function.
+ *
+ * The same plan serves the deploy itself, `POST /v1/deploy/plan`, `portside deploy --plan`, embedders
+ * and the property tests.
+ */
+import type { AccountId } from "../accounts/account.ts";
+import type { Capabilities, Feature } from "../wire/capabilities.ts";
+import type { VolumeName } from "../wire/names.ts";
+import type { DeployDeclaration } from "./declaration.ts";
+import { type Adjustment, explainFit, fitResources } from "./resources.ts";
+import { type Declared, type Service, type ServiceSpec, shownTemplate, writtenFields } from "./service-template.ts";
+
+/** The version of the service that a conditional write relies on. */
+export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
+
+/** One field that would be replaced; values as the wire writes them, secrets left out. */
+export interface Change {
+  readonly field: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** A volume that the new service mounts. */
+export interface PlannedVolume {
+  readonly name: VolumeName;
+  /** Its bucket, or null where there is none yet and the deploy makes one. */
+  readonly id: string | null;
+}
+
+export type ScheduleStep = "put" | "remove" | "none";
+
+export interface DeployPlan {
+  readonly action: "create" | "update";
+  readonly spec: ServiceSpec;
+  readonly expected: Expected;
+  /** What the present service's clock shows; undefined where there is none yet. */
+  readonly cronToken: string | undefined;
+  /** Every volume that is mounted, each once, by name. */
+  readonly volumes: readonly PlannedVolume[];
+  /** Volumes that are named but not there, each once, by name. */
+  readonly volumesToCreate: readonly string[];
+  /** Volumes that the present service mounts and the new one does not. Their data stays. */
+  readonly volumesDetached: readonly string[];
+  readonly schedule: ScheduleStep;
+  readonly changes: readonly Change[];
+  readonly adjustments: readonly Adjustment[];
+  /** What was declared and this provider does not enforce, in words. */
+  readonly notEnforced: readonly string[];
+}
+
+const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] => {
+  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((name) => from[name] !== to[name]);
+  return names.length === 0 ? [] : [{ field: "env", from: Object.keys(from).sort(), to: Object.keys(to).sort() }];
+};
+
+/** The fields that differ, the environment left out. */
+export const changedFields = (from: Omit<Declared, "env">, to: Omit<Declared, "env">): Change[] => {
+  const before = writtenFields(from);
+  const after = writtenFields(to);
+  const fields = Object.keys(after).filter((field) => !sameValue(before[field], after[field]));
+  return fields.map((field) => ({ field, from: before[field], to: after[field] }));
+};
+
+const changesBetween = (from: ServiceSpec, to: ServiceSpec): Change[] => [
+  ...changedFields(from, to),
+  ...changedEnv(from.env, to.env),
+];
+
+const takesVariables = ({ from, to }: Change): boolean =>
+  (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
+
+/**
+ * The changes by which a deploy that declares nothing but variables would reset what the running deployment declared.
+ * The environment is among them if variables would go: new variables and new values were given on purpose.
+ */
+export const resetsOf = (changes: readonly Change[]): Change[] =>
+  changes.filter((change) => change.field !== "env" || takesVariables(change));
+
+/** A value as a sentence shows it. */
+export const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const volumesOf = (spec: ServiceSpec | undefined): VolumeName[] =>
+  [...new Set((spec?.mounts ?? []).map((mount) => mount.volume))].sort();
+
+const notEnforced = (spec: ServiceSpec, capabilities: Capabilities): string[] => {
+  const limits: [boolean, string, Feature][] = [
+    [true, "memory", capabilities.memory_limit],
+    [true, "cpu", capabilities.cpu_limit],
+    [true, "concurrency", capabilities.concurrency_cap],
+    [true, "timeout", capabilities.request_timeout],
+    [spec.sessionAffinity, "session_affinity", capabilities.session_affinity],
+    [spec.mounts.some((mount) => mount.readOnly), "read_only of volumes", capabilities.volumes.read_only],
+  ];
+  return limits.flatMap(([wanted, field, one]) =>
+    wanted && !one.supported ? [`${field} is not enforced: ${one.reason}`] : [],
+  );
+};
+
+const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): ScheduleStep =>
+  spec.schedule !== null ? "put" : current !== undefined && current.schedule !== null ? "remove" : "none";
+
+/**
+ * What deploying `declaration` would do.
+ * @param owner the account that deploys; ownership of `current` was checked before
+ * @param current the service under the name, or null
+ * @param volumes the volumes that the account has
+ * @param ruled what policies made of the declaration before
+ */
+export const planDeploy = (
+  owner: AccountId,
+  declaration: DeployDeclaration,
+  current: Service | null,
+  capabilities: Capabilities,
+  volumes: readonly { readonly name: VolumeName; readonly id: string }[],
+  ruled: readonly Adjustment[] = [],
+): DeployPlan => {
+  const wanted = { cpu: declaration.cpu, memory: declaration.memory };
+  // A declaration is only made where the provider has a size for it.
+  const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
+  const present = current === null ? undefined : shownTemplate(current);
+  const spec: ServiceSpec = {
+    name: declaration.name,
+    owner,
+    port: declaration.port,
+    ...fitted,
+    timeout: declaration.timeout,
+    concurrency: declaration.concurrency,
+    maxInstances: declaration.maxInstances,
+    sessionAffinity: declaration.sessionAffinity,
+    useHttp2: declaration.useHttp2,
+    mounts: declaration.mounts,
+    schedule: declaration.schedule,
+    env: declaration.env ?? present?.env ?? {},
+  };
+  const mounted = volumesOf(spec);
+  const planned = mounted.map((name) => ({ name, id: volumes.find((one) => one.name === name)?.id ?? null }));
+  return {
+    action: current === null ? "create" : "update",
+    spec,
+    expected: current === null ? "absent" : { etag: current.etag, owner: current.owner },
+    cronToken: present?.cronToken || undefined,
+    volumes: planned,
+    volumesToCreate: planned.filter(({ id }) => id === null).map(({ name }) => name),
+    volumesDetached: volumesOf(present).filter((name) => !mounted.includes(name)),
+    schedule: scheduleStep(present, spec),
+    changes: present === undefined ? [] : changesBetween(present, spec),
+    adjustments: [...ruled, ...explainFit(wanted, fitted, capabilities.resources)],
+    notEnforced: notEnforced(spec, capabilities),
+  };
+};
+
+/** The plan in sentences, in the order in which the deploy would act. */
+export const planInWords = (plan: DeployPlan): string[] => {
+  const { name } = plan.spec;
+  return [
+    plan.action === "create" ? `Create '${name}'` : `Update '${name}'`,
+    ...plan.adjustments.map((one) => one.message),
+    ...plan.changes.map((one) => `Replace ${one.field}: ${said(one.from)} → ${said(one.to)}`),
+    ...plan.volumesToCreate.map((volume) => `Create volume '${volume}'`),
+    ...plan.volumesDetached.map((volume) => `Detach volume '${volume}'; its data stays`),
+    ...scheduleInWords(plan),
+    ...plan.notEnforced,
+  ];
+};
+
+/** What the stream announces about the schedule. */
+export const scheduleInWords = (plan: DeployPlan): string[] => {
+  const { schedule } = plan.spec;
+  if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];
+  return plan.schedule === "remove" ? ["Schedule removed"] : [];
+};

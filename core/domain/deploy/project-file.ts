@@ -1,0 +1,53 @@
+/** `portside.json`: the deploy's fields by the same names and the same rules, in a file beside the source. */
+import { z } from "zod";
+import { readSchedule } from "../schedules/schedule.ts";
+import { parseFields } from "../wire/fields.ts";
+import { type Issue, issue } from "../wire/issue.ts";
+import { deployFields, serviceFields } from "./fields.ts";
+
+export const PROJECT_FILE = "portside.json";
+
+const schedule = z
+  .unknown()
+  .meta({
+    description: "When the service is called by the clock.",
+    type: "object",
+    properties: {
+      cron: { type: "string", description: "Five-field cron expression.", examples: ["0 9 * * 1-5"] },
+      timezone: { type: "string", description: "IANA time zone; absent is UTC.", examples: ["Europe/Paris"] },
+    },
+    required: ["cron"],
+    additionalProperties: false,
+  })
+  .optional();
+
+export const projectFields = {
+  $schema: z.string().optional().meta({ description: "Where this schema is, for editors." }),
+  name: deployFields.function_name,
+  ...serviceFields,
+  schedule,
+  source: z
+    .string()
+    .min(1, "must not be empty")
+    .default(".")
+    .meta({ description: "The folder to pack, relative to this file." }),
+} as const;
+
+/** The fields that a deploy sends, by their wire names; what the file leaves out is left out. */
+export interface Project {
+  readonly name: string;
+  readonly source: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the parsed file; every broken rule comes back at once. */
+export const readProject = (raw: unknown): { readonly project?: Project; readonly issues: readonly Issue[] } => {
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+    return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };
+  const given = raw as Readonly<Record<string, unknown>>;
+  const { values, issues } = parseFields(projectFields, given);
+  const all = [...issues, ...readSchedule(given["schedule"], undefined).issues];
+  if (all.length > 0) return { issues: all };
+  const { $schema: _schema, name: _name, source: _source, ...fields } = given;
+  return { project: { name: String(given["name"]), source: values.source as string, fields }, issues: [] };
+};

@@ -1,0 +1,113 @@
+/**
+ * CPU and memory: reading Kubernetes quantities, and fitting a request to what a provider sells.
+ *
+ * Quantities: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+ */
+import { GiB, KiB, MiB } from "../accounts/limits.ts";
+
+const units: Readonly<Record<string, number>> = {
+  "": 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  Ki: KiB,
+  Mi: MiB,
+  Gi: GiB,
+  Ti: 1024 * GiB,
+};
+
+const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/;
+
+/** The form of a memory quantity as JSON Schema says it. */
+export const memoryShape = { pattern: QUANTITY.source } as const;
+
+/** Bytes of a memory quantity such as `512Mi`, `1.5Gi`, `2G` or `1e9`; undefined where it is none. */
+export const parseMemory = (text: string): number | undefined => {
+  const match = QUANTITY.exec(text);
+  if (match === null) return undefined;
+  const factor = match[3] === undefined ? BigInt(units[match[2] ?? ""] as number) : 10n ** BigInt(match[3]);
+  // In whole numbers: 261.011 × 1e9 is not 261011000000 in binary fractions.
+  const [whole, fraction = ""] = (match[1] as string).split(".") as [string, string?];
+  const scale = 10n ** BigInt(fraction.length);
+  const bytes = Number((BigInt(whole + fraction) * factor + scale - 1n) / scale);
+  return Number.isSafeInteger(bytes) ? bytes : undefined;
+};
+
+/** The exact quantity in the largest unit that divides it. */
+export const formatMemory = (bytes: number): string => {
+  for (const unit of ["Ti", "T", "Gi", "G", "Mi", "M", "Ki", "k"]) {
+    const size = units[unit] as number;
+    if (bytes >= size && bytes % size === 0) return `${bytes / size}${unit}`;
+  }
+  return String(bytes);
+};
+
+/** One size that a provider sells: this many CPUs with memory from `min` to `max` bytes in steps of `step`. */
+export interface ResourceSize {
+  readonly cpu: number;
+  readonly memory: { readonly min: number; readonly max: number; readonly step: number };
+}
+
+/** All sizes of a provider, by rising CPU; more CPU never offers less memory at most. */
+export type ResourceCatalogue = readonly ResourceSize[];
+
+export interface Resources {
+  readonly cpu: number;
+  /** Bytes. */
+  readonly memory: number;
+}
+
+/** A value that was raised to fit the provider, or that a policy changed, in words and data. */
+export interface Adjustment {
+  /** By its wire name. */
+  readonly field: string;
+  readonly from: string;
+  readonly to: string;
+  readonly message: string;
+}
+
+export const maxCpu = (catalogue: ResourceCatalogue): number => Math.max(...catalogue.map((size) => size.cpu));
+export const maxMemory = (catalogue: ResourceCatalogue): number =>
+  Math.max(...catalogue.map((size) => size.memory.max));
+
+const memoryWithin = (size: ResourceSize, wanted: number): number | undefined => {
+  const { min, max, step } = size.memory;
+  const raised = wanted <= min ? min : min + Math.ceil((wanted - min) / step) * step;
+  return raised <= max ? raised : undefined;
+};
+
+/**
+ * The smallest size of the catalogue that gives at least what was asked: least CPU first, then least memory.
+ * Undefined where the provider has none; it never lowers either value.
+ */
+export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): Resources | undefined => {
+  for (const size of catalogue) {
+    if (size.cpu < wanted.cpu) continue;
+    const memory = memoryWithin(size, wanted.memory);
+    if (memory !== undefined) return { cpu: size.cpu, memory };
+  }
+  return undefined;
+};
+
+/** Says in words what `fitResources` raised, and why. Nothing raised: an empty list. */
+export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
+  const adjustments: Adjustment[] = [];
+  const asked = formatMemory(wanted.memory);
+  if (fitted.cpu !== wanted.cpu) {
+    const nextCpu = catalogue.find((size) => size.cpu >= wanted.cpu)?.cpu;
+    const why = nextCpu === fitted.cpu ? `this provider has no ${wanted.cpu}` : `${asked} of memory needs it`;
+    const [from, to] = [String(wanted.cpu), String(fitted.cpu)];
+    adjustments.push({ field: "cpu", from, to, message: `CPU raised from ${from} to ${to}: ${why}` });
+  }
+  if (fitted.memory !== wanted.memory) {
+    const size = catalogue.find((one) => one.cpu === fitted.cpu);
+    const to = formatMemory(fitted.memory);
+    const why =
+      size !== undefined && wanted.memory < size.memory.min
+        ? `${fitted.cpu} CPU needs at least ${formatMemory(size.memory.min)}`
+        : `this provider has no ${asked}`;
+    adjustments.push({ field: "memory", from: asked, to, message: `Memory raised from ${asked} to ${to}: ${why}` });
+  }
+  return adjustments;
+};

@@ -1,0 +1,133 @@
+/** Which command starts a Node source, and which package manager installs it. Pure. */
+import { z } from "zod";
+import { archiveLimits } from "../../accounts/limits.ts";
+import { NothingStarts, type SourceFiles } from "./files.ts";
+
+const textMap = z.record(z.string(), z.string()).catch({});
+
+const packageSchema = z.object({
+  main: z.string().max(archiveLimits.pathBytes).optional().catch(undefined),
+  packageManager: z.string().optional().catch(undefined),
+  scripts: textMap.optional(),
+  engines: textMap.optional(),
+  dependencies: textMap.optional(),
+  devDependencies: textMap.optional(),
+  optionalDependencies: textMap.optional(),
+  workspaces: z.unknown().optional(),
+});
+
+export type NodePackage = z.output<typeof packageSchema>;
+
+export type NodeLock = "npm-shrinkwrap.json" | "package-lock.json" | "pnpm-lock.yaml" | "yarn.lock";
+
+export interface NodePlan {
+  readonly kind: "node";
+  readonly command: string;
+  /** What decided the command. */
+  readonly startedBy: "procfile" | "script" | "file";
+  /** The file that must be there when the source is built. */
+  readonly main: string | undefined;
+  readonly manifest: NodePackage;
+  /** The scripts that a build runs, in order. */
+  readonly buildScripts: readonly string[];
+  /** True if a build installs packages. Build scripts need the development dependencies, too. */
+  readonly installs: boolean;
+  readonly lock: NodeLock | undefined;
+  /** The package of the package manager that reads the lock, with its version; undefined: npm. */
+  readonly manager: string | undefined;
+  readonly warnings: readonly string[];
+}
+
+const fail = (message: string): never => {
+  throw new NothingStarts(message, "build_failed");
+};
+
+export const readPackage = (text: string | undefined): NodePackage => {
+  if (text === undefined) return fail("package.json is too large to be read.");
+  let raw: unknown;
+  try {
+    raw = JSON.parse(text);
+  } catch (error) {
+    return fail(`package.json is not valid JSON: ${(error as Error).message}`);
+  }
+  const parsed = packageSchema.safeParse(raw);
+  return parsed.success ? parsed.data : fail("package.json is not an object with the usual fields.");
+};
+
+const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefined =>
+  main ?? (paths.has("server.js") ? "server.js" : undefined);
+
+/** Whether package.json is more than a list of tools. */
+export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
+  manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
+
+const nothingStarts = ({ workspaces, scripts }: NodePackage, { paths }: SourceFiles): never => {
+  if (workspaces !== undefined || paths.has("pnpm-workspace.yaml"))
+    return fail(
+      'package.json is the root of workspaces and says not which of them starts (scripts.start); add "start": "npm start --workspace NAME", or a Procfile with \'web: npm start --workspace NAME\'.',
+    );
+  if (scripts?.["build"] !== undefined && paths.has("index.html"))
+    return fail(
+      'package.json has a build script, and nothing serves what it makes (scripts.start); deploy the built folder as a static site, or add a "start" script that serves it on PORT.',
+    );
+  return fail(
+    'package.json says neither how to start (scripts.start) nor what (main); add "start": "node server.js", or a Procfile with \'web: COMMAND\'.',
+  );
+};
+
+/** The newest that reads the lock file, where package.json names none. */
+const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
+  "pnpm-lock.yaml": (lock) => {
+    const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];
+    return version === undefined || Number(version) >= 9 ? "pnpm@10" : version === "6" ? "pnpm@8" : "pnpm@7";
+  },
+  "yarn.lock": (lock) => (lock.slice(0, 300).includes("yarn lockfile v1") ? "yarn@1" : "@yarnpkg/cli-dist@4"),
+};
+
+const NAMED_MANAGER = /^(pnpm|yarn)@([0-9]+\.[0-9]+\.[0-9]+(?:-[0-9a-z.]+)?)/;
+
+const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, { texts }: SourceFiles) => {
+  const preset = lock === undefined ? undefined : managers[lock]?.(texts.get(lock) ?? "");
+  if (lock === undefined || preset === undefined) return undefined;
+  const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
+  if (!lock.startsWith(name) || name === "") return preset;
+  // Yarn's package has no version after 1; those are the command line's own package.
+  return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
+};
+
+const LOCKS: readonly NodeLock[] = ["npm-shrinkwrap.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock"];
+const UNREAD_LOCKS = ["bun.lock", "bun.lockb"];
+
+const lockWarning = ({ paths }: SourceFiles): string => {
+  const unread = UNREAD_LOCKS.find((name) => paths.has(name));
+  return unread === undefined
+    ? "warning: no package-lock.json; versions are whatever is newest today"
+    : `warning: ${unread} is not read, npm installs here; versions may differ`;
+};
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** @param procfile the Procfile's command, which goes before what package.json says */
+export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: string | undefined): NodePlan => {
+  const script = manifest.scripts?.["start"];
+  const main = procfile === undefined && script === undefined ? mainOf(manifest, files) : undefined;
+  const command =
+    procfile ?? script ?? (main === undefined ? nothingStarts(manifest, files) : `exec node ${quoted(main)}`);
+  const lock = LOCKS.find((name) => files.paths.has(name));
+  const buildScripts = ["build", "prestart"].filter((name) => manifest.scripts?.[name] !== undefined);
+  const { dependencies, optionalDependencies, devDependencies, workspaces } = manifest;
+  const needed = { ...dependencies, ...optionalDependencies, ...(buildScripts.length > 0 ? devDependencies : {}) };
+  const installs = Object.keys(needed).length > 0 || workspaces !== undefined;
+  return {
+    kind: "node",
+    command,
+    startedBy: procfile !== undefined ? "procfile" : script !== undefined ? "script" : "file",
+    main,
+    manifest,
+    buildScripts,
+    installs,
+    lock,
+    manager: managerOf(lock, manifest, files),
+    warnings: installs && lock === undefined ? [lockWarning(files)] : [],
+  };
+};

@@ -1,0 +1,77 @@
+/** What kind of project a source is and which command starts it: one rule for every provider. Pure. */
+import type { DeployFailure } from "../reason.ts";
+import { NothingStarts, type SourceFiles } from "./files.ts";
+import { type NodePlan, planNode, readPackage, starts } from "./node-plan.ts";
+import { webCommand } from "./procfile.ts";
+import { type PythonPlan, planPython } from "./python-plan.ts";
+
+export type SourcePlan =
+  | NodePlan
+  | PythonPlan
+  | { readonly kind: "procfile"; readonly command: string; readonly warnings: readonly string[] }
+  /** Files that a web server gives out; the provider brings the server. */
+  | { readonly kind: "static"; readonly warnings: readonly string[] };
+
+const PYTHON = [
+  "requirements.txt",
+  "pyproject.toml",
+  "main.py",
+  "app.py",
+  "manage.py",
+  "application.py",
+  "wsgi.py",
+  "asgi.py",
+];
+const STATIC = "index.html";
+
+const LOOKED = ["Dockerfile", "package.json", ...PYTHON, "Procfile", STATIC].join(", ");
+
+const nothingFound = ({ paths, folders }: SourceFiles): DeployFailure => {
+  const top = [...folders].filter((folder) => !folder.includes("/"));
+  const wrapped = ![...paths].some((path) => !path.includes("/")) && top.length === 1;
+  const hint = wrapped ? ` Everything is inside the folder '${top[0]}'; pack from inside it.` : "";
+  return {
+    reason: "no_builder",
+    message: `Nothing here says how to build it. Looked for: ${LOOKED}.${hint} A Procfile with 'web: COMMAND' says how to start anything else.`,
+  };
+};
+
+const procfileCommand = ({ paths, texts }: SourceFiles): string | undefined => {
+  if (!paths.has("Procfile")) return undefined;
+  const text = texts.get("Procfile");
+  if (text === undefined) throw new NothingStarts("The Procfile is too large to be read.", "build_failed");
+  const web = webCommand(text);
+  if ("failure" in web) throw new NothingStarts(web.failure.message, web.failure.reason);
+  return web.command;
+};
+
+const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
+  const has = (name: string) => files.paths.has(name);
+  const procfile = procfileCommand(files);
+  const isPython =
+    PYTHON.some(has) || (procfile === undefined && [...files.paths].some((path) => path.endsWith("/manage.py")));
+  if (has("package.json")) {
+    // A list of tools, such as a formatter's, beside a source of another kind.
+    const manifest = readPackage(files.texts.get("package.json"));
+    const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
+    if (isTools && isPython) return planPython(files, procfile);
+    if (isTools && has(STATIC) && manifest.scripts?.["build"] === undefined) return { kind: "static", warnings: [] };
+    return planNode(files, manifest, procfile);
+  }
+  if (isPython) return planPython(files, procfile);
+  if (procfile !== undefined) return { kind: "procfile", command: procfile, warnings: [] };
+  return has(STATIC) ? { kind: "static", warnings: [] } : nothingFound(files);
+};
+
+/** The first of package.json, Python's files, a Procfile and index.html decides; a Procfile decides every command. */
+export const planSource = (
+  files: SourceFiles,
+): { readonly plan: SourcePlan } | { readonly failure: DeployFailure; readonly isUnknown: boolean } => {
+  try {
+    const made = plan(files);
+    return "kind" in made ? { plan: made } : { failure: made, isUnknown: true };
+  } catch (error) {
+    if (error instanceof NothingStarts) return { failure: error.failure, isUnknown: false };
+    throw error;
+  }
+};

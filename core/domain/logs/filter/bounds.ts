@@ -1,0 +1,24 @@
+/** The time to which a filter's own conditions confine its matches. */
+import type { Instant } from "../../wire/instant.ts";
+import { before, behind, comparePositions, type LogPosition } from "../cursor.ts";
+import { timeOf } from "./literals.ts";
+import { conjuncts, type LogFilter } from "./tree.ts";
+
+const lowerOf = (filter: LogFilter): LogPosition | undefined => {
+  if (filter.kind !== "compare" || filter.path[0] !== "timestamp" || filter.literal.text === null) return undefined;
+  // What is no time was refused when the filter was parsed.
+  const time = timeOf(filter.literal.text) as Instant;
+  return filter.op === ">" ? behind(time) : filter.op === ">=" ? before(time) : undefined;
+};
+
+/**
+ * The place behind which every match lies, by a condition `timestamp >` or `>=` that must hold; the latest of several.
+ * Returns undefined if there is no such condition.
+ */
+export const lowerBound = (filter: LogFilter): LogPosition | undefined =>
+  conjuncts(filter)
+    .flatMap((term) => lowerOf(term) ?? [])
+    .reduce<LogPosition | undefined>(
+      (latest, one) => (latest === undefined || comparePositions(latest, one) < 0 ? one : latest),
+      undefined,
+    );

@@ -1,0 +1,232 @@
+/**
+ * Reads a filter. From loosest to tightest: AND (also where two terms just follow each other), OR, NOT.
+ *
+ * The text is parsed and joined to other conditions as a tree, so nothing in it can reach outside its place.
+ */
+import { ok, type Result } from "../../../result.ts";
+import { comparisonProblem, typeOf, unknownField } from "./fields.ts";
+import { type CompilePattern, patternProblem } from "./pattern.ts";
+import { type FilterProblem, problemAt } from "./problem.ts";
+import { type Token, tokensOf } from "./tokens.ts";
+import { type Comparison, everything, type FieldPath, joined, type LogFilter } from "./tree.ts";
+
+/** Deeper parentheses are nobody's filter. */
+const MAX_DEPTH = 64;
+
+/** A line of 256 KiB can take a second of each; together they must not take a search's whole time for one line. */
+const MAX_PATTERNS = 30;
+
+/** Functions of the language that are not offered here. */
+const elsewhere = ["source", "sample", "ip_in_net", "cast", "regexp_extract", "search", "timezone", "now"];
+
+type Parsed = Result<LogFilter, FilterProblem>;
+
+/** What the innermost part of an expression is: a term of the filter, or a value in a list. */
+interface Leaf {
+  readonly read: () => Parsed;
+  /** A minus before it belongs to it, as before a number. */
+  readonly ownsMinus: boolean;
+}
+
+class Parser {
+  readonly #tokens: readonly Token[];
+  readonly #compile: CompilePattern;
+  readonly #term: Leaf = { read: () => this.#readTerm(), ownsMinus: false };
+  #next = 0;
+  #depth = 0;
+  #patterns = 0;
+
+  constructor(tokens: readonly Token[], compile: CompilePattern) {
+    this.#tokens = tokens;
+    this.#compile = compile;
+  }
+
+  whole(): Parsed {
+    if (this.#tokens.length === 1) return ok(everything);
+    const filter = this.#all(this.#term);
+    const { kind, at } = this.#token;
+    if (filter.isErr() || kind === "end") return filter;
+    return problemAt(at, kind === ")" ? "no parenthesis is open here" : "a comma can stand between arguments only");
+  }
+
+  get #token(): Token {
+    return this.#tokens[this.#next] as Token;
+  }
+
+  #take(): Token {
+    const token = this.#token;
+    if (token.kind !== "end") this.#next++;
+    return token;
+  }
+
+  #isWord(word: string): boolean {
+    return this.#token.kind === "text" && this.#token.text === word;
+  }
+
+  /** Parts that must all hold. */
+  #all(leaf: Leaf): Parsed {
+    const terms: LogFilter[] = [];
+    for (;;) {
+      const any = this.#any(leaf);
+      if (any.isErr()) return any;
+      terms.push(any.value);
+      if (this.#isWord("AND")) this.#take();
+      else if (["end", ")", ","].includes(this.#token.kind)) return ok(joined("and", terms));
+    }
+  }
+
+  /** Parts of which one must hold. */
+  #any(leaf: Leaf): Parsed {
+    const terms: LogFilter[] = [];
+    for (;;) {
+      const one = this.#maybeNot(leaf);
+      if (one.isErr()) return one;
+      terms.push(one.value);
+      if (!this.#isWord("OR")) return ok(joined("or", terms));
+      this.#take();
+    }
+  }
+
+  #maybeNot(leaf: Leaf): Parsed {
+    const { kind, at } = this.#token;
+    const minus = kind === "-" && !leaf.ownsMinus;
+    if (!minus && !this.#isWord("NOT")) return this.#primary(leaf);
+    this.#take();
+    if (minus && !this.#token.glued) return problemAt(at, "'-' must stand right before what it negates");
+    return this.#primary(leaf).map((term): LogFilter => ({ kind: "not", term }));
+  }
+
+  #primary(leaf: Leaf): Parsed {
+    const { kind, text, at } = this.#token;
+    switch (kind) {
+      case "(":
+        return this.#parenthesised(leaf);
+      case "string":
+        return leaf.read();
+      case "text":
+        if (text === "AND" || text === "OR" || text === "NOT")
+          return problemAt(at, `a term must stand where ${text} does; to search for the word, quote it`);
+        if (text === "&&" || text === "||") return problemAt(at, `write ${text === "&&" ? "AND" : "OR"} for '${text}'`);
+        return leaf.read();
+      case "-":
+        return leaf.ownsMinus ? leaf.read() : problemAt(at, "negate once, or put what is negated in parentheses");
+      case "comparison":
+        return problemAt(at, `a field must stand before '${text}'`);
+      case ",":
+        return problemAt(at, "a comma can stand between arguments only");
+      case ")":
+        return problemAt(at, "a term must stand before this parenthesis");
+      case "end":
+        return problemAt(at, "the filter ends where a term must stand");
+    }
+  }
+
+  #parenthesised(leaf: Leaf): Parsed {
+    const { at } = this.#take();
+    if (this.#depth === MAX_DEPTH) return problemAt(at, `parentheses nested deeper than ${MAX_DEPTH}`);
+    this.#depth++;
+    const filter = this.#all(leaf);
+    this.#depth--;
+    if (filter.isErr()) return filter;
+    if (this.#token.kind !== ")") return problemAt(at, "this parenthesis is not closed");
+    this.#take();
+    return filter;
+  }
+
+  /** A search, a comparison or a function. */
+  #readTerm(): Parsed {
+    const { kind, text, at } = this.#token;
+    const { parts, quoted } = this.#member();
+    const behind = this.#token;
+    if (behind.kind === "(" && behind.glued && kind === "text") return this.#call(text, at);
+    if (behind.kind === "comparison") return this.#comparison(parts, at);
+    if (parts.length > 1 && quoted)
+      return problemAt(at, "a field must be compared; to search for this text, quote all of it");
+    if (kind === "text" && text.includes("*"))
+      return problemAt(at, "there are no wildcards; quote the text, or ask 'field:*'");
+    return ok({ kind: "search", text });
+  }
+
+  /** Words and quoted parts with dots between them, such as `labels."a/b".c`. */
+  #member(): { readonly parts: readonly string[]; readonly quoted: boolean } {
+    const first = this.#take();
+    let quoted = first.kind === "string";
+    const parts = quoted ? [first.text] : first.text.split(".");
+    // A dot at the end waits for its part.
+    let open = !quoted && parts.length > 1 && parts.at(-1) === "";
+    while (this.#token.glued) {
+      const { kind, text } = this.#token;
+      if (kind === "string" && open) {
+        parts[parts.length - 1] = text;
+        open = false;
+        quoted = true;
+      } else if (kind === "text" && quoted && !open && text.startsWith(".")) {
+        parts.push(...text.slice(1).split("."));
+        open = parts.at(-1) === "";
+      } else break;
+      this.#take();
+    }
+    return { parts, quoted };
+  }
+
+  #call(name: string, at: number): Parsed {
+    if (name.toLowerCase() === "log_id") return this.#logId(at);
+    const known = elsewhere.includes(name.toLowerCase());
+    return problemAt(at, known ? `the function '${name}' is not supported here` : `there is no function '${name}'`);
+  }
+
+  #logId(at: number): Parsed {
+    this.#take();
+    const id = this.#take();
+    const close = this.#take();
+    return (id.kind === "string" || id.kind === "text") && close.kind === ")"
+      ? ok({ kind: "log_id", id: id.text })
+      : problemAt(at, 'log_id has one argument, such as log_id("stdout")');
+  }
+
+  #comparison(parts: readonly string[], at: number): Parsed {
+    const op = this.#take().text as Comparison;
+    if (parts.some((part) => part === "")) return problemAt(at, "a part of the field's name is empty");
+    const path = parts as unknown as FieldPath;
+    if (typeOf(path) === undefined) return problemAt(at, unknownField(path));
+    const value: Leaf = { read: () => this.#readValue(path, op), ownsMinus: true };
+    const { kind } = this.#token;
+    if (kind === "(") return this.#parenthesised(value);
+    if (kind === "text" || kind === "string" || kind === "-") return value.read();
+    return problemAt(this.#token.at, `a value must stand behind '${op}'`);
+  }
+
+  #readValue(path: FieldPath, op: Comparison): Parsed {
+    const { kind, at, text: first } = this.#take();
+    if (kind === "-" && !(this.#token.kind === "text" && this.#token.glued))
+      return problemAt(at, "a number must stand right behind '-'");
+    const text = kind === "-" ? `-${this.#take().text}` : first;
+    if (kind === "text" && this.#token.kind === "(" && this.#token.glued) return this.#call(text, at);
+    if (kind === "text" && text === "*" && op === ":") return ok({ kind: "exists", path });
+    if (kind === "text" && text.includes("*"))
+      return problemAt(at, "there are no wildcards; quote the value, or ask 'field:*'");
+    const literal = kind === "text" && text === "NULL_VALUE" ? { text: null } : { text };
+    const problem =
+      comparisonProblem(path, op, literal) ?? (op === "=~" || op === "!~" ? this.#patternProblem(text) : undefined);
+    return problem === undefined ? ok({ kind: "compare", path, op, literal }) : problemAt(at, problem);
+  }
+
+  #patternProblem(pattern: string): string | undefined {
+    this.#patterns++;
+    return this.#patterns > MAX_PATTERNS
+      ? `more than ${MAX_PATTERNS} regular expressions; one can have alternatives: a|b`
+      : patternProblem(this.#compile, pattern);
+  }
+}
+
+/** As people count: a character that takes two units of the text is one. */
+const inCharacters = (text: string, { at, message }: FilterProblem): FilterProblem => ({
+  at: Array.from(text.slice(0, at)).length,
+  message,
+});
+
+/** @param text at most 20,000 characters; empty matches every entry */
+export const parseLogFilter = (text: string, compile: CompilePattern): Result<LogFilter, FilterProblem> =>
+  tokensOf(text)
+    .andThen((tokens) => new Parser(tokens, compile).whole())
+    .mapErr((problem) => inCharacters(text, problem));

@@ -1,0 +1,64 @@
+/**
+ * An entry as filters and SQL name its parts: the LogEntry of Cloud Logging, so that a filter means the same on every
+ * provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
+ */
+import { timestampOf } from "../../wire/instant.ts";
+import { type HttpRequestLog, insertIdOf, type JsonPayload, type LogEntry } from "../entry.ts";
+
+export interface LogRecord {
+  readonly timestamp: string;
+  readonly severity: string;
+  readonly logName: string;
+  readonly insertId: string;
+  readonly textPayload?: string | undefined;
+  readonly jsonPayload?: JsonPayload | undefined;
+  readonly httpRequest?: HttpRequestLog | undefined;
+  readonly resource: { readonly type: string; readonly labels: Readonly<Record<string, string>> };
+  readonly labels: Readonly<Record<string, string>>;
+  readonly trace?: string | undefined;
+}
+
+/** The resource of a Cloud Run service, on every provider. */
+export const RESOURCE_TYPE = "cloud_run_revision";
+
+/** The trace's part of a `traceparent`: https://www.w3.org/TR/trace-context/#traceparent-header */
+const traceOf = (json: JsonPayload | undefined): string | undefined => {
+  const parent = json?.["traceparent"];
+  return typeof parent === "string" ? /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(parent)?.[1] : undefined;
+};
+
+const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
+  value === undefined ? {} : { [label]: value };
+
+/** Each part of a record by itself: a search among millions of entries makes only those that it asks for. */
+const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRecord[Name] } = {
+  timestamp: ({ instant }) => timestampOf(instant),
+  severity: ({ severity }) => severity,
+  logName: ({ logName }) => logName,
+  insertId: ({ instant, code }) => insertIdOf(timestampOf(instant), code),
+  textPayload: ({ text }) => text,
+  jsonPayload: ({ json }) => json,
+  httpRequest: ({ http }) => http,
+  resource: ({ service, revision, instance }) => ({
+    type: RESOURCE_TYPE,
+    labels: {
+      service_name: service,
+      ...labelled("revision_name", revision),
+      ...labelled("instance_id", instance),
+    },
+  }),
+  labels: ({ instance }) => labelled("instanceId", instance),
+  trace: ({ json }) => traceOf(json),
+};
+
+/** One part of an entry's record, by its name; undefined where the entry has none. */
+export const partOf = (entry: LogEntry, name: string): unknown =>
+  Object.hasOwn(parts, name) ? parts[name as keyof LogRecord](entry) : undefined;
+
+export const recordOf = (entry: LogEntry): LogRecord =>
+  Object.fromEntries(
+    Object.entries(parts).flatMap(([name, part]) => {
+      const value = part(entry);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  ) as unknown as LogRecord;

@@ -1,0 +1,123 @@
+/** The words and signs of a filter's text, each with its place. */
+import { err, ok, type Result } from "../../../result.ts";
+import { type FilterProblem, problemAt } from "./problem.ts";
+import type { Comparison } from "./tree.ts";
+
+export interface Token {
+  readonly kind: "text" | "string" | "comparison" | "(" | ")" | "," | "-" | "end";
+  /** A string without its quotes and escapes. */
+  readonly text: string;
+  readonly at: number;
+  /** Nothing stands between it and the token before. */
+  readonly glued: boolean;
+}
+
+const comparisons: readonly Comparison[] = ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"];
+
+/** Every white space of Unicode, for pasted filters have no-break spaces; a comment goes to the end of what shows as a line. */
+const SPACE = /[\t\n\r\p{Z}]+|--[^\n\r\u2028\u2029]*/uy;
+/** A date-time may stand without quotes, its colons included. */
+const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r\p{Z}()]|--|$)/uy;
+/** A minus may stand inside a word, not before it; two begin a comment. */
+const TEXT = /(?!-)(?:[^\t\n\r\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}"'()=!<>:,~\\-]|-(?!-))+/uy;
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5})|x([0-9a-fA-F]{2})|([\s\S]))/y;
+const PLAIN = /[^"\\]+/y;
+/** Joiners, soft hyphens and the like, which emoji and many scripts need inside quotes. */
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
+
+/**
+ * Characters that do not show, or that turn the order in which text is shown. Whoever means one writes its escape.
+ * https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+const signs = new Map([
+  ["a", "\x07"],
+  ["b", "\b"],
+  ["f", "\f"],
+  ["n", "\n"],
+  ["r", "\r"],
+  ["t", "\t"],
+  ["v", "\v"],
+  ['"', '"'],
+  ["'", "'"],
+  ["\\", "\\"],
+]);
+
+/** What an escape stands for; of one that means nothing the backslash stays, so that regular expressions can be written. */
+const meaningOf = (match: RegExpExecArray): string => {
+  const [whole, four, eight, two, sign = ""] = match;
+  const code = four ?? eight ?? two;
+  return code === undefined ? (signs.get(sign) ?? whole) : String.fromCodePoint(Number.parseInt(code, 16));
+};
+
+const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | null => {
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+};
+
+/** Reads a quoted string that begins at `from`; `end` is behind its closing quote. */
+const readString = (text: string, from: number): Result<{ value: string; end: number }, FilterProblem> => {
+  let value = "";
+  let at = from + 1;
+  while (at < text.length) {
+    if (text[at] === '"') return ok({ value, end: at + 1 });
+    const plain = matchAt(PLAIN, text, at);
+    const piece = plain ?? matchAt(ESCAPE, text, at);
+    if (piece === null) break;
+    value += plain === null ? meaningOf(piece) : piece[0];
+    at += piece[0].length;
+  }
+  return problemAt(from, 'this quote is not closed; write a quote inside a text as \\"');
+};
+
+const hiddenSign = (sign: string): string =>
+  `a character that does not show; inside quotes it can be written as \\u${(sign.codePointAt(0) as number).toString(16).padStart(4, "0")}`;
+
+const strange = (text: string, at: number): string => {
+  const unseen = matchAt(UNSEEN, text, at);
+  if (unseen !== null) return hiddenSign(unseen[0]);
+  switch (text[at]) {
+    case "'":
+      return 'texts stand in double quotes: "..."';
+    case "!":
+      return "'!' alone means nothing; write NOT, or != and !~ to compare";
+    case "~":
+      return "'~' alone means nothing; write =~ or !~";
+    default:
+      return `'${text[at]}' can stand in double quotes only`;
+  }
+};
+
+export const tokensOf = (text: string): Result<readonly Token[], FilterProblem> => {
+  const hidden = HIDDEN.exec(text);
+  if (hidden !== null) return problemAt(hidden.index, hiddenSign(hidden[0]));
+  const tokens: Token[] = [];
+  let at = 0;
+  let glued = false;
+  const add = (kind: Token["kind"], value: string, length: number) => {
+    tokens.push({ kind, text: value, at, glued });
+    at += length;
+    glued = true;
+  };
+  while (at < text.length) {
+    const space = matchAt(SPACE, text, at);
+    const sign = text[at] as string;
+    const comparison = comparisons.find((one) => text.startsWith(one, at));
+    const word = matchAt(DATE_TIME, text, at) ?? matchAt(TEXT, text, at);
+    if (space !== null) {
+      at += space[0].length;
+      glued = false;
+    } else if (sign === "(" || sign === ")" || sign === "," || sign === "-") add(sign, sign, 1);
+    else if (sign === '"') {
+      const read = readString(text, at);
+      if (read.isErr()) return err(read.error);
+      add("string", read.value.value, read.value.end - at);
+    } else if (comparison !== undefined) add("comparison", comparison, comparison.length);
+    else if (word !== null) add("text", word[0], word[0].length);
+    else return problemAt(at, strange(text, at));
+  }
+  tokens.push({ kind: "end", text: "", at, glued: false });
+  return ok(tokens);
+};

@@ -1,0 +1,195 @@
+/**
+ * When a service is called by the clock: a five-field unix cron expression in an IANA time zone.
+ *
+ * Fields: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
+ * Steps and names as in Vixie cron; its other extensions (`@daily`, `L`, `W`, `#`, `?`) are refused,
+ * because the clouds disagree about them.
+ */
+
+import { daysInMonth } from "../wire/instant.ts";
+import { type Issue, issue } from "../wire/issue.ts";
+import { parseStrictJson } from "../wire/strict-json.ts";
+
+export interface Schedule {
+  /** Five fields with single spaces between, as the client wrote them. */
+  readonly cron: string;
+  /** An IANA zone; `UTC` where the client named none. */
+  readonly timezone: string;
+}
+
+interface FieldRule {
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+  readonly words: readonly string[];
+}
+
+const months = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
+const weekdays = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+const fieldRules: readonly FieldRule[] = [
+  { name: "minute", min: 0, max: 59, words: [] },
+  { name: "hour", min: 0, max: 23, words: [] },
+  { name: "day of month", min: 1, max: 31, words: [] },
+  { name: "month", min: 1, max: 12, words: months },
+  { name: "day of week", min: 0, max: 7, words: weekdays },
+];
+
+const numberOf = (text: string, rule: FieldRule): number | undefined => {
+  const word = rule.words.indexOf(text.toUpperCase());
+  if (word >= 0) return word + rule.min;
+  if (!/^\d{1,2}$/.test(text)) return undefined;
+  const value = Number(text);
+  return value >= rule.min && value <= rule.max ? value : undefined;
+};
+
+/** The values of one comma-separated part, or what is wrong with it. */
+const partValues = (part: string, rule: FieldRule): number[] | string => {
+  const range = `${rule.min}-${rule.max}`;
+  const [body, stepText, ...rest] = part.split("/") as [string, string?, ...string[]];
+  const [lowText, highText, ...more] = body.split("-") as [string, string?, ...string[]];
+  if (rest.length > 0 || more.length > 0) return `'${part}' is not a value, a range or a step`;
+  const everything = body === "*";
+  const low = everything ? rule.min : numberOf(lowText, rule);
+  const high = everything ? rule.max : highText === undefined ? low : numberOf(highText, rule);
+  if (low === undefined || high === undefined) return `'${part}' is not in ${range}`;
+  if (low > high) return `the range '${body}' runs backwards`;
+  if (stepText === undefined) return Array.from({ length: high - low + 1 }, (_, index) => low + index);
+  if (!everything && highText === undefined)
+    return `the step '${part}' needs a range before it, such as '${low}-${rule.max}/${stepText}'`;
+  const step = /^\d{1,2}$/.test(stepText) ? Number(stepText) : 0;
+  if (step < 1 || step > rule.max) return `the step '${stepText}' is not in 1-${rule.max}`;
+  return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, index) => low + index * step);
+};
+
+/** The minutes, hours, days, months and weekdays (0 to 6, Sunday first) on which an expression fires. */
+export interface CronFields {
+  readonly minutes: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
+  readonly days: ReadonlySet<number>;
+  readonly months: ReadonlySet<number>;
+  readonly weekdays: ReadonlySet<number>;
+  /** Where both day fields are restricted, a day that matches either fires; where one is `*`, the other decides. */
+  readonly anyDay: boolean;
+  readonly anyWeekday: boolean;
+}
+
+/** Reads a cron expression; a string is what is wrong with it, in words. */
+export const parseCron = (text: string): CronFields | string => {
+  const fields = text.trim().split(/\s+/);
+  if (fields.length !== 5)
+    return `needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has ${text.trim() === "" ? 0 : fields.length}`;
+  const sets: Set<number>[] = [];
+  for (const [index, field] of fields.entries()) {
+    const rule = fieldRules[index] as FieldRule;
+    const values = new Set<number>();
+    for (const part of field.split(",")) {
+      const found = partValues(part, rule);
+      if (typeof found === "string") return `${rule.name}: ${found}`;
+      for (const value of found) values.add(value);
+    }
+    sets.push(values);
+  }
+  const [minutes, hours, days, monthSet, weekdaySet] = sets as [
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+    Set<number>,
+  ];
+  if (weekdaySet.delete(7)) weekdaySet.add(0);
+  const fires: CronFields = {
+    minutes,
+    hours,
+    days,
+    months: monthSet,
+    weekdays: weekdaySet,
+    anyDay: (fields[2] as string).startsWith("*"),
+    anyWeekday: (fields[4] as string).startsWith("*"),
+  };
+  return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never comes: no such day in the months named";
+};
+
+/** A leap year, so that 29 February counts as a date. */
+const LEAP = 2028;
+
+/** False for 30 February and its like: no fire is by the day of the month. */
+export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =>
+  [...monthSet].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
+
+/** True for an IANA zone that this runtime knows; offsets such as `+02:00` are not zones. */
+export const isTimeZone = (zone: string): boolean => {
+  // The runtime takes offsets, too. The name is passed on to clouds, so that nothing else gets through where one is laxer.
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const zoneIssue = (path: string[], zone: string): Issue =>
+  issue(path, `'${zone}' is not an IANA time zone; try 'UTC' or 'Europe/Paris'`, "value_error");
+
+type Read<T> =
+  | { readonly value: T; readonly issues: readonly [] }
+  | { readonly value?: never; readonly issues: readonly Issue[] };
+
+const readObject = (raw: object): Read<{ cron: string; timezone: string } | null> => {
+  const entries = Object.entries(raw);
+  if (entries.length === 0) return { value: null, issues: [] };
+  const known = ["cron", "timezone"];
+  const issues = entries
+    .filter(([key]) => !known.includes(key))
+    .map(([key]) =>
+      issue(["schedule", key], `unknown field '${key}'; a schedule has cron and timezone`, "extra_forbidden"),
+    );
+  const { cron, timezone = "" } = raw as { cron?: unknown; timezone?: unknown };
+  if (cron === undefined) issues.push(issue(["schedule", "cron"], "is required", "missing"));
+  else if (typeof cron !== "string") issues.push(issue(["schedule", "cron"], "must be a text", "string_type"));
+  if (typeof timezone !== "string" && timezone !== null)
+    issues.push(issue(["schedule", "timezone"], "must be a text", "string_type"));
+  return issues.length > 0
+    ? { issues }
+    : { value: { cron: cron as string, timezone: (timezone as string | null) ?? "" }, issues: [] };
+};
+
+const readForms = (raw: unknown): Read<{ cron: string; timezone: string } | null> => {
+  if (raw === undefined || raw === null) return { value: null, issues: [] };
+  if (typeof raw === "object" && !Array.isArray(raw)) return readObject(raw);
+  if (typeof raw !== "string")
+    return { issues: [issue(["schedule"], "must be a cron expression or {cron, timezone}", "string_type")] };
+  const text = raw.trim();
+  if (text === "" || text === "null") return { value: null, issues: [] };
+  if (!text.startsWith("{")) return { value: { cron: text, timezone: "" }, issues: [] };
+  const json = parseStrictJson(text);
+  return json.ok ? readObject(json.value as object) : { issues: [issue(["schedule"], json.message, "json_invalid")] };
+};
+
+/**
+ * Reads the `schedule` and `timezone` fields of a deploy in either form.
+ * `null` means no schedule; then the zone is checked and dropped.
+ */
+export const readSchedule = (rawSchedule: unknown, rawZone: unknown): Read<Schedule | null> => {
+  const { value: form, issues: formIssues } = readForms(rawSchedule);
+  const issues: Issue[] = [...formIssues];
+  const zone = rawZone ?? "";
+  if (typeof zone !== "string")
+    issues.push(issue(["timezone"], "must be an IANA time zone such as 'Europe/Paris'", "string_type"));
+  else if (zone !== "" && !isTimeZone(zone)) issues.push(zoneIssue(["timezone"], zone));
+  if (form === null || form === undefined) return issues.length > 0 ? { issues } : { value: null, issues: [] };
+  const path =
+    typeof rawSchedule === "string" && !rawSchedule.trim().startsWith("{") ? ["schedule"] : ["schedule", "cron"];
+  const fields = parseCron(form.cron);
+  if (typeof fields === "string") issues.push(issue(path, fields, "value_error"));
+  if (form.timezone !== "" && !isTimeZone(form.timezone))
+    issues.push(zoneIssue(["schedule", "timezone"], form.timezone));
+  if (form.timezone !== "" && typeof zone === "string" && zone !== "" && zone !== form.timezone)
+    issues.push(
+      issue(["timezone"], `says '${zone}' but the schedule says '${form.timezone}'; keep one`, "value_error"),
+    );
+  if (issues.length > 0) return { issues };
+  const timezone = form.timezone || (zone as string) || "UTC";
+  return { value: { cron: form.cron.trim().split(/\s+/).join(" "), timezone }, issues: [] };
+};

@@ -1,0 +1,90 @@
+/** Volumes and their objects as clients see them, and how long a deleted one can be restored. */
+import { z } from "zod";
+import { trashDays } from "../accounts/limits.ts";
+import { type Instant, parseInstant, plusMillis, type Timestamp, timestampOf } from "../wire/instant.ts";
+import type { VolumeName } from "../wire/names.ts";
+
+const time = z.string().meta({ format: "date-time" });
+
+export const volumeSchema = z
+  .object({
+    name: z.string(),
+    id: z.string().meta({ description: "The bucket; a new volume of the same name has another." }),
+    created_at: time,
+    attached_to: z.array(z.string()).meta({ description: "The deployments that mount it now, by name." }),
+  })
+  .readonly();
+
+export type Volume = z.output<typeof volumeSchema>;
+
+export const createdVolumeSchema = z
+  .object({
+    name: z.string(),
+    created: z.boolean().meta({ description: "False where it was there before." }),
+    created_at: time,
+  })
+  .readonly();
+
+export const trashedVolumeSchema = z
+  .object({
+    name: z.string(),
+    id: z.string(),
+    deleted_at: time,
+    expires_at: time.meta({ description: "Until then it can be restored." }),
+  })
+  .readonly();
+
+export type TrashedVolume = z.output<typeof trashedVolumeSchema>;
+
+export const objectPageSchema = z
+  .object({
+    objects: z.array(z.object({ path: z.string(), size: z.int().meta({ description: "Bytes." }), updated: time })),
+    next_page_token: z.string().nullable().meta({ description: "What the next page begins behind; null at the end." }),
+  })
+  .readonly();
+
+export type ObjectPage = z.output<typeof objectPageSchema>;
+
+const bytes = z.int().meta({ description: "Bytes." });
+
+export const uploadGrantSchema = z
+  .union([
+    z.object({ url: z.string(), method: z.literal("PUT"), expires_at: time }),
+    z
+      .object({
+        parts: z
+          .array(z.object({ url: z.string(), offset: bytes, length: bytes }))
+          .meta({ description: "What is PUT to each URL: these bytes of the object." }),
+        complete_url: z.string().meta({
+          description:
+            "What is POSTed to in the end: `<CompleteMultipartUpload>` with a `<Part>` for each part, of its " +
+            "`<PartNumber>`, from 1 on, and the `<ETag>` that its PUT was answered with. An answer with `<Error>` in it is a failure.",
+        }),
+        expires_at: time,
+      })
+      .meta({ description: "Of a `size` that is more than the storage takes in one PUT." }),
+  ])
+  .readonly();
+export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time }).readonly();
+
+export type UploadGrant = z.output<typeof uploadGrantSchema>;
+export type DownloadGrant = z.output<typeof downloadGrantSchema>;
+
+/** A volume that was deleted, as its store remembers it. */
+export interface DeletedVolume {
+  readonly name: VolumeName;
+  readonly id: string;
+  readonly deletedAt: Timestamp;
+}
+
+/** Until when a deleted volume can be restored. */
+export const restorableUntil = (deletedAt: Timestamp): Instant =>
+  plusMillis(parseInstant(deletedAt) as Instant, trashDays * 86_400_000);
+
+/** What can still be restored, newest first. */
+export const trashOf = (deleted: readonly DeletedVolume[], now: Instant): TrashedVolume[] =>
+  deleted
+    .map((one) => ({ ...one, until: restorableUntil(one.deletedAt) }))
+    .filter(({ until }) => until > now)
+    .sort((a, b) => (a.until > b.until ? -1 : 1))
+    .map(({ name, id, deletedAt, until }) => ({ name, id, deleted_at: deletedAt, expires_at: timestampOf(until) }));

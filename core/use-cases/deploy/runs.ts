@@ -1,0 +1,93 @@
+/** The deploys that this replica runs, and those that ended within the hour. */
+import type { AccountId } from "../../domain/accounts/account.ts";
+import type { DeployLimits } from "../../domain/accounts/limits.ts";
+import { plusMillis } from "../../domain/wire/instant.ts";
+import type { DeploymentName } from "../../domain/wire/names.ts";
+import type { Clock } from "../../ports/system.ts";
+import { Lanes } from "../pipeline/keyed-semaphore.ts";
+import { type DeployIdentity, type EndReason, Run } from "./run.ts";
+
+/** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+
+export class DeployRuns {
+  /** One deploy of a name at a time, in the order of arrival. */
+  readonly names = new Lanes(1);
+  /** So many builds of an account at once. */
+  readonly builds: Lanes;
+  readonly #runs = new Map<string, Run>();
+  /** Those of them that have not ended. The list is read often, and the others may be many. */
+  readonly #live = new Set<Run>();
+  readonly #clock: Clock;
+  readonly #limits: DeployLimits;
+  /** Set once all deploys were told to end: one that was still being checked then ends with its first record. */
+  #endReason: EndReason | undefined;
+
+  constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.builds = new Lanes(buildsAtOnce);
+  }
+
+  begin(identity: DeployIdentity): Run {
+    this.#forgetOld();
+    const run = new Run(this.#clock, identity);
+    this.#runs.set(run.deployId, run);
+    this.#live.add(run);
+    void run.settled.then(() => this.#live.delete(run));
+    if (this.#endReason !== undefined) run.end(this.#endReason);
+    void this.#keepAlive(run);
+    return run;
+  }
+
+  find(deployId: string): Run | undefined {
+    this.#forgetOld();
+    return this.#runs.get(deployId);
+  }
+
+  /** The account's deploys of a name that have not ended. */
+  active(owner: AccountId, name: DeploymentName): Run[] {
+    return this.#active().filter((run) => run.owner === owner && run.name === name);
+  }
+
+  /** The account's deploys that make a deployment and have not ended, in the order of arrival. */
+  makingNew(owner: AccountId): Run[] {
+    return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
+  }
+
+  /** Ends every deploy that runs or waits or is still to come, and waits until nothing is left of those that began. */
+  async endAll(reason: EndReason): Promise<void> {
+    this.#endReason = reason;
+    const runs = this.#active();
+    for (const run of runs) run.end(reason);
+    await Promise.all(runs.map((run) => run.settled));
+  }
+
+  #active(): Run[] {
+    return [...this.#live].filter((run) => run.endedAt === undefined);
+  }
+
+  async #keepAlive(run: Run): Promise<void> {
+    const settled = new AbortController();
+    void run.settled.then(() => settled.abort());
+    while (!settled.signal.aborted) {
+      const due = plusMillis(run.lastAt, this.#limits.heartbeat);
+      const wait = Number((due - this.#clock.now()) / 1_000_000n);
+      if (wait > 0) await this.#clock.sleep(wait, settled.signal);
+      else run.repeat();
+      if (run.phase === "ended") return;
+    }
+  }
+
+  #forgetOld(): void {
+    const ended = [...this.#runs.values()].filter((run) => run.endedAt !== undefined);
+    const now = this.#clock.now();
+    let bytes = ended.reduce((sum, run) => sum + run.bytes, 0);
+    for (const run of ended) {
+      const old = run.endedAt !== undefined && plusMillis(run.endedAt, this.#limits.kept) <= now;
+      if (!old && bytes <= KEPT_BYTES) continue;
+      bytes -= run.bytes;
+      this.#runs.delete(run.deployId);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** A deploy's schedule: set or removed once the new revision serves. */
+
+import type { DeployLimits } from "../../domain/accounts/limits.ts";
+import { deploying } from "../../domain/deploy/events.ts";
+import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
+import { cronJobOf } from "../../domain/schedules/cron-job.ts";
+import type { Ports } from "../../ports/provider.ts";
+import { withinDeadline } from "../pipeline/within-deadline.ts";
+import type { Run } from "./run.ts";
+import { fail, type Rolled, type Step } from "./steps.ts";
+
+/**
+ * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy
+ * that was cut between its rollout and this step may have left one.
+ */
+export const scheduleStep = async (
+  ports: Ports,
+  limits: DeployLimits,
+  run: Run,
+  plan: DeployPlan,
+  { url, cronToken }: Rolled,
+): Promise<Step<void>> => {
+  const { capabilities, scheduler } = ports.provider;
+  const { name, owner } = plan.spec;
+  const job = cronJobOf({ ...plan.spec, cronToken }, url, capabilities.cron.max_seconds);
+  if (job === null && (plan.action === "create" || !capabilities.cron.schedules.supported))
+    return { ok: true, value: undefined };
+  const set = await withinDeadline(ports.clock, limits.scheduleDeadline, (signal) =>
+    job === null ? scheduler.remove({ name, owner }, { signal }) : scheduler.put(job, { signal }),
+  );
+  if (set === undefined || set.isErr()) {
+    const why = set === undefined ? `It took longer than ${limits.scheduleDeadline / 1000} s.` : set.error.message;
+    const message = `The new revision serves, but its schedule could not be set: ${why} Deploy again to set it.`;
+    return fail({ reason: "schedule_failed", message });
+  }
+  for (const message of scheduleInWords(plan)) run.emit(deploying(message));
+  return { ok: true, value: undefined };
+};

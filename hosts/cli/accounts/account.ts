@@ -1,0 +1,56 @@
+/** Which platform and which key a command uses: flags, then variables, then what `login` kept. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { CommandError, type Io, UsageError } from "../terminal/io.ts";
+
+export const DEFAULT_URL = "http://127.0.0.1:8787";
+
+export interface Account {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+/** What the command line keeps for this user. */
+export const configFolder = (env: NodeJS.ProcessEnv): string =>
+  join(env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config"), "portside");
+
+const configPath = (env: NodeJS.ProcessEnv): string => join(configFolder(env), "config.json");
+
+const readKept = (env: NodeJS.ProcessEnv): Partial<Account> => {
+  try {
+    return JSON.parse(readFileSync(configPath(env), "utf8")) as Partial<Account>;
+  } catch {
+    // Nobody has logged in here.
+    return {};
+  }
+};
+
+const validUrl = (url: string): string => {
+  if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
+    throw new UsageError(`'${url}' is not a URL; write it as ${DEFAULT_URL}`);
+  return url.replace(/\/+$/, "");
+};
+
+export const findUrl = (io: Io, flag: string | undefined): string =>
+  validUrl(flag ?? (io.env["PORTSIDE_URL"] || readKept(io.env).url || DEFAULT_URL));
+
+export const findAccount = (io: Io, flag: string | undefined): Account => {
+  const apiKey = io.env["PORTSIDE_API_KEY"] || readKept(io.env).apiKey;
+  if (apiKey === undefined)
+    throw new CommandError("No API key: set PORTSIDE_API_KEY, or keep one with 'portside login'.");
+  // What a header cannot carry would fail as a connection, with the key in the message.
+  if (!/^[!-~]+$/.test(apiKey))
+    throw new CommandError(
+      "The API key has spaces, line breaks or other characters that no key has. Copy the key again.",
+    );
+  return { url: findUrl(io, flag), apiKey };
+};
+
+/** Keeps the account for this user alone; returns where. */
+export const keepAccount = (io: Io, account: Account): string => {
+  const path = configPath(io.env);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, `${JSON.stringify(account, null, 2)}\n`, { mode: 0o600 });
+  return path;
+};

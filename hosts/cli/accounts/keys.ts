@@ -1,0 +1,111 @@
+/** `portside keys create|list|revoke` */
+import { isKeyAccount, parseAccount } from "../../../core/domain/accounts/account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { warn } from "../terminal/colour.ts";
+import { cannotStart, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
+import { ago, printTable } from "../terminal/table.ts";
+import { findAccount } from "./account.ts";
+
+interface NewKey {
+  readonly id: string;
+  readonly prefix: string;
+  readonly key: string;
+}
+
+interface ListedKey {
+  readonly id: string;
+  readonly prefix: string;
+  readonly label: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+}
+
+const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra: object): number => {
+  if (input.flag("json")) printJson(io, { ...extra, id: made.id, key: made.key });
+  else {
+    print(io, made.key);
+    say(io, `The key '${made.id}' is shown this once. Use it as PORTSIDE_API_KEY, or with 'portside login'.`);
+  }
+  return 0;
+};
+
+/** The first key of an account is made on the server's own data folder, also while it runs. */
+const createInFolder = async (input: Input, io: Io, name: string): Promise<number> => {
+  const account = parseAccount(name);
+  if (account === undefined || !isKeyAccount(account))
+    throw new UsageError(
+      `'${name}' is no account name: letters, digits and . _ - @ / + |, starting with a letter or digit.`,
+    );
+  const { createKeyInFolder } = await import("../../composition/accounts/bootstrap.ts");
+  const made = await createKeyInFolder(
+    { dataDir: input.text("data-dir") },
+    io.env,
+    account,
+    input.text("label") ?? "made on the server",
+  ).catch(cannotStart);
+  if (made.warning !== undefined) warn(io, made.warning);
+  return showKey(input, io, made, { account });
+};
+
+const create = async (input: Input, io: Io): Promise<number> => {
+  const name = input.text("account");
+  if (name !== undefined) return createInFolder(input, io, name);
+  const client = new Client(findAccount(io, input.text("url")));
+  const made = await client.call<NewKey>("/v1/key/create", {
+    json: { label: input.text("label") ?? "made by portside keys create" },
+  });
+  return showKey(input, io, made, { prefix: made.prefix });
+};
+
+const list = async (input: Input, io: Io): Promise<number> => {
+  const found = await new Client(findAccount(io, input.text("url"))).call<ListedKey[]>("/v1/key/list");
+  if (input.flag("json")) printJson(io, found);
+  else {
+    const rows = found.map(({ id, prefix, label, created_at, last_used_at }) => [
+      id,
+      `${prefix}…`,
+      label,
+      ago(created_at),
+      last_used_at === null ? "never" : ago(last_used_at),
+    ]);
+    await printTable(io, ["ID", "KEY", "LABEL", "CREATED", "LAST USED"], rows);
+  }
+  return 0;
+};
+
+const revoke = async (input: Input, io: Io): Promise<number> => {
+  const id = input.positionals[1];
+  if (id === undefined)
+    throw new UsageError("Missing ID. Usage: portside keys revoke ID. 'portside keys list' shows the IDs.");
+  const answer = await new Client(findAccount(io, input.text("url"))).call<{ detail: string }>("/v1/key/revoke", {
+    json: { id },
+  });
+  if (input.flag("json")) printJson(io, answer);
+  else print(io, answer.detail);
+  return 0;
+};
+
+const actions: Readonly<Record<string, (input: Input, io: Io) => Promise<number>>> = { create, list, ls: list, revoke };
+
+export const keys: Command = {
+  usage: "keys create [--account NAME] | list | revoke ID",
+  options: {
+    ...clientOptions,
+    account: {
+      type: "string",
+      value: "NAME",
+      description: "Make the key on this machine's data folder, for this account.",
+    },
+    label: { type: "string", value: "TEXT", description: "What the key is for." },
+    "data-dir": { type: "string", value: "DIR", description: "The server's data folder, with --account." },
+  },
+  positionals: { min: 1, max: 2 },
+  examples: ["keys create --account ann", "keys create --label laptop", "keys list"],
+  run: (input, io) => {
+    const [word = ""] = input.positionals;
+    const action = actions[word];
+    if (action === undefined) throw new UsageError(`There is no 'keys ${word}'; it is create, list or revoke.`);
+    return action(input, io);
+  },
+};

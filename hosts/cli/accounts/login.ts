@@ -1,0 +1,29 @@
+/** `portside login` */
+
+import { Client, Refused } from "../client.ts";
+import { type Command, clientOptions } from "../command.ts";
+import { askSecret, CommandError, print } from "../terminal/io.ts";
+import { findUrl, keepAccount } from "./account.ts";
+
+export const login: Command = {
+  usage: "login [--url URL]",
+  options: { url: clientOptions["url"] as NonNullable<(typeof clientOptions)["url"]> },
+  positionals: { min: 0, max: 0 },
+  examples: ["login --url https://portside.example.com"],
+  notes: ["The key is asked for, or read from standard input. It is checked, and kept for you alone."],
+  run: async (input, io) => {
+    const url = findUrl(io, input.text("url"));
+    const apiKey = io.env["PORTSIDE_API_KEY"] || (await askSecret(io, `API key for ${url}: `));
+    if (apiKey === "")
+      throw new CommandError("No key was given. Make one with 'portside keys create --account NAME' on the server.");
+    const { provider } = await new Client({ url, apiKey })
+      .call<{ provider: string }>("/v1/capabilities")
+      .catch((error: unknown) => {
+        if (!(error instanceof Refused && error.status === 401)) throw error;
+        throw new CommandError(`That key is not valid for ${url}.`);
+      });
+    const path = keepAccount(io, { url, apiKey });
+    print(io, `Logged in to ${url} (provider ${provider}); kept in ${path}.`);
+    return 0;
+  },
+};

@@ -1,0 +1,144 @@
+/** `portside deploy` */
+
+import { resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlanAnswer } from "../../../core/control-plane.ts";
+import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
+import { resetsOf } from "../../../core/domain/deploy/plan.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import { findAccount } from "../accounts/account.ts";
+import { Client, jsonLines, Refused } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { CommandError, type Io, print, printJson, say } from "../terminal/io.ts";
+import { mebibytes, packFolder } from "./pack.ts";
+import { planLines, resetLines } from "./plan.ts";
+import { RecordPrinter, Spinner } from "./progress.ts";
+import { type Deployable, formFields, readDeployable } from "./project.ts";
+import { formBody } from "./upload.ts";
+
+const planOf = (client: Client, deployable: Deployable): Promise<PlanAnswer> =>
+  client.call("/v1/deploy/plan", { body: formBody(formFields(deployable), undefined, () => undefined) });
+
+/** A deploy is a whole declaration: without a file it would reset what the running deployment declared. */
+const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanAnswer): void => {
+  const resets = resetsOf(changes);
+  if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));
+  say(io, `No ${PROJECT_FILE} here: deploying as '${name}', without storage.`);
+};
+
+const showPlan = (io: Io, plan: PlanAnswer, json: boolean): number => {
+  if (json) printJson(io, plan);
+  else for (const line of planLines(plan)) print(io, line);
+  return 0;
+};
+
+const RECONNECTS = 5;
+
+const connectionLost = (name: string, last: DeployEvent | undefined): CommandError => {
+  const phase = last?.status === "DEPLOYING" ? "rollout" : "build";
+  return new CommandError(`Connection lost during the ${phase}. 'portside logs ${name}' shows how it ended.`);
+};
+
+/** The records of a deploy; where the connection breaks they are taken up again from the last one seen. */
+async function* records(
+  client: Client,
+  first: Response,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<DeployEvent> {
+  let last: DeployEvent | undefined;
+  for (let tries = 0; ; tries++) {
+    try {
+      const path = `/v1/deploy/${last?.deploy_id}?after=${last?.seq}`;
+      const response = last === undefined ? first : await client.expectOk(path, { signal });
+      for await (const record of jsonLines<DeployEvent>(response)) {
+        last = record;
+        yield record;
+        if (isFinal(record.status)) return;
+      }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // A server that was started again does not know the deploy.
+      if (error instanceof Refused && error.status !== 503) break;
+    }
+    if (last === undefined || tries === RECONNECTS) break;
+    await sleep(500 * (tries + 1), undefined, { signal });
+  }
+  throw connectionLost(name, last);
+}
+
+const follow = async (io: Io, client: Client, response: Response, name: string, json: boolean): Promise<number> => {
+  const spinner = new Spinner(io);
+  const printer = new RecordPrinter(io);
+  let final: DeployEvent | undefined;
+  try {
+    for await (const record of records(client, response, name, io.signal)) {
+      spinner.begin(record.message);
+      if (json) printJson(io, record);
+      else printer.print(record);
+      final = record;
+    }
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    throw new CommandError(`Stopped following. The deploy continues; 'portside logs ${name}' shows how it ends.`);
+  } finally {
+    spinner.end();
+  }
+  if (final?.status !== "DONE") return 1;
+  if (!json) print(io, `\n${final.url}`);
+  return 0;
+};
+
+const send = async (io: Io, client: Client, deployable: Deployable): Promise<Response> => {
+  const spinner = new Spinner(io);
+  spinner.begin("Packing");
+  const packed = await packFolder(deployable.folder).finally(() => spinner.end());
+  const total = mebibytes(packed.bytes);
+  try {
+    spinner.begin(`Sending ${packed.files} files, ${total}`);
+    const body = formBody(formFields(deployable), packed, () => undefined);
+    return await client.expectOk("/v1/deploy", { body, signal: io.signal });
+  } finally {
+    spinner.end();
+    await packed.remove();
+  }
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
+  const envFile = input.text("env-file");
+  const deployable = readDeployable(folder, {
+    name: input.text("name"),
+    env: input.texts("env"),
+    envFile: envFile === undefined ? undefined : resolve(io.cwd, envFile),
+  });
+  const client = new Client(findAccount(io, input.text("url")));
+  const json = input.flag("json");
+  const plan = input.flag("plan") || !deployable.declared ? await planOf(client, deployable) : undefined;
+  if (plan !== undefined && !deployable.declared) checkUndeclared(io, deployable, plan);
+  if (plan !== undefined && input.flag("plan")) return showPlan(io, plan, json);
+  const response = await send(io, client, deployable);
+  return follow(io, client, response, normalizeDeploymentName(deployable.name), json);
+};
+
+export const deploy: Command = {
+  usage: "deploy [DIR] [--name N] [--env K=V]... [--env-file F] [--plan]",
+  options: {
+    ...clientOptions,
+    name: { type: "string", value: "NAME", description: "Deploy under this name, whatever portside.json says." },
+    env: {
+      type: "string",
+      short: "e",
+      multiple: true,
+      value: "K=V",
+      description: "A variable for the service; may be given again.",
+    },
+    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
+    plan: { type: "boolean", description: "Show what would be done, and do nothing." },
+  },
+  positionals: { min: 0, max: 1 },
+  examples: ["deploy hello", "deploy hello --env GREETING=hi --plan"],
+  notes: ["Flags go before portside.json. Files that .gitignore or .portsideignore name stay here."],
+  run,
+};

@@ -1,0 +1,94 @@
+/** `portside init` */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
+import type { Command } from "../command.ts";
+import { type Io, print, UsageError } from "../terminal/io.ts";
+
+const portsideJson = (name: string): string =>
+  `${JSON.stringify({ $schema: "https://unpkg.com/portside/schema/portside.json", name, memory: "256Mi", volumes: {} }, null, 2)}\n`;
+
+const ignore = "# What is not deployed, besides .gitignore's, node_modules, .git and .env files.\n*.log\n*.md\n";
+
+const nodeServer = `import { createServer } from "node:http";
+
+const server = createServer((request, response) => {
+  console.log(JSON.stringify({ severity: "INFO", message: "hello", path: request.url }));
+  response.setHeader("content-type", "text/plain");
+  response.end("Hello from NAME!\\n");
+});
+
+server.listen(process.env.PORT ?? 8080);
+
+// The platform asks before it stops an instance; finish what is under way.
+process.on("SIGTERM", () => server.close(() => process.exit(0)));
+`;
+
+const pythonServer = `import json
+import os
+import signal
+import sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        print(json.dumps({"severity": "INFO", "message": "hello", "path": self.path}), flush=True)
+        body = b"Hello from NAME!\\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+# The platform asks before it stops an instance.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+ThreadingHTTPServer(("0.0.0.0", int(os.environ.get("PORT", "8080"))), Handler).serve_forever()
+`;
+
+const templates: Readonly<Record<string, (name: string) => Readonly<Record<string, string>>>> = {
+  node: (name) => ({
+    "package.json": `${JSON.stringify({ name, private: true, type: "module", scripts: { start: "node server.js" } }, null, 2)}\n`,
+    "server.js": nodeServer.replace("NAME", name),
+  }),
+  python: (name) => ({ "main.py": pythonServer.replace("NAME", name) }),
+};
+
+const writeNew = (io: Io, folder: string, files: Readonly<Record<string, string>>): void => {
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(folder, name);
+    if (existsSync(path)) print(io, `kept     ${path} (it was there)`);
+    else {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text, { flag: "wx" });
+      print(io, `wrote    ${path}`);
+    }
+  }
+};
+
+export const init: Command = {
+  usage: "init [NAME] [--template node|python]",
+  options: { template: { type: "string", short: "t", value: "NAME", description: "node (default) or python." } },
+  positionals: { min: 0, max: 1 },
+  examples: ["init hello", "init hello --template python"],
+  notes: ["With NAME the service goes into a folder of that name, else into this one. Nothing is overwritten."],
+  run: async (input, io) => {
+    const [given] = input.positionals;
+    const folder = given === undefined ? io.cwd : resolve(io.cwd, given);
+    const name = basename(folder).replaceAll("_", "-");
+    const problem = deploymentNameProblem(name);
+    if (problem !== undefined) throw new UsageError(`'${name}' is no name for a deployment: ${problem}.`);
+    const template = input.text("template") ?? "node";
+    const files = templates[template];
+    if (files === undefined)
+      throw new UsageError(`There is no template '${template}'; it is ${Object.keys(templates).join(" or ")}.`);
+    writeNew(io, folder, { ...files(name), "portside.json": portsideJson(name), ".portsideignore": ignore });
+    const where = given === undefined ? "" : ` ${given}`;
+    print(io, `\nNext: 'portside run${where}' tries it here, 'portside deploy${where}' deploys it.`);
+    return 0;
+  },
+};

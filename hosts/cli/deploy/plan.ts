@@ -1,0 +1,43 @@
+/** A deploy's plan as lines. */
+import { join } from "node:path";
+import type { PlanAnswer } from "../../../core/control-plane.ts";
+import { type Change, said } from "../../../core/domain/deploy/plan.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { nextFiresWords } from "../schedules/fires.ts";
+
+const SCHEDULED = "Scheduled: ";
+
+/** What is known of a schedule besides its expression: when it fires next, and how long a run may take. */
+const fireLines = ({ cron, timezone, max_seconds }: PlanAnswer["schedule"]): string[] => {
+  if (cron === null || timezone === null) return [];
+  const next = nextFiresWords({ cron, timezone });
+  return [...(next === undefined ? [] : [`Next: ${next}`]), `A run may take at most ${max_seconds} s`];
+};
+
+export const planLines = ({ summary, schedule }: PlanAnswer): string[] =>
+  summary.flatMap((line) => (line.startsWith(SCHEDULED) ? [line, ...fireLines(schedule)] : [line]));
+
+const resetLine = ({ field, from, to }: Change): string => {
+  if (field !== "env") return `  ${field}: ${said(from)} → ${said(to)}`;
+  const kept = to as readonly string[];
+  return `  env: without ${(from as readonly string[]).filter((name) => !kept.includes(name)).join(", ")}`;
+};
+
+/** Why a folder that declares nothing is not deployed over a deployment that declares something, and what to do. */
+export const resetLines = (name: string, folder: string, resets: readonly Change[]): string[] => {
+  const declared = resets.filter(({ field }) => field !== "env");
+  const file = { name, volumes: {}, ...Object.fromEntries(declared.map(({ field, from }) => [field, from])) };
+  return [
+    `'${name}' runs with settings that this deploy would reset, because '${folder}' has no ${PROJECT_FILE}:`,
+    ...resets.map(resetLine),
+    ...(declared.length === resets.length
+      ? []
+      : ["--env and --env-file replace the whole environment. Give every variable."]),
+    ...(declared.length === 0
+      ? []
+      : [
+          `Deploy the folder of '${name}', or choose another --name. To keep the settings, write ${join(folder, PROJECT_FILE)}:`,
+          `  ${JSON.stringify(file)}`,
+        ]),
+  ];
+};

@@ -1,0 +1,128 @@
+/** What is deployed from a folder: `portside.json`, with the command's flags over it. */
+import { readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { PROJECT_FILE, readProject } from "../../../core/domain/deploy/project-file.ts";
+import type { Issue } from "../../../core/domain/wire/issue.ts";
+import { deploymentNameProblem } from "../../../core/domain/wire/names.ts";
+import { parseStrictJson } from "../../../core/domain/wire/strict-json.ts";
+import { formatFileError } from "../../composition/file-error.ts";
+import { CommandError, UsageError } from "../terminal/io.ts";
+
+export interface Deployable {
+  readonly name: string;
+  /** The folder to pack. */
+  readonly folder: string;
+  /** The deploy's fields by their wire names, besides the name. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** False where there was no `portside.json`. */
+  readonly declared: boolean;
+}
+
+export interface ProjectFlags {
+  readonly name: string | undefined;
+  /** `K=V` each. */
+  readonly env: readonly string[];
+  readonly envFile: string | undefined;
+}
+
+const issueLines = (issues: readonly Issue[]): string =>
+  issues.map(({ path, message }) => `  ${path.length === 0 ? "" : `${path.join(".")}: `}${message}`).join("\n");
+
+const readProjectText = (path: string): string | undefined => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
+  }
+};
+
+/** Why a path is no folder that can be deployed; undefined where it is one. */
+const folderProblem = (path: string): string | undefined => {
+  try {
+    return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? `There is no folder '${path}'.` : formatFileError(path, error as NodeJS.ErrnoException);
+  }
+};
+
+const readProjectFile = (folder: string) => {
+  const path = join(folder, PROJECT_FILE);
+  const text = readProjectText(path);
+  if (text === undefined) return undefined;
+  const json = parseStrictJson(text);
+  if (!json.ok) throw new CommandError(`${path} ${json.message}`);
+  const { project, issues } = readProject(json.value);
+  if (project === undefined)
+    throw new CommandError(`${path} breaks ${issues.length === 1 ? "a rule" : "rules"}:\n${issueLines(issues)}`);
+  return project;
+};
+
+const variable = (line: string, from: string): [string, string] => {
+  const equals = line.indexOf("=");
+  if (equals < 1) throw new UsageError(`${from}: '${line}' is not NAME=VALUE.`);
+  return [line.slice(0, equals).trim(), line.slice(equals + 1)];
+};
+
+const unquoted = (value: string): string => /^(["'])([\s\S]*)\1$/.exec(value.trim())?.[2] ?? value.trim();
+
+const readEnvText = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--env-file: ${formatFileError(path, error as NodeJS.ErrnoException)}`);
+  }
+};
+
+const readEnvFile = (path: string): [string, string][] => {
+  const lines = readEnvText(path)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== "" && !line.trim().startsWith("#"));
+  return lines.map((line) => {
+    const [name, value] = variable(line.replace(/^\s*export\s+/, ""), path);
+    return [name, unquoted(value)];
+  });
+};
+
+/** A folder's name made fit for a deployment, where it can be. */
+const nameFromFolder = (folder: string): string => {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^[^a-z]+|-+$/g, "");
+  if (deploymentNameProblem(name) !== undefined)
+    throw new UsageError(`The folder '${basename(folder)}' makes no good name; give one with --name.`);
+  return name;
+};
+
+export const readDeployable = (folder: string, flags: ProjectFlags): Deployable => {
+  const problem = folderProblem(folder);
+  if (problem !== undefined) throw new UsageError(problem);
+  const project = readProjectFile(folder);
+  const source = resolve(folder, project?.source ?? ".");
+  const sourceProblem = folderProblem(source);
+  if (sourceProblem !== undefined)
+    throw new CommandError(`'source' in ${join(folder, PROJECT_FILE)}: ${sourceProblem}`);
+  const env = [
+    ...(flags.envFile === undefined ? [] : readEnvFile(flags.envFile)),
+    ...flags.env.map((line) => variable(line, "--env")),
+  ];
+  const fields: Record<string, unknown> = { volumes: {}, ...project?.fields };
+  if (env.length > 0) fields["env"] = { ...(fields["env"] as object | undefined), ...Object.fromEntries(env) };
+  return {
+    name: flags.name ?? project?.name ?? nameFromFolder(folder),
+    folder: source,
+    fields,
+    declared: project !== undefined,
+  };
+};
+
+/** The fields as a form's text. */
+export const formFields = ({ name, fields }: Pick<Deployable, "name" | "fields">): [string, string][] => [
+  ["function_name", name],
+  ...Object.entries(fields).map(([field, value]): [string, string] => [
+    field,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]),
+];

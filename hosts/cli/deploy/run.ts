@@ -1,0 +1,172 @@
+/** `portside run`: the local engine in this process, around one folder. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { basename, dirname, join, resolve } from "node:path";
+import { describeListenError, listenAt, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import { type AccountId, type Principal, parseAccount } from "../../../core/domain/accounts/account.ts";
+import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import type { Command, Input } from "../command.ts";
+import { followLog, LOG_PAGE } from "../logs/follow.ts";
+import { printRow } from "../logs/print.ts";
+import { paint } from "../terminal/colour.ts";
+import { CommandError, cannotStart, type Io, print, say, UsageError } from "../terminal/io.ts";
+import { safeText } from "../terminal/safe-text.ts";
+import { packFolder } from "./pack.ts";
+import { RecordPrinter } from "./progress.ts";
+import { type Deployable, readDeployable } from "./project.ts";
+import { sourceFolders } from "./source-files.ts";
+import { SourceWatch, type WatchedFolder } from "./source-watch.ts";
+
+const STATE = ".portside";
+
+const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
+
+/** Packs and deploys the folder as it is now; what ran before goes on where that fails. */
+const deployOnce = async (
+  io: Io,
+  controlPlane: ControlPlane,
+  { name, folder, fields }: Deployable,
+): Promise<string | undefined> => {
+  const packed = await packFolder(folder);
+  try {
+    const received = await controlPlane.receiveSource(principal, packed.open());
+    if (received.isErr()) throw new CommandError(received.error.message);
+    const run = await controlPlane.deploy(principal, {
+      fields: { ...fields, function_name: name },
+      archive: received.value,
+    });
+    if (run.isErr()) throw new CommandError(run.error.message);
+    let url: string | undefined;
+    const printer = new RecordPrinter(io);
+    for await (const record of run.value.follow(0, io.signal)) {
+      printer.print(record);
+      url = record.url;
+    }
+    return url;
+  } finally {
+    await packed.remove();
+  }
+};
+
+const fileIn = (path: string): WatchedFolder => ({
+  path: dirname(path),
+  concerns: (name) => name === basename(path),
+});
+
+const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise<void> => {
+  const read = async (since: string | undefined) => {
+    const page = await controlPlane.readLogs(principal, { deployment_name: name, limit: LOG_PAGE, since });
+    return page.isOk() ? page.value : undefined;
+  };
+  for await (const row of followLog(read, { since: undefined, signal: io.signal })) printRow(io, row);
+};
+
+/** Fails where another program has the port, in either family. */
+const checkFree = async (port: number): Promise<void> => {
+  const server = createServer();
+  const listening = await listenOnLoopbacks(
+    "127.0.0.1",
+    port,
+    (host, free) => listenAt(server, host, free),
+    (socket) => socket.destroy(),
+  ).catch((error: unknown) => {
+    throw new CommandError(describeListenError(error, { port, purpose: "service", setting: "--port" }));
+  });
+  await listening.close();
+  await new Promise((closed) => server.close(closed));
+};
+
+const sayError = (io: Io, message: string): void =>
+  say(io, `${paint(io, "red", "error:", io.stderr)} ${safeText(io, message, io.stderr)}`);
+
+const readPort = async (text: string | undefined): Promise<number | undefined> => {
+  if (text === undefined) return undefined;
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port < 1 || port > 65_535)
+    throw new UsageError(`--port takes a number from 1 to 65535, not '${text}'.`);
+  await checkFree(port);
+  return port;
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const folder = resolve(io.cwd, input.positionals[0] ?? ".");
+  const given = input.text("env-file");
+  const envFile = given === undefined ? undefined : resolve(io.cwd, given);
+  const read = () => readDeployable(folder, { name: undefined, env: input.texts("env"), envFile });
+  const first = read();
+  const port = await readPort(input.text("port"));
+  const state = join(folder, STATE);
+  try {
+    mkdirSync(state, { recursive: true, mode: 0o700 });
+    writeFileSync(join(state, ".gitignore"), "*\n");
+  } catch (error) {
+    throw new CommandError(
+      `${state} cannot be written: ${(error as Error).message}. Make it writable, or move what stands there away.`,
+      { cause: error },
+    );
+  }
+  const { buildRunPlatform } = await import("../../composition/run-platform.ts");
+  const platform = await buildRunPlatform({
+    dataDir: state,
+    principal,
+    env: io.env,
+    servicePorts: port === undefined ? {} : { [first.name]: port },
+  }).catch(cannotStart);
+  const { controlPlane } = platform;
+  let latest: Deployable = first;
+  let again = false;
+  let busy = false;
+  const deployNow = async (): Promise<void> => {
+    again = true;
+    if (busy) return;
+    busy = true;
+    while (again && !io.signal.aborted) {
+      again = false;
+      try {
+        const url = await deployOnce(io, controlPlane, latest);
+        if (url !== undefined) print(io, `\n${paint(io, "green", url)}  (saving a file deploys again, Ctrl-C ends)\n`);
+      } catch (error) {
+        sayError(io, (error as Error).message);
+      }
+    }
+    busy = false;
+  };
+  try {
+    const source = new SourceWatch({
+      list: async () => {
+        latest = { ...read(), name: first.name };
+        const files = [join(folder, PROJECT_FILE), ...(envFile === undefined ? [] : [envFile])];
+        return [...(await sourceFolders(latest.folder)), ...files.map(fileIn)];
+      },
+      changed: () => void deployNow(),
+      failed: (message) => sayError(io, message),
+      signal: io.signal,
+    });
+    if (await source.update()) await deployNow();
+    await follow(io, controlPlane, first.name);
+  } finally {
+    say(io, "Removing it again…");
+    await platform.close();
+  }
+  return 0;
+};
+
+export const runCommand: Command = {
+  usage: "run [DIR] [--port N]",
+  options: {
+    port: { type: "string", short: "p", value: "N", description: "The port to answer at; any by default." },
+    env: {
+      type: "string",
+      short: "e",
+      multiple: true,
+      value: "K=V",
+      description: "A variable for the service; may be given again.",
+    },
+    "env-file": { type: "string", value: "FILE", description: "Variables, one NAME=VALUE a line." },
+  },
+  positionals: { min: 0, max: 1 },
+  examples: ["run hello --port 3000"],
+  notes: ["Needs no server and no key. Its data is in DIR/.portside; the end removes everything but volumes."],
+  run,
+};

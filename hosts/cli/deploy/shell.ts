@@ -1,0 +1,69 @@
+/** `portside shell NAME` */
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { Writable } from "node:stream";
+import type { Entrance, Entrances } from "../../composition/exec-targets.ts";
+import type { Command } from "../command.ts";
+import { CommandError, type Io, say } from "../terminal/io.ts";
+
+const nothingRuns = (name: string, { services, isDeployed }: Entrances): CommandError => {
+  if (services.includes(name))
+    return new CommandError(`This user may not enter '${name}'. Run the command as the platform's user, or with sudo.`);
+  if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
+  const others = services.length === 0 ? "" : ` Instances run of: ${services.join(", ")}.`;
+  return new CommandError(`There is no deployment '${name}' on this machine.${others}`);
+};
+
+/** Runs until the shell ends; its exit code. */
+const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(file, args, {
+      stdio: ["inherit", "inherit", "inherit", ...descriptors.map((one) => ("open" in one ? one.open : "pipe"))],
+      env: env ?? io.env,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+    for (const [index, one] of descriptors.entries()) {
+      if ("open" in one) continue;
+      const input = child.stdio[index + 3] as Writable;
+      // The program may end before it has read all of it; its exit code says why.
+      input.on("error", () => undefined);
+      input.end(one.input);
+    }
+    child.once("error", (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === "ENOENT"
+          ? new CommandError(`'${file}' is not installed, and is what leads into the instance.`)
+          : error,
+      ),
+    );
+    child.once("exit", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
+  });
+
+export const shell: Command = {
+  usage: "shell NAME [--data-dir DIR]",
+  options: { "data-dir": { type: "string", value: "DIR", description: "The server's data folder." } },
+  positionals: { min: 1, max: 1 },
+  examples: ["shell hello"],
+  notes: [
+    "On the machine that the platform runs on: a shell in a running instance, with its files, processes and environment.",
+    "What is written to its own files is gone with the instance; volumes stay. Enter only what you trust with your terminal.",
+    "Cloud Run lets nobody into an instance; on ECS 'aws ecs execute-command' does, where it is switched on.",
+  ],
+  run: async (input, io) => {
+    const name = input.positionals[0] as string;
+    const { entrancesOf, EntranceRefused } = await import("../../composition/exec-targets.ts");
+    const isTerminal = io.stdin.isTTY === true;
+    const folder = { dataDir: input.text("data-dir") };
+    const entrances = await entrancesOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
+      throw error instanceof EntranceRefused ? new CommandError(error.message) : error;
+    });
+    const { found } = entrances;
+    const [first] = found;
+    if (first === undefined) throw nothingRuns(name, entrances);
+    say(
+      io,
+      `Entering '${name}' (${first.kind}${found.length > 1 ? `, one of ${found.length}` : ""}); 'exit' leaves it.`,
+    );
+    return enter(first, io);
+  },
+};

@@ -1,0 +1,151 @@
+/**
+ * Which files of a folder are its source: everything but what `.gitignore` and `.portsideignore` name, and what
+ * never belongs in a deploy. Links are followed inside the folder and refused where they lead out of it.
+ */
+import { readFileSync } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
+import { formatFileError } from "../../composition/file-error.ts";
+import { CommandError } from "../terminal/io.ts";
+
+export interface SourceFile {
+  /** Relative to the folder, with `/` between. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly executable: boolean;
+}
+
+const IGNORE_FILES = [".gitignore", ".portsideignore"];
+
+const neverPacked = (name: string, depth: number): boolean =>
+  ["node_modules", ".git", ".portside", ".DS_Store"].includes(name) ||
+  /^\.env($|\.)/.test(name) ||
+  (depth === 0 && name === PROJECT_FILE);
+
+interface Rules {
+  /** Relative to the folder of the rules. */
+  ignores(path: string): boolean;
+}
+
+const readRules = async (folder: string): Promise<Rules | undefined> => {
+  const texts = IGNORE_FILES.flatMap((name) => {
+    try {
+      return [readFileSync(join(folder, name), "utf8")];
+    } catch {
+      return [];
+    }
+  });
+  if (texts.length === 0) return undefined;
+  const { default: ignore } = await import("ignore");
+  return (ignore as unknown as () => { add(text: string): Rules })().add(texts.join("\n"));
+};
+
+interface Scope {
+  readonly rules: Rules;
+  /** The folder of the rules, relative to the source. */
+  readonly base: string;
+}
+
+const isIgnored = (scopes: readonly Scope[], path: string): boolean =>
+  scopes.some(({ rules, base }) => rules.ignores(base === "" ? path : path.slice(base.length + 1)));
+
+/** Whether a real path lies outside of a folder. */
+export const leadsOut = (root: string, real: string): boolean => {
+  const way = relative(root, real);
+  return way === ".." || way.startsWith(`..${sep}`);
+};
+
+export interface SourceFolder {
+  /** Its real path. */
+  readonly path: string;
+  /** Whether an entry of this name would be packed. */
+  concerns(name: string): boolean;
+}
+
+/** Returns undefined if the entry was deleted after its folder was read, as temporary files are. */
+const ifThere = <T>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+
+class Walk {
+  readonly files: SourceFile[] = [];
+  readonly folders: SourceFolder[] = [];
+  readonly #root: string;
+  /** Folders on the way down, to notice a link that leads back into one. */
+  readonly #path: string[] = [];
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async folder(path: string, outer: readonly Scope[]): Promise<void> {
+    const real = await ifThere(realpath(join(this.#root, path)));
+    const entries = real === undefined ? undefined : await ifThere(readdir(real, { withFileTypes: true }));
+    if (real === undefined || entries === undefined) return;
+    if (this.#path.includes(real))
+      throw new CommandError(`'${path}' is a link to a folder that it is in; leave it out with .portsideignore.`);
+    this.#path.push(real);
+    const rules = await readRules(real);
+    const scopes = rules === undefined ? outer : [...outer, { rules, base: path }];
+    const depth = path === "" ? 0 : path.split("/").length;
+    const pathOf = (name: string) => (path === "" ? name : `${path}/${name}`);
+    this.folders.push({
+      path: real,
+      concerns: (name) => !neverPacked(name, depth) && !isIgnored(scopes, pathOf(name)),
+    });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      if (neverPacked(entry.name, depth)) continue;
+      const inner = pathOf(entry.name);
+      if (entry.isSymbolicLink()) await this.#link(inner, scopes);
+      else await this.#entry(inner, scopes, entry.isDirectory(), entry.isFile());
+    }
+    this.#path.pop();
+  }
+
+  async #link(path: string, scopes: readonly Scope[]): Promise<void> {
+    if (isIgnored(scopes, path)) return;
+    const real = await realpath(join(this.#root, path)).catch(() => undefined);
+    if (real === undefined)
+      throw new CommandError(`'${path}' is a link to nothing; remove it, or leave it out with .portsideignore.`);
+    if (leadsOut(this.#root, real))
+      throw new CommandError(
+        `'${path}' is a link out of the source's folder; copy what it names, or leave it out with .portsideignore.`,
+      );
+    const target = await ifThere(stat(real));
+    if (target !== undefined) await this.#entry(path, scopes, target.isDirectory(), target.isFile());
+  }
+
+  async #entry(path: string, scopes: readonly Scope[], isFolder: boolean, isFile: boolean): Promise<void> {
+    // A rule with a slash at its end means folders alone.
+    if (isIgnored(scopes, isFolder ? `${path}/` : path)) return;
+    if (isFolder) return this.folder(path, scopes);
+    if (!isFile) return;
+    const found = await ifThere(stat(join(this.#root, path)));
+    if (found !== undefined) this.files.push({ path, bytes: found.size, executable: (found.mode & 0o111) !== 0 });
+  }
+}
+
+/** Makes a message of an error of the file system, such as a missing permission or a full disk. */
+export const sourceError = (folder: string, error: unknown): unknown => {
+  const { syscall, path = folder } = error as NodeJS.ErrnoException;
+  return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
+};
+
+const walkThrough = async (folder: string): Promise<Walk> => {
+  try {
+    const walk = new Walk(await realpath(folder));
+    await walk.folder("", []);
+    return walk;
+  } catch (error) {
+    throw sourceError(folder, error);
+  }
+};
+
+/** The files of a source, in the order of their paths. */
+export const sourceFiles = async (folder: string): Promise<SourceFile[]> => (await walkThrough(folder)).files;
+
+/** The folders of a source. */
+export const sourceFolders = async (folder: string): Promise<SourceFolder[]> => (await walkThrough(folder)).folders;

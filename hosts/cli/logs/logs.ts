@@ -1,0 +1,63 @@
+/** `portside logs NAME` */
+import { findAccount } from "../accounts/account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions } from "../command.ts";
+import { INTERRUPTED, printJson, say, UsageError } from "../terminal/io.ts";
+import { followLog, LOG_PAGE, type LogRow } from "./follow.ts";
+import { readNewest, readSinceThen } from "./pages.ts";
+import { printRow } from "./print.ts";
+import { LogReader } from "./reader.ts";
+import { readSince } from "./since.ts";
+
+const USUAL_COUNT = 100;
+
+const readCount = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,6}$/.test(text)) throw new UsageError(`-n takes a number from 0 to 999999, not '${text}'.`);
+  return Number(text);
+};
+
+export const logs: Command = {
+  usage: "logs NAME [-f] [-q FILTER] [-s 1h] [-n N] [--json]",
+  options: {
+    ...clientOptions,
+    follow: { type: "boolean", short: "f", description: "Go on with what comes, until Ctrl-C." },
+    query: {
+      type: "string",
+      short: "q",
+      value: "FILTER",
+      description: "Only what matches, such as 'severity>=ERROR'.",
+    },
+    since: {
+      type: "string",
+      short: "s",
+      value: "TIME",
+      description: "From a time ago (30m, 1h30m, 7d), a date or a date-time on.",
+    },
+    lines: { type: "string", short: "n", value: "N", description: "The newest N entries: 100; with -s, all." },
+  },
+  positionals: { min: 1, max: 1 },
+  examples: ["logs hello -f", "logs hello -s 24h -q 'severity>=ERROR'"],
+  notes: [
+    "Filters are the Cloud Logging query language: 'jsonPayload.user=\"ann\" OR timeout'.",
+    "Times are UTC, and can be copied behind -s. Ctrl-C is exit code 130.",
+  ],
+  run: async (input, io) => {
+    const count = readCount(input.text("lines"));
+    const since = readSince(input.text("since"), Date.now());
+    const client = new Client(findAccount(io, input.text("url")));
+    const reader = new LogReader(client, io, input.positionals[0] as string, input.text("query"));
+    const json = input.flag("json");
+    const show = (row: LogRow): void => (json ? printJson(io, row) : printRow(io, row));
+    const onCut = () => say(io, "The search took long and was cut; older entries may match, too. Narrow it with -s.");
+    const cursor =
+      since === undefined || count === 0
+        ? await readNewest(reader, count ?? USUAL_COUNT, show, onCut)
+        : await readSinceThen(reader, since, count, show);
+    if (!input.flag("follow")) return 0;
+    const read = (from: string | undefined) => reader.pageIfAny(from, LOG_PAGE);
+    const onIdle = () => reader.lookWhetherGone();
+    for await (const row of followLog(read, { since: cursor, signal: io.signal, onIdle })) show(row);
+    return INTERRUPTED;
+  },
+};

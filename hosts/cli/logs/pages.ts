@@ -1,0 +1,58 @@
+/** As many entries as were asked for, over as many pages as it takes; where a follower goes on comes back. */
+import { LOG_PAGE, type LogRow } from "./follow.ts";
+import type { LogReader } from "./reader.ts";
+
+type Show = (row: LogRow) => void;
+
+/** Every entry since a moment as it is read, or, where they are counted, the newest so many of them. */
+export const readSinceThen = async (
+  reader: LogReader,
+  since: string,
+  count: number | undefined,
+  show: Show,
+): Promise<string> => {
+  const kept: LogRow[] = [];
+  for (let from = since; ; ) {
+    const { logs, cursor, partial } = await reader.page({ since: from, limit: LOG_PAGE });
+    if (count === undefined) for (const row of logs) show(row);
+    else {
+      kept.push(...logs);
+      if (kept.length > count) kept.splice(0, kept.length - count);
+    }
+    if (logs.length < LOG_PAGE && !partial) {
+      for (const row of kept) show(row);
+      return cursor;
+    }
+    from = cursor;
+  }
+};
+
+/** Matches what lies before an entry: ids sort as the log does, and the time alone narrows the search. */
+const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${timestamp}" AND insertId<"${insert_id}"`;
+
+/**
+ * The newest entries; a page has 1000 of them at most, so those before them are asked for by what they lie before.
+ * Where the filter bounds the time from below a page has the first ones from there, and the next ones lie behind it.
+ */
+export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {
+  // A page of none cannot be asked for, and its cursor is wanted.
+  const first = await reader.page({ limit: Math.min(Math.max(count, 1), LOG_PAGE) });
+  const pages = [first.logs];
+  let [page, wanted, { cursor }] = [first, count - first.logs.length, first];
+  while (wanted > 0 && page.logs.length === LOG_PAGE) {
+    page = await reader.page({ limit: Math.min(wanted, LOG_PAGE) }, before(page.logs[0] as LogRow));
+    pages.unshift(page.logs);
+    wanted -= page.logs.length;
+  }
+  if (page.partial) onCut();
+  let behind = pages.length > 1 && page.logs.length === 0;
+  while (behind && wanted > 0) {
+    page = await reader.page({ since: cursor, limit: Math.min(wanted, LOG_PAGE) });
+    pages.push(page.logs);
+    cursor = page.cursor;
+    wanted -= page.logs.length;
+    behind = page.logs.length === LOG_PAGE;
+  }
+  if (count > 0) for (const rows of pages) for (const row of rows) show(row);
+  return cursor;
+};

@@ -1,0 +1,36 @@
+/** Log entries on a terminal and in a pipe. */
+
+import { paint } from "../terminal/colour.ts";
+import { type Io, print } from "../terminal/io.ts";
+import { indentLines, safeText } from "../terminal/safe-text.ts";
+import type { LogRow } from "./follow.ts";
+import { logText } from "./text.ts";
+
+const colours: Partial<Record<LogRow["severity"], Parameters<typeof paint>[1]>> = {
+  DEBUG: "dim",
+  NOTICE: "cyan",
+  WARNING: "yellow",
+  ERROR: "red",
+  CRITICAL: "red",
+  ALERT: "red",
+  EMERGENCY: "red",
+};
+
+const SEVERITY_WIDTH = "EMERGENCY".length;
+const SOURCE_WIDTH = "platform".length;
+
+/** To the millisecond, and with its zone, so that it can be pasted behind -s. */
+export const timeText = (timestamp: string): string => {
+  const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
+  return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
+};
+
+/** Who wrote it stands in a column that no service can write to. */
+export const printRow = (io: Io, row: LogRow): void => {
+  const time = paint(io, "dim", timeText(row.timestamp));
+  const source = paint(io, "dim", row.log_name.padEnd(SOURCE_WIDTH));
+  const colour = colours[row.severity];
+  const text = indentLines(safeText(io, logText(row)));
+  const shown = colour === undefined ? text : paint(io, colour, text);
+  print(io, `${time} ${row.severity.padEnd(SEVERITY_WIDTH)} ${source} ${shown}`);
+};

@@ -1,0 +1,39 @@
+/** What stands behind `-s`: a time ago, a date, a date-time, also one that was copied from the output. */
+
+import { durationOf } from "../../../core/domain/logs/filter/literals.ts";
+import { parseInstant } from "../../../core/domain/wire/instant.ts";
+import { UsageError } from "../terminal/io.ts";
+
+const PIECE = /(\d{1,9}(?:\.\d{1,9})?)(w|d|h|ms|m|s)/g;
+
+/** Milliseconds of `30m`, `1h30m`, `1.5h`, `2w`; undefined for anything else. */
+const millisOf = (text: string): number | undefined => {
+  if (text === "" || text.replace(PIECE, "") !== "") return undefined;
+  return [...text.matchAll(PIECE)].reduce((sum, [piece, count, unit]) => {
+    const seconds = unit === "w" ? Number(count) * 7 * 86_400 : (durationOf(piece) ?? 0);
+    return sum + seconds * 1000;
+  }, 0);
+};
+
+/** With `T` between date and time, and with seconds, as RFC 3339 wants them. */
+const wholeDateTime = (text: string): string =>
+  /^\d{4}-\d\d-\d\d$/.test(text)
+    ? `${text}T00:00:00Z`
+    : text.replace(/^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?=$|[Zz+-])/, "$1T$2:00").replace(" ", "T");
+
+/** The `since` of a request; `UsageError` where the words are no time. */
+export const readSince = (text: string | undefined, now: number): string | undefined => {
+  if (text === undefined) return undefined;
+  const ago = millisOf(text);
+  if (ago !== undefined) {
+    if (ago > now) throw new UsageError(`-s ${text} reaches back before 1970; a shorter time is enough for any log.`);
+    return new Date(now - ago).toISOString();
+  }
+  const whole = wholeDateTime(text);
+  if (parseInstant(whole) !== undefined) return whole;
+  if (parseInstant(`${whole}Z`) !== undefined)
+    throw new UsageError(`-s ${text} has no time zone: add Z for UTC, or an offset such as +02:00.`);
+  throw new UsageError(
+    `-s takes a time ago, such as 30m, 1h30m or 7d, a date, or a date-time such as 2026-01-31T09:00:00Z; not '${text}'.`,
+  );
+};

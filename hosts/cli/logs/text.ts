@@ -1,0 +1,73 @@
+/** A log message for people: the line as it is, a structured entry as its message and its other fields. */
+import { severityOf } from "../../../core/domain/logs/line.ts";
+import { fieldsWords } from "./fields.ts";
+import type { LogRow } from "./follow.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface HttpRequest {
+  readonly requestMethod?: string;
+  readonly requestUrl?: string;
+  readonly status?: number;
+  readonly latency?: string;
+}
+
+const requestText = ({ requestMethod = "", requestUrl = "", status = 0, latency = "" }: HttpRequest): string => {
+  const path = requestUrl.replace(/^https?:\/\/[^/]+/, "") || "/";
+  const millis = Math.round(Number.parseFloat(latency) * 1000);
+  return `${requestMethod} ${path} → ${status} in ${Number.isNaN(millis) ? "?" : millis} ms`;
+};
+
+/** Under these names loggers say what happened: most, pino, structlog. */
+const messageNames = ["message", "msg", "event"];
+
+const says = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
+
+/** The time of a line's own clock, as loggers write it; a `time` that is something else is the service's field. */
+const isTime = (value: unknown): boolean =>
+  typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(value);
+
+/** True for what the line says elsewhere, or what says nothing to a reader. */
+const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
+  const value = fields[name];
+  switch (name) {
+    case "severity":
+    case "level":
+      return severityOf({ [name]: value }) === row.severity;
+    case "time":
+    case "timestamp":
+      return isTime(value);
+    case "pid":
+    case "hostname":
+      // pino writes them into every line, together.
+      return typeof fields["pid"] === "number" && typeof fields["hostname"] === "string";
+    case "event":
+      return row.log_name === "platform";
+    default:
+      return false;
+  }
+};
+
+const structuredText = (row: LogRow, fields: Fields): string => {
+  const messageName = messageNames.find((name) => says(fields[name]));
+  const message = messageName === undefined ? undefined : fields[messageName];
+  const rest = Object.entries(fields).filter(([name]) => name !== messageName && !isKnown(row, fields, name));
+  const { inline, below } = fieldsWords(rest);
+  const said = message === undefined ? [] : [typeof message === "string" ? message : JSON.stringify(message)];
+  return [[...said, ...inline].join(" "), ...below].filter((part) => part !== "").join("\n") || row.message;
+};
+
+export const logText = (row: LogRow): string => {
+  if (!row.message.startsWith("{")) return row.message;
+  let fields: Fields;
+  try {
+    fields = JSON.parse(row.message) as Fields;
+  } catch {
+    return row.message;
+  }
+  const { httpRequest } = fields;
+  // A service may log such a field, too; it is a request that was served where the platform says so.
+  if (row.log_name === "requests" && typeof httpRequest === "object" && httpRequest !== null)
+    return requestText(httpRequest);
+  return structuredText(row, fields);
+};

@@ -1,0 +1,55 @@
+/** When a schedule fires, on the clocks of its own zone; computed here, by the rule that the platform goes by. */
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import { isSuccessfulFire } from "../../../core/domain/schedules/fire-policy.ts";
+import { nextFires } from "../../../core/domain/schedules/fire-times.ts";
+import type { Schedule } from "../../../core/domain/schedules/schedule.ts";
+import { offsetAt } from "../../../core/domain/schedules/time-zone.ts";
+import {
+  type Instant,
+  instantOfMillis,
+  instantOfSeconds,
+  secondsOf,
+  splitInstant,
+} from "../../../core/domain/wire/instant.ts";
+import { paint } from "../terminal/colour.ts";
+import type { Io } from "../terminal/io.ts";
+import { ago } from "../terminal/table.ts";
+
+/** `2026-11-22 09:00` */
+const minuteOn = (zone: string, instant: Instant): string => {
+  const second = secondsOf(instant);
+  const wall = splitInstant(instantOfSeconds(second + offsetAt(zone, second)));
+  return wall.seconds.slice(0, 16).replace("T", " ");
+};
+
+/** The next fires; none where this machine does not know the zone, which is the platform's to know. */
+const firesOf = (schedule: Schedule, count: number, now: number): string[] => {
+  try {
+    return nextFires(schedule, instantOfMillis(now), count).map((fire) => minuteOn(schedule.timezone, fire));
+  } catch (error) {
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
+};
+
+/** `2026-11-22 09:00 Europe/Paris`, or `-`. */
+export const nextFireWords = (schedule: Schedule | null, now = Date.now()): string => {
+  const [fire] = schedule === null ? [] : firesOf(schedule, 1, now);
+  return schedule === null || fire === undefined ? "-" : `${fire} ${schedule.timezone}`;
+};
+
+/** `status 404, 3 min ago`, or `-`. */
+export const lastFireWords = (io: Io, { cron }: Pick<Deployment, "cron">): string => {
+  const last = cron?.last ?? null;
+  if (last === null) return "-";
+  const outcome = last.status === null ? "no answer" : `status ${last.status}`;
+  return `${paint(io, isSuccessfulFire(last.status) ? "green" : "red", outcome)}, ${ago(last.at)} ago`;
+};
+
+const SHOWN = 5;
+
+/** `2026-11-22 09:00, 2026-11-23 09:00, … (Europe/Paris)`; undefined where there is none. */
+export const nextFiresWords = (schedule: Schedule, now = Date.now()): string | undefined => {
+  const fires = firesOf(schedule, SHOWN, now);
+  return fires.length === 0 ? undefined : `${fires.join(", ")} (${schedule.timezone})`;
+};

@@ -1,0 +1,60 @@
+/** What `portside backup` and `portside restore` share: options, progress, errors. */
+import { resolve } from "node:path";
+import { isExplained } from "../../composition/backup.ts";
+import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
+import { type Input, jsonOption, type Option } from "../command.ts";
+import { settingOptions, settingsFrom } from "../settings.ts";
+import { CommandError, type Io } from "../terminal/io.ts";
+import { Bar } from "../volumes/transfer/bar.ts";
+import { counted } from "../volumes/transfer/size.ts";
+
+export const backupOptions: Readonly<Record<string, Option>> = {
+  ...jsonOption,
+  // Copies: the page of commands lists the options of a command that does not take all settings.
+  config: { ...(settingOptions["config"] as Option) },
+  "data-dir": { ...(settingOptions["data-dir"] as Option) },
+};
+
+/** Shorter work shows no progress. */
+const QUIET_MS = 1000;
+
+interface Counts {
+  readonly deployments: number;
+  readonly volumes: number;
+  readonly objects: number;
+}
+
+/** What a backup contains. */
+export const contentWords = ({ deployments, volumes, objects }: Counts): string =>
+  [counted(deployments, "deployment"), counted(volumes, "volume"), counted(objects, "object")].join(", ");
+
+interface Work<T> {
+  readonly run: (settings: ServeSettings, transfer: Transfer) => Promise<T>;
+  /** The bytes of the whole work, if they are known. */
+  readonly total: number | undefined;
+}
+
+type Transfer = { file: string; replace: boolean; signal: AbortSignal; onProgress: (bytes: number) => void };
+
+/** Runs the work on the named file. */
+export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {
+  const file = resolve(io.cwd, input.positionals[0] as string);
+  const bar = new Bar(io, input.positionals[0] as string, total);
+  const begun = performance.now();
+  let waiting = 0;
+  const onProgress = (bytes: number) => {
+    waiting += bytes;
+    if (performance.now() - begun < QUIET_MS) return;
+    bar.move(waiting);
+    waiting = 0;
+  };
+  try {
+    return await run(settingsFrom(input, io), { file, replace: input.flag("force"), signal: io.signal, onProgress });
+  } catch (error) {
+    if (error instanceof SettingsError || (await isExplained(error)))
+      throw new CommandError((error as Error).message, { cause: error });
+    throw error;
+  } finally {
+    bar.end();
+  }
+};

@@ -1,0 +1,31 @@
+/** `portside backup` */
+import { backUp } from "../../composition/backup.ts";
+import type { Command } from "../command.ts";
+import { paint, warn } from "../terminal/colour.ts";
+import { print, printJson } from "../terminal/io.ts";
+import { safeText } from "../terminal/safe-text.ts";
+import { counted, sizeWords } from "../volumes/transfer/size.ts";
+import { backupOptions, contentWords, transfer } from "./backup-command.ts";
+
+export const backup: Command = {
+  usage: "backup FILE [options]",
+  options: { ...backupOptions, force: { type: "boolean", description: "Replace FILE if it exists." } },
+  positionals: { min: 1, max: 1 },
+  examples: ["backup nightly.tar.gz", "backup --data-dir /var/lib/portside --force nightly.tar.gz"],
+  notes: [
+    "The server may run meanwhile. FILE has mode 0600 and appears once it is whole.",
+    "FILE contains the environments of services and the content of volumes. Store it as you store secrets.",
+  ],
+  run: async (input, io) => {
+    const made = await transfer(input, io, { run: backUp, total: undefined });
+    const { file, bytes, deployments, volumes, objects, leftOut } = made;
+    for (const { reason, count, example } of leftOut)
+      warn(io, safeText(io, `${counted(count, "path")} not copied (${reason}), such as '${example}'.`, io.stderr));
+    if (input.flag("json")) printJson(io, { file, bytes, deployments, volumes, objects, left_out: leftOut });
+    else {
+      const done = paint(io, "green", "Backed up");
+      print(io, `${done} ${contentWords(made)} to ${safeText(io, file)} (${sizeWords(bytes)}).`);
+    }
+    return 0;
+  },
+};

@@ -1,0 +1,89 @@
+/** `portside doctor`: what the provider needs, what of it is there, and the command that mends each lack. */
+
+import type { Finding } from "../../../core/domain/wire/check.ts";
+import { diagnose, findQuarantine, repair } from "../../composition/doctor.ts";
+import type { ServeSettings } from "../../composition/settings.ts";
+import { type Command, type Input, jsonOption } from "../command.ts";
+import { settingOptions, settingsFrom } from "../settings.ts";
+import { paint } from "../terminal/colour.ts";
+import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import { safeText } from "../terminal/safe-text.ts";
+
+const colours = { ok: "green", warning: "yellow", missing: "red" } as const;
+
+const tell = (io: Io, { what, verdict, words, fix }: Finding): void => {
+  print(io, `${paint(io, colours[verdict], verdict.padEnd(7))}  ${safeText(io, `${what}: ${words}`)}`);
+  if (fix !== undefined && verdict !== "ok") print(io, `         ${paint(io, "bold", fix)}`);
+};
+
+const examine = async (input: Input, io: Io, settings: ServeSettings): Promise<number> => {
+  let isMissing = false;
+  for await (const finding of diagnose(settings, io.env)) {
+    isMissing ||= finding.verdict === "missing";
+    if (input.flag("json")) printJson(io, finding);
+    else tell(io, finding);
+  }
+  return isMissing ? 1 : 0;
+};
+
+const purge = async (input: Input, io: Io, settings: ServeSettings): Promise<number> => {
+  const { path, entries, bytes, purge: purgeAll } = await findQuarantine(settings);
+  if (entries > 0) {
+    const question = `Delete ${entries} volume folders with ${bytes} bytes from ${path}? They cannot be restored.`;
+    await confirm(io, question, input.flag("yes"));
+    await purgeAll();
+  }
+  if (input.flag("json")) printJson(io, { deleted: entries, bytes });
+  else print(io, `Deleted ${entries} entries with ${bytes} bytes.`);
+  return 0;
+};
+
+const mend =
+  (how: "repair" | "rebuild") =>
+  async (input: Input, io: Io, settings: ServeSettings): Promise<number> => {
+    await repair(settings, how, (line) => {
+      if (input.flag("json")) printJson(io, { message: line });
+      else print(io, safeText(io, line));
+    });
+    return 0;
+  };
+
+const actions: Readonly<Record<string, (input: Input, io: Io, settings: ServeSettings) => Promise<number>>> = {
+  repair: mend("repair"),
+  rebuild: mend("rebuild"),
+  "purge-quarantine": purge,
+};
+
+export const doctor: Command = {
+  usage: "doctor [--provider local|gcp|aws] [options]",
+  options: {
+    ...jsonOption,
+    repair: { type: "boolean", description: "Put back the newest good state, and every volume that is on disk." },
+    rebuild: { type: "boolean", description: "Make a new state from the records of volumes, if none is left." },
+    "purge-quarantine": { type: "boolean", description: "Delete volume folders that the state does not know." },
+    yes: { type: "boolean", short: "y", description: "Do not ask." },
+    ...settingOptions,
+  },
+  positionals: { min: 0, max: 0 },
+  examples: [
+    "doctor",
+    "doctor --repair --data-dir data",
+    "doctor --provider gcp --gcp-project my-project --gcp-region europe-west1",
+  ],
+  notes: [
+    "Exit code 1 where something is missing without which the platform cannot work.",
+    "Stop the server before --repair and --rebuild. Both keep the files that they replace.",
+  ],
+  run: async (input, io) => {
+    const settings = settingsFrom(input, io);
+    const wanted = Object.keys(actions).filter((name) => input.flag(name));
+    if (wanted.length > 1) throw new UsageError(`--${wanted.join(" and --")} exclude each other. Choose one.`);
+    const action = actions[wanted[0] ?? ""] ?? examine;
+    try {
+      return await action(input, io, settings);
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      throw new CommandError((error as Error).message, { cause: error });
+    }
+  },
+};

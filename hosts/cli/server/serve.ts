@@ -1,0 +1,67 @@
+/** `portside serve` */
+import { dataDirProblem } from "../../composition/settings.ts";
+import { type Command, type Input, jsonOption } from "../command.ts";
+import { settingOptions, settingsFrom } from "../settings.ts";
+import { paint, warn } from "../terminal/colour.ts";
+import { type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import type { Serving } from "./serving.ts";
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host);
+
+const announce = (io: Io, json: boolean, { url, ingress, metrics, apiKey, platform }: Serving): void => {
+  if (json) {
+    const key = apiKey === undefined ? {} : { api_key: apiKey };
+    const figures = metrics === undefined ? {} : { metrics };
+    printJson(io, { event: "ready", url, ...(ingress === undefined ? {} : { ingress }), ...figures, ...key });
+    return;
+  }
+  print(io, paint(io, "green", "Portside is ready."));
+  print(io, `  API       ${url}  (documentation at ${url}/docs)`);
+  if (ingress !== undefined)
+    print(io, `  Services  a port each, and ${ingress.replace("127.0.0.1", "NAME.localhost")}`);
+  if (metrics !== undefined) print(io, `  Metrics   ${metrics}`);
+  print(io, `  Running   ${platform.controlPlane.capabilities().runner}`);
+  if (apiKey === undefined) return;
+  print(io, `  API key   ${apiKey}  (account 'default', shown this once)`);
+  print(io, `\nNext: export PORTSIDE_API_KEY=${apiKey}; portside init hello; portside deploy hello`);
+};
+
+const run = async (input: Input, io: Io): Promise<number> => {
+  const settings = { ...settingsFrom(input, io), acceptState: input.flag("accept-state") };
+  const problem = dataDirProblem(settings.dataDir);
+  if (problem !== undefined) throw new UsageError(problem);
+  const { startServing, stopped } = await import("./serving.ts");
+  const serving = await startServing(settings);
+  announce(io, input.flag("json"), serving);
+  if (!isLoopback(settings.host))
+    warn(io, `the platform listens on ${settings.host}, without TLS: put a proxy with TLS in front of it.`);
+  const { isolation, runs } = serving.platform.controlPlane.capabilities();
+  if (runs.supported && isolation === "none")
+    warn(
+      io,
+      "services are not isolated from each other or from this user's files. Install bubblewrap, or run only what you trust.",
+    );
+  await stopped(io.signal);
+  serving.platform.log.info("stopping");
+  await serving.stop();
+  return 0;
+};
+
+export const serve: Command = {
+  usage: "serve [options]",
+  options: {
+    ...jsonOption,
+    "accept-state": {
+      type: "boolean",
+      description: "Start with the state as it is if it is empty or older than the other data of the folder.",
+    },
+    ...settingOptions,
+  },
+  positionals: { min: 0, max: 0 },
+  examples: ["serve", "serve --data-dir data --ingress-port 80 --domain apps.example.com"],
+  notes: [
+    "Every option is also a variable (--data-dir: PORTSIDE_DATA_DIR) and a key of the file (dataDir).",
+    "A flag goes before a variable, a variable before the file.",
+  ],
+  run,
+};

@@ -1,0 +1,113 @@
+/** A platform with its API listening: what `serve` and the quickstart both run. */
+import { isIP } from "node:net";
+import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
+import { firstKey } from "../../composition/accounts/first-key.ts";
+import { buildPlatform, type Platform } from "../../composition/container.ts";
+import type { ServeSettings } from "../../composition/settings.ts";
+import { createMetricsServer } from "../../http/server/metrics-server.ts";
+import { createServer } from "../../http/server/server.ts";
+import { CommandError, cannotStart } from "../terminal/io.ts";
+
+export interface Serving {
+  readonly url: string;
+  /** The port that services share by host name, as a URL; undefined where the provider has none. */
+  readonly ingress: string | undefined;
+  /** Where the figures are, if they are collected. */
+  readonly metrics: string | undefined;
+  /** Set at the first start of a data folder. */
+  readonly apiKey: string | undefined;
+  readonly platform: Platform;
+  /** Ends deploys, then the API, then services. */
+  stop(): Promise<void>;
+}
+
+/** How a listening address is reached from this machine. */
+const urlOf = (host: string, port: number): string => {
+  const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : isIP(host) === 6 ? `[${host}]` : host;
+  return `http://${reached}:${port}`;
+};
+
+type Server = Awaited<ReturnType<typeof createServer>>;
+
+const listenAt = (app: Server, host: string, port: number): Promise<Listening> =>
+  listenOnLoopbacks(
+    host,
+    port,
+    async (address, free) => {
+      await app.listen({ host: address, port: free });
+      return (app.server.address() as { port: number }).port;
+    },
+    (socket) => app.server.emit("connection", socket),
+  );
+
+/** Listens where the settings say; on port 0 where it listened last time, as long as that is free. */
+const listenForApi = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
+  const { host, port } = settings;
+  const wanted = port === 0 ? remembered : port;
+  let listening: Listening | undefined;
+  // Closing waits for the connections of both families.
+  app.addHook("preClose", async () => listening?.close());
+  try {
+    listening = await listenAt(app, host, wanted);
+  } catch (error) {
+    if (port !== 0 || wanted === 0)
+      throw new CommandError(describeListenError(error, { port: wanted, purpose: "API", setting: "--port" }));
+    listening = await listenAt(app, host, 0);
+  }
+  return listening.port;
+};
+
+const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metricsPort = 0 }: ServeSettings) => {
+  if (metrics === undefined) return undefined;
+  const app = createMetricsServer(metrics);
+  const listening = await listenAt(app, host, metricsPort).catch((error: unknown) => {
+    throw new CommandError(
+      describeListenError(error, { port: metricsPort, purpose: "metrics", setting: "--metrics-port" }),
+    );
+  });
+  const close = async () => {
+    const ended = listening.close();
+    await app.close();
+    await ended;
+  };
+  return { close, url: `${urlOf(host, listening.port)}/metrics` };
+};
+
+/** Throws in words where the settings cannot be carried out. */
+export const startServing = async (settings: ServeSettings): Promise<Serving> => {
+  const platform = await buildPlatform(settings).catch(cannotStart);
+  const { controlPlane, parts, log, metrics } = platform;
+  const app = await createServer({ controlPlane, logger: log, ...(metrics && { onServed: metrics.apiServed }) });
+  const remembered = parts.remembered?.("api_port");
+  const port = await listenForApi(app, settings, Number(remembered?.get() ?? 0)).catch(async (error: unknown) => {
+    await platform.close();
+    throw error;
+  });
+  remembered?.set(String(port));
+  const figures = await listenForMetrics(platform, settings).catch(async (error: unknown) => {
+    await app.close();
+    await platform.close();
+    throw error;
+  });
+  return {
+    url: urlOf(settings.host, port),
+    metrics: figures?.url,
+    ingress: parts.ingressPort === undefined ? undefined : urlOf(settings.host, parts.ingressPort),
+    apiKey: await firstKey(platform),
+    platform,
+    stop: async () => {
+      // Ends the streams of running deploys, which the server would else wait for.
+      await controlPlane.close();
+      await app.close();
+      await platform.close();
+      await figures?.close();
+    },
+  };
+};
+
+/** Resolves at the first Ctrl-C or SIGTERM. */
+export const stopped = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

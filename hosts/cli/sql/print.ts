@@ -1,0 +1,35 @@
+/** The answer of a statement as a table, as JSON, or as CSV. */
+import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
+import { type Io, printJson, say } from "../terminal/io.ts";
+import { indentLines, safeText } from "../terminal/safe-text.ts";
+import { printTable } from "../terminal/table.ts";
+import { BYTE_ORDER_MARK, csvLine } from "./csv.ts";
+
+export const sqlFormats = ["table", "json", "csv"] as const;
+export type SqlFormat = (typeof sqlFormats)[number];
+
+export interface SqlTable {
+  readonly columns: readonly SqlColumn[];
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+const shown = (io: Io, value: unknown): string => {
+  const text =
+    value === null || value === undefined ? "NULL" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return indentLines(safeText(io, text), "");
+};
+
+export const printAnswer = async (io: Io, format: SqlFormat, { columns, rows }: SqlTable): Promise<void> => {
+  const names = columns.map(({ name }) => name);
+  if (format === "json") printJson(io, rows);
+  else if (format === "csv") {
+    io.stdout.write(BYTE_ORDER_MARK + csvLine(names));
+    for (const row of rows) io.stdout.write(csvLine(names.map((name) => row[name])));
+  } else if (rows.length > 0)
+    await printTable(
+      io,
+      names.map((name) => safeText(io, name)),
+      rows.map((row) => names.map((name) => shown(io, row[name]))),
+    );
+  if (rows.length === 0 || format === "table") say(io, `(${rows.length} ${rows.length === 1 ? "row" : "rows"})`);
+};

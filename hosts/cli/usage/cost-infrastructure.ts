@@ -1,0 +1,43 @@
+/** What the platform charges for running services, where it can be asked. */
+import { type Decimal, parseDecimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { type Client, Refused } from "../client.ts";
+import type { CostPeriod } from "./period.ts";
+
+export type Infrastructure =
+  | { readonly offered: true; readonly currency: string; readonly costs: ReadonlyMap<string, Decimal> }
+  | { readonly offered: false; readonly reason: string };
+
+interface Row {
+  readonly deployment: string;
+  readonly currency: string;
+  readonly cost: string | number;
+}
+
+const NOT_OFFERED = 501;
+
+/** Rows are whole days; those of which a part lies in the period count. */
+const queryOf = ({ from, to }: CostPeriod): string =>
+  `SELECT resource.name AS deployment, currency, SUM(cost) AS cost FROM billing
+   WHERE usage_end_time > TIMESTAMP '${timestampOf(from)}' AND usage_start_time < TIMESTAMP '${timestampOf(to)}'
+   GROUP BY deployment, currency ORDER BY deployment`;
+
+export const readInfrastructure = async (
+  client: Client,
+  period: CostPeriod,
+  signal: AbortSignal,
+): Promise<Infrastructure> => {
+  let rows: readonly Row[];
+  try {
+    rows = await client.call<Row[]>("/v1/sql", { json: { query: queryOf(period) }, signal });
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== NOT_OFFERED) throw error;
+    return { offered: false, reason: error.message };
+  }
+  const costs = new Map<string, Decimal>();
+  for (const { deployment, cost } of rows) {
+    const amount = parseDecimal(String(cost));
+    if (amount !== undefined) costs.set(deployment, plus(costs.get(deployment) ?? zero, amount));
+  }
+  return { offered: true, currency: rows[0]?.currency ?? "USD", costs };
+};

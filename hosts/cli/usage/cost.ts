@@ -1,0 +1,83 @@
+/** `portside cost [NAME]` */
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import { UsageSums, usageKeys } from "../../../core/domain/usage/usage-sums.ts";
+import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
+import { findAccount } from "../accounts/account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions } from "../command.ts";
+import { Spinner } from "../deploy/progress.ts";
+import { printJson, UsageError } from "../terminal/io.ts";
+import { readInfrastructure } from "./cost-infrastructure.ts";
+import { readPeriod } from "./period.ts";
+import { costJson, printCost } from "./print.ts";
+import { addUsageOf, type CostKey, isComplete } from "./spent.ts";
+
+const readKey = (text: string | undefined): CostKey => {
+  if (text === undefined) return "deployment";
+  const key = usageKeys.find((one) => one === text);
+  if (key === undefined) throw new UsageError(`-b takes user, chat or model, not '${text}'.`);
+  return key;
+};
+
+export const cost: Command = {
+  usage: "cost [NAME] [-s 30d | -m [YYYY-MM]] [-b user|chat|model] [--json]",
+  options: {
+    ...clientOptions,
+    since: {
+      type: "string",
+      short: "s",
+      value: "TIME",
+      description: "From a time ago (30d), a date or a date-time on.",
+    },
+    month: {
+      type: "string",
+      short: "m",
+      value: "[YYYY-MM]",
+      optional: /^\d/,
+      description: "A month in UTC; without one, this month.",
+    },
+    by: { type: "string", short: "b", value: "KEY", description: "By user, chat or model instead of by deployment." },
+  },
+  positionals: { min: 0, max: 1 },
+  examples: ["cost -m", "cost hello -s 7d -b user"],
+  notes: [
+    "Sums the usage lines that services log, and asks the platform what running them costs.",
+    "Without a NAME, all deployments that are there now.",
+  ],
+  run: async (input, io) => {
+    const now = Date.now();
+    const by = readKey(input.text("by"));
+    const period = readPeriod(input.text("since"), input.text("month"), now);
+    const client = new Client(findAccount(io, input.text("url")));
+    const { signal } = io;
+    const deployments = await client.call<Deployment[]>("/v1/deployment/list", { signal });
+    const { logs } = await client.call<{ logs: { retention_days: number } }>("/v1/capabilities", { signal });
+    const [wanted] = input.positionals.map(normalizeDeploymentName);
+    const names = wanted === undefined ? deployments.map(({ name }) => name) : [wanted];
+    const sums = new UsageSums();
+    const spinner = new Spinner(io);
+    let [unreadable, complete, lines] = [0, true, 0];
+    try {
+      for (const name of names) {
+        spinner.begin(`Reading the log of ${name}; ${lines} usage lines so far`);
+        unreadable += await addUsageOf(client, io, name, period, by, sums, (count) => {
+          lines += count;
+        });
+        const deployment = deployments.find((one) => one.name === name);
+        complete &&= isComplete(period, deployment, logs.retention_days, now);
+      }
+      spinner.begin("Asking for the cost of infrastructure");
+      const asked = await readInfrastructure(client, period, signal);
+      const infrastructure = asked.offered
+        ? { ...asked, costs: new Map([...asked.costs].filter(([name]) => wanted === undefined || name === wanted)) }
+        : asked;
+      spinner.end();
+      const report = { period, by, sums, infrastructure, complete, unreadable };
+      if (input.flag("json")) printJson(io, costJson(report));
+      else await printCost(io, report);
+      return 0;
+    } finally {
+      spinner.end();
+    }
+  },
+};

@@ -1,0 +1,116 @@
+/** Costs as a table with a chart on a terminal, exact in a pipe, and as JSON. */
+import {
+  compareDecimals,
+  type Decimal,
+  decimalText,
+  roundDecimal,
+  shareOf,
+  zero,
+} from "../../../core/domain/usage/decimal.ts";
+import type { Group, UsageSum, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
+import { noUsage } from "../../../core/domain/usage/usage-sums.ts";
+import { timestampOf } from "../../../core/domain/wire/instant.ts";
+import { bar } from "../terminal/bar.ts";
+import { canDraw, paint } from "../terminal/colour.ts";
+import { type Io, print, say } from "../terminal/io.ts";
+import { plainText } from "../terminal/safe-text.ts";
+import { printTable } from "../terminal/table.ts";
+import type { Infrastructure } from "./cost-infrastructure.ts";
+import type { CostPeriod } from "./period.ts";
+import type { CostKey } from "./spent.ts";
+
+export interface CostReport {
+  readonly period: CostPeriod;
+  readonly by: CostKey;
+  readonly sums: UsageSums;
+  readonly infrastructure: Infrastructure;
+  readonly complete: boolean;
+  /** Lines that make no sense. */
+  readonly unreadable: number;
+}
+
+/** Where a chart is wanted, a thousand characters of width are of no use. */
+const CHART = 20;
+const PLACES = 4;
+
+/** For people: what is less than the last place shown is not nothing. */
+const money = (amount: Decimal): string => {
+  const rounded = roundDecimal(amount, PLACES);
+  return amount.digits > 0n && rounded.digits === 0n ? "<0.0001" : decimalText(rounded, 2);
+};
+
+const countsOf = ({ turns, input, output, cached }: UsageSum): string[] => [turns, input, output, cached].map(String);
+
+const jsonSum = ({ turns, input, output, cached, cost, unpriced }: UsageSum) => ({
+  ...{ cost: decimalText(cost), turns, input: Number(input), output: Number(output), cached: Number(cached), unpriced },
+});
+
+export const costJson = ({ period, by, sums, infrastructure, complete, unreadable }: CostReport): unknown => ({
+  from: timestampOf(period.from),
+  to: timestampOf(period.to),
+  complete,
+  currency: "USD",
+  total: jsonSum(sums.total),
+  by,
+  groups: sums.groups().map(([group, sum]) => ({ [by]: group, ...jsonSum(sum) })),
+  unreadable,
+  infrastructure: infrastructure.offered
+    ? {
+        currency: infrastructure.currency,
+        costs: [...infrastructure.costs].map(([deployment, cost]) => ({ deployment, cost: decimalText(cost) })),
+      }
+    : null,
+});
+
+/** Every group; by deployment also those that cost the platform something and spent nothing on models. */
+const rowsOf = ({ sums, by, infrastructure }: CostReport): (readonly [Group, UsageSum])[] => {
+  const groups = sums.groups();
+  if (by !== "deployment" || !infrastructure.offered) return groups;
+  const silent = [...infrastructure.costs.keys()].filter((name) => !groups.some(([group]) => group === name));
+  return [...groups, ...silent.map((name) => [name, noUsage] as const)];
+};
+
+const printCosts = async (io: Io, report: CostReport): Promise<void> => {
+  const { by, infrastructure: asked } = report;
+  const onTerminal = io.stdout.isTTY === true;
+  const shown = (amount: Decimal): string => (onTerminal ? money(amount) : decimalText(amount));
+  const beside = by === "deployment" && asked.offered ? asked : undefined;
+  const rows = rowsOf(report);
+  const most = rows.reduce((max, [, { cost }]) => (compareDecimals(cost, max) > 0 ? cost : max), zero);
+  const chart = (cost: Decimal): string[] =>
+    canDraw(io, io.stdout) ? [paint(io, "cyan", bar(shareOf(cost, most), CHART))] : [];
+  const head = [by.toUpperCase(), "TURNS", "INPUT", "OUTPUT", "CACHED", "MODELS USD"];
+  const table = rows.map(([group, sum]) => [
+    plainText(group ?? "-"),
+    ...countsOf(sum),
+    shown(sum.cost),
+    ...(beside === undefined ? [] : [shown(beside.costs.get(group ?? "") ?? zero)]),
+    ...chart(sum.cost),
+  ]);
+  await printTable(
+    io,
+    [...head, ...(beside === undefined ? [] : [`PLATFORM ${beside.currency}`]), ...(onTerminal ? [""] : [])],
+    table,
+  );
+};
+
+/** What the numbers leave out is about the command, not its result. */
+const sayNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
+  if (!complete)
+    say(io, `Not complete: ${timestampOf(period.from)} is before the oldest entry of the log that is kept.`);
+  const { unpriced } = sums.total;
+  if (unpriced > 0) say(io, `${unpriced} turns say nothing of their cost; only their tokens count.`);
+  if (unreadable > 0) say(io, `${unreadable} usage lines make no sense and are left out; see docs/usage.md.`);
+  if (!infrastructure.offered) say(io, `The cost of infrastructure is not offered: ${infrastructure.reason}`);
+};
+
+export const printCost = async (io: Io, report: CostReport): Promise<void> => {
+  const { sums, period } = report;
+  await printCosts(io, report);
+  if (io.stdout.isTTY === true)
+    print(
+      io,
+      `\n${paint(io, "bold", `${money(sums.total.cost)} USD`)} on models ${period.words}, in ${sums.total.turns} turns`,
+    );
+  sayNotes(io, report);
+};

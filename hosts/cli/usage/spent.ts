@@ -1,0 +1,65 @@
+/** What services say that they spent, read from their logs page by page. */
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import { readUsage, USAGE_FILTER, type Usage } from "../../../core/domain/usage/usage.ts";
+import type { UsageKey, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
+import { type Instant, instantOfMillis, parseInstant, timestampOf } from "../../../core/domain/wire/instant.ts";
+import type { Client } from "../client.ts";
+import { LOG_PAGE } from "../logs/follow.ts";
+import { LogReader } from "../logs/reader.ts";
+import type { Io } from "../terminal/io.ts";
+import type { CostPeriod } from "./period.ts";
+
+/** What lines are grouped by; without a choice, by who wrote them. */
+export type CostKey = UsageKey | "deployment";
+
+const DAY_MS = 86_400_000;
+
+const groupOf = (key: CostKey, deployment: string, usage: Usage): string | null =>
+  key === "deployment" ? deployment : usage[key];
+
+const filterOf = ({ from, to }: CostPeriod): string =>
+  `timestamp>="${timestampOf(from)}" AND timestamp<"${timestampOf(to)}" AND ${USAGE_FILTER}`;
+
+/**
+ * Adds up a deployment's usage lines of the period; the log's own time decides, which no service can set.
+ * Resolves to the number of lines that make no sense.
+ */
+export const addUsageOf = async (
+  client: Client,
+  io: Io,
+  deployment: string,
+  period: CostPeriod,
+  key: CostKey,
+  sums: UsageSums,
+  onLines: (count: number) => void,
+): Promise<number> => {
+  const reader = new LogReader(client, io, deployment, filterOf(period));
+  let unreadable = 0;
+  for (let since: string | undefined; ; ) {
+    const { logs, cursor, partial } = await reader.page({ since, limit: LOG_PAGE });
+    for (const { message } of logs) {
+      const usage = readUsage(message);
+      if (usage === undefined) unreadable++;
+      else sums.add(groupOf(key, deployment, usage), usage);
+    }
+    onLines(logs.length);
+    if (logs.length < LOG_PAGE && !partial) return unreadable;
+    since = cursor;
+  }
+};
+
+/**
+ * Whether every line of the period can still be there: logs are kept for some days, and a deployment that was made
+ * since then has none that are older. One that is no more may have been there all the time.
+ */
+export const isComplete = (
+  period: CostPeriod,
+  deployment: Pick<Deployment, "created_at"> | undefined,
+  retentionDays: number,
+  now: number,
+): boolean => {
+  const oldestKept = instantOfMillis(now - retentionDays * DAY_MS);
+  const born: Instant | undefined = deployment === undefined ? undefined : parseInstant(deployment.created_at);
+  const begins = born !== undefined && born > period.from ? born : period.from;
+  return begins >= oldestKept;
+};

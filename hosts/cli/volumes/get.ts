@@ -1,0 +1,119 @@
+/** `portside volume get VOLUME PATH [DEST]` */
+import { statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { objectPathProblem } from "../../../core/domain/volumes/object-path.ts";
+import { findAccount } from "../accounts/account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { CommandError, type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
+import { atOnce } from "./transfer/at-once.ts";
+import { Bar } from "./transfer/bar.ts";
+import { downloadObject } from "./transfer/download.ts";
+import { fetchFile, moving } from "./transfer/fetch-file.ts";
+import { allObjects, folderWords, prefixOf } from "./transfer/objects.ts";
+import { counted, sizeWords } from "./transfer/size.ts";
+import { StdoutSink } from "./transfer/stdout-sink.ts";
+import { missingTargets, targetsOf } from "./transfer/targets.ts";
+
+interface Asked {
+  readonly client: Client;
+  readonly input: Input;
+  readonly io: Io;
+  readonly volume: string;
+  readonly path: string;
+}
+
+const toOutput = async ({ client, io, volume, path }: Asked): Promise<void> => {
+  const bar = new Bar(io, path, undefined);
+  try {
+    const sink = new StdoutSink(io);
+    const on = moving(bar, (total) => bar.expect(total));
+    await downloadObject(client, { volume, path }, sink, io.signal, on);
+  } finally {
+    bar.end();
+  }
+};
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+/** Where one object goes: under its own name where DEST is a folder, or nothing. */
+const fileOf = (io: Io, path: string, dest: string | undefined): string => {
+  const wanted = resolve(io.cwd, dest ?? "");
+  return dest === undefined || dest.endsWith("/") || isFolder(wanted) ? join(wanted, basename(path)) : wanted;
+};
+
+const one = async ({ client, input, io, volume, path }: Asked, dest: string | undefined): Promise<void> => {
+  const problem = objectPathProblem(path);
+  if (problem !== undefined) throw new UsageError(`'${path}' is no object: ${problem}.`);
+  const file = fileOf(io, path, dest);
+  const bar = new Bar(io, basename(file), undefined);
+  const onChanged = () => say(io, `'${path}' has changed since it was begun to be fetched; starting over.`);
+  const options = { signal: io.signal, force: input.flag("force"), onChanged };
+  try {
+    const on = moving(bar, (total) => bar.expect(total));
+    const { size, resumed } = await fetchFile(client, { volume, path }, file, { ...options, on });
+    bar.end();
+    if (input.flag("json")) return printJson(io, { volume, path, size, resumed, file });
+    const before = resumed > 0 ? `, of which ${sizeWords(resumed)} were there` : "";
+    print(io, `Fetched '${path}', ${sizeWords(size)}${before}, to ${file}.`);
+  } finally {
+    bar.end();
+  }
+};
+
+const folder = async ({ client, input, io, volume, path }: Asked, dest: string | undefined): Promise<void> => {
+  const prefix = prefixOf(path);
+  const root = resolve(io.cwd, dest ?? basename(prefix === "" ? volume : prefix));
+  const objects = await allObjects(client, volume, prefix, io.signal);
+  if (objects.length === 0) throw new CommandError(`There is no object in ${folderWords(volume, prefix)}.`);
+  const force = input.flag("force");
+  const targets = missingTargets(targetsOf(root, prefix, objects), force);
+  const total = targets.reduce((sum, { object }) => sum + object.size, 0);
+  const nameAt = (done: number) => `${done} of ${counted(targets.length, "file")}`;
+  const bar = new Bar(io, nameAt(0), total);
+  let done = 0;
+  let bytes = 0;
+  try {
+    await atOnce(targets, io.signal, async ({ object, path: file }, signal) => {
+      const options = { signal, force, on: moving(bar), onChanged: () => {} };
+      const { size, resumed } = await fetchFile(client, { volume, path: object.path }, file, options);
+      bytes += size;
+      bar.rename(nameAt(++done));
+      if (!input.flag("json")) return;
+      bar.end();
+      printJson(io, { volume, path: object.path, size, resumed, file });
+    });
+  } finally {
+    bar.end();
+  }
+  if (input.flag("json")) return;
+  const there = objects.length - targets.length;
+  const before = there > 0 ? `; ${there} more ${there === 1 ? "was" : "were"} there already` : "";
+  print(io, `Fetched ${counted(targets.length, "file")}, ${sizeWords(bytes)}, to ${root}${before}.`);
+};
+
+export const get: Command = {
+  usage: "volume get VOLUME PATH [DEST] [-r] [--force]",
+  options: {
+    ...clientOptions,
+    recursive: { type: "boolean", short: "r", description: "Everything in the folder PATH; '/' is the whole volume." },
+    force: { type: "boolean", description: "Replace files that are there." },
+  },
+  positionals: { min: 3, max: 4 },
+  examples: ["volume get shop-data reports/figures.csv", "volume get shop-data www/ site"],
+  notes: [
+    "DEST is a file or a folder, the last part of PATH in this folder if it is left out, or - for standard output.",
+    "A PATH that ends with '/' is a folder, as with -r.",
+    "What was stopped goes on where it was, from DEST.part, unless the object has changed; files that are there already are left out.",
+  ],
+  run: async (input, io) => {
+    const [, volume = "", path = "", dest] = input.positionals;
+    const asked = { client: new Client(findAccount(io, input.text("url"))), input, io, volume, path };
+    const isMany = input.flag("recursive") || path.endsWith("/");
+    if (dest === "-" && isMany) throw new UsageError("Only a single object can go to standard output.");
+    if (dest === "-") await toOutput(asked);
+    else if (isMany) await folder(asked, dest);
+    else await one(asked, dest);
+    return 0;
+  },
+};

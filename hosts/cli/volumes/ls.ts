@@ -1,0 +1,101 @@
+/** `portside volume ls` */
+import type { TrashedVolume, Volume } from "../../../core/domain/volumes/volume.ts";
+import { findAccount } from "../accounts/account.ts";
+import { Client } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { paint } from "../terminal/colour.ts";
+import { type Io, print, printJson, say, UsageError } from "../terminal/io.ts";
+import { ago, printTable } from "../terminal/table.ts";
+import { type ListedObject, objectPages } from "./transfer/objects.ts";
+import { sizeWords } from "./transfer/size.ts";
+
+const listVolumes = async (client: Client, input: Input, io: Io): Promise<number> => {
+  const volumes = await client.call<Volume[]>("/v1/volume/list", { signal: io.signal });
+  if (input.flag("json")) printJson(io, volumes);
+  else if (volumes.length === 0) say(io, "No volumes yet. Make one with 'portside volume create NAME'.");
+  else {
+    const rows = volumes.map(({ name, attached_to, created_at }) => [
+      name,
+      attached_to.length === 0 ? "-" : attached_to.join(", "),
+      ago(created_at),
+    ]);
+    await printTable(io, ["NAME", "ATTACHED TO", "CREATED"], rows);
+  }
+  return 0;
+};
+
+/** `2026-11-28 09:00 UTC` */
+const minuteOf = (timestamp: string): string =>
+  `${new Date(timestamp).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+const listTrash = async (client: Client, input: Input, io: Io): Promise<number> => {
+  const trash = await client.call<TrashedVolume[]>("/v1/volume/trash", { signal: io.signal });
+  if (input.flag("json")) printJson(io, trash);
+  else if (trash.length === 0) say(io, "No deleted volume can be restored.");
+  else {
+    const rows = trash.map((one) => [one.name, one.id, ago(one.deleted_at), minuteOf(one.expires_at)]);
+    await printTable(io, ["NAME", "ID", "DELETED", "RESTORABLE UNTIL"], rows);
+  }
+  return 0;
+};
+
+/** Prints pages as they come: a volume may have millions. Where a page has longer paths than those before, it is wider. */
+class ObjectTable {
+  #width = "PATH".length;
+  #begun = false;
+  readonly #io: Io;
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  print(objects: readonly ListedObject[]): void {
+    const { stdout } = this.#io;
+    const rows = objects.map(({ path, size, updated }) => [path, sizeWords(size), ago(updated)] as const);
+    if (stdout.isTTY !== true) {
+      for (const row of rows) print(this.#io, row.join("\t"));
+      return;
+    }
+    this.#width = rows.reduce((widest, [path]) => Math.max(widest, path.length), this.#width);
+    if (!this.#begun) print(this.#io, paint(this.#io, "bold", this.#line("PATH", "SIZE", "UPDATED")));
+    this.#begun = true;
+    for (const row of rows) print(this.#io, this.#line(...row));
+  }
+
+  #line(path: string, size: string, updated: string): string {
+    return `${path.padEnd(this.#width)}  ${size.padStart(8)}  ${updated}`;
+  }
+}
+
+const listObjects = async (client: Client, input: Input, io: Io): Promise<number> => {
+  const [, volume = "", prefix = ""] = input.positionals;
+  const table = new ObjectTable(io);
+  let found = 0;
+  for await (const objects of objectPages(client, volume, prefix, io.signal)) {
+    if (input.flag("json")) for (const object of objects) printJson(io, object);
+    else if (objects.length > 0) table.print(objects);
+    found += objects.length;
+  }
+  if (found === 0 && !input.flag("json"))
+    say(io, prefix === "" ? `'${volume}' is empty.` : `Nothing in '${volume}' begins with '${prefix}'.`);
+  return 0;
+};
+
+export const ls: Command = {
+  usage: "volume ls [--deleted] | VOLUME [PREFIX] [--json]",
+  options: { ...clientOptions, deleted: { type: "boolean", description: "Those that can be restored." } },
+  positionals: { min: 1, max: 3 },
+  examples: ["volume ls", "volume ls shop-data reports/"],
+  notes: [
+    "A prefix is what paths begin with: 'logs/' is a folder, 'logs/2026' all of a year.",
+    "With --json, objects are printed one a line.",
+  ],
+  run: (input, io) => {
+    const inVolume = input.positionals.length > 1;
+    if (inVolume && input.flag("deleted"))
+      throw new UsageError("--deleted lists volumes; leave it out to list what is in one.");
+    const client = new Client(findAccount(io, input.text("url")));
+    if (inVolume) return listObjects(client, input, io);
+    return input.flag("deleted") ? listTrash(client, input, io) : listVolumes(client, input, io);
+  },
+};

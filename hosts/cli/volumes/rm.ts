@@ -1,0 +1,66 @@
+/** `portside volume rm VOLUME PATH` */
+import { findAccount } from "../accounts/account.ts";
+import { Client, Refused } from "../client.ts";
+import { type Command, clientOptions, type Input } from "../command.ts";
+import { Spinner } from "../deploy/progress.ts";
+import { CommandError, confirm, type Io, print, printJson, UsageError } from "../terminal/io.ts";
+import { atOnce } from "./transfer/at-once.ts";
+import { allObjects, folderWords, prefixOf } from "./transfer/objects.ts";
+import { persist } from "./transfer/persist.ts";
+import { counted, sizeWords } from "./transfer/size.ts";
+
+const removeOne = (client: Client, volume: string, path: string, signal: AbortSignal) =>
+  persist(signal, () =>
+    client.call<{ detail: string }>("/v1/volume/delete-object", { json: { volume, path }, signal }),
+  );
+
+/** As one of many: who was faster has done the same. */
+const removeAny = async (client: Client, volume: string, path: string, signal: AbortSignal): Promise<void> => {
+  try {
+    await removeOne(client, volume, path, signal);
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error;
+  }
+};
+
+const removeFolder = async (client: Client, input: Input, io: Io, volume: string, path: string): Promise<number> => {
+  const prefix = prefixOf(path);
+  const objects = await allObjects(client, volume, prefix, io.signal);
+  const words = folderWords(volume, prefix);
+  if (objects.length === 0) throw new CommandError(`There is no object in ${words}.`);
+  const size = sizeWords(objects.reduce((sum, one) => sum + one.size, 0));
+  const all = counted(objects.length, "object");
+  await confirm(io, `Delete ${all}, ${size}, in ${words}? They cannot be restored.`, input.flag("yes"));
+  const spinner = new Spinner(io);
+  spinner.begin(`Deleting ${all}`);
+  try {
+    await atOnce(objects, io.signal, (object, signal) => removeAny(client, volume, object.path, signal));
+  } finally {
+    spinner.end();
+  }
+  if (input.flag("json")) printJson(io, { volume, prefix, deleted: objects.length });
+  else print(io, `Deleted ${all}, ${size}, in ${words}.`);
+  return 0;
+};
+
+export const rm: Command = {
+  usage: "volume rm VOLUME PATH [-r] [-y]",
+  options: {
+    ...clientOptions,
+    recursive: { type: "boolean", short: "r", description: "Everything in the folder PATH; '/' is the whole volume." },
+    yes: { type: "boolean", short: "y", description: "Do not ask." },
+  },
+  positionals: { min: 3, max: 3 },
+  examples: ["volume rm -r shop-data reports"],
+  run: async (input, io) => {
+    const [, volume = "", path = ""] = input.positionals;
+    const client = new Client(findAccount(io, input.text("url")));
+    if (input.flag("recursive")) return removeFolder(client, input, io, volume, path);
+    if (path.endsWith("/")) throw new UsageError(`'${path}' names a folder; delete all that is in it with -r.`);
+    await confirm(io, `Delete '${path}' of '${volume}'? It cannot be restored.`, input.flag("yes"));
+    const answer = await removeOne(client, volume, path, io.signal);
+    if (input.flag("json")) printJson(io, answer);
+    else print(io, answer.detail);
+    return 0;
+  },
+};

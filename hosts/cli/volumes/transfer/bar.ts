@@ -1,0 +1,111 @@
+/**
+ * How far a transfer has come: one line on a terminal, drawn again as bytes move; nothing in a pipe.
+ *
+ * Own code: `cli-progress` moves the cursor of a real stream, which a command under test does not have, and shows no
+ * sizes in words; the others draw spinners and lists.
+ */
+import { paint } from "../../terminal/colour.ts";
+import type { Io } from "../../terminal/io.ts";
+import { durationWords, sizeWords } from "./size.ts";
+
+export interface Standing {
+  readonly name: string;
+  readonly done: number;
+  /** Undefined where nobody knows yet. */
+  readonly total: number | undefined;
+  /** Bytes a second; undefined until it can be told. */
+  readonly rate: number | undefined;
+}
+
+const CELLS = 10;
+const EMPTY_NAME = 8;
+
+const share = (done: number, total: number): string => {
+  const part = total === 0 ? 1 : Math.min(1, done / total);
+  const full = Math.floor(part * CELLS);
+  const percent = String(Math.floor(part * 100)).padStart(3);
+  return `${percent} % ▕${"█".repeat(full)}${" ".repeat(CELLS - full)}▏ ${sizeWords(done)} of ${sizeWords(total)}`;
+};
+
+const leftWords = ({ done, total, rate }: Standing): string[] =>
+  total === undefined || rate === undefined || rate <= 0 ? [] : [`${durationWords((total - done) / rate)} left`];
+
+/** The line, in at most so many columns. */
+export const barLine = (standing: Standing, columns: number): string => {
+  const { name, done, total, rate } = standing;
+  const figures = [
+    total === undefined ? sizeWords(done) : share(done, total),
+    ...(rate === undefined ? [] : [`${sizeWords(rate)}/s`]),
+    ...leftWords(standing),
+  ].join("  ");
+  const room = Math.max(EMPTY_NAME, columns - figures.length - 2);
+  const shown = name.length > room ? `${name.slice(0, room - 1)}…` : name;
+  return `${shown}  ${figures}`.slice(0, columns);
+};
+
+/** The rate is that of the last seconds, so that it follows a connection that becomes slow. */
+const WINDOW_MS = 5000;
+const DRAW_MS = 100;
+
+export class Bar {
+  readonly #io: Io;
+  readonly #now: () => number;
+  readonly #seen: { readonly at: number; readonly done: number }[] = [];
+  #name = "";
+  #done = 0;
+  #total: number | undefined;
+  #drawn = Number.NEGATIVE_INFINITY;
+
+  constructor(io: Io, name: string, total: number | undefined, now: () => number = () => performance.now()) {
+    this.#io = io;
+    this.#name = name;
+    this.#total = total;
+    this.#now = now;
+  }
+
+  rename(name: string): void {
+    this.#name = name;
+  }
+
+  /** So many bytes are there already: they count for what is done, not for the rate. */
+  skip(bytes: number): void {
+    if (bytes === 0) return;
+    this.#done += bytes;
+    this.#seen.length = 0;
+    this.#draw();
+  }
+
+  /** So many bytes are to come in all. */
+  expect(total: number | undefined): void {
+    this.#total = total;
+  }
+
+  /** So many bytes have moved; fewer than none where something begins again. */
+  move(bytes: number): void {
+    this.#done += bytes;
+    this.#draw();
+  }
+
+  end(): void {
+    if (this.#drawn > Number.NEGATIVE_INFINITY) this.#io.stderr.write("\r\u001b[2K");
+    this.#drawn = Number.NEGATIVE_INFINITY;
+  }
+
+  #rate(now: number): number | undefined {
+    this.#seen.push({ at: now, done: this.#done });
+    while (this.#seen.length > 2 && now - (this.#seen[1]?.at ?? now) > WINDOW_MS) this.#seen.shift();
+    const [first] = this.#seen;
+    return first === undefined || first.at === now
+      ? undefined
+      : Math.max(0, ((this.#done - first.done) / (now - first.at)) * 1000);
+  }
+
+  #draw(): void {
+    const { stderr } = this.#io;
+    const now = this.#now();
+    if (stderr.isTTY !== true || now - this.#drawn < DRAW_MS) return;
+    this.#drawn = now;
+    const standing = { name: this.#name, done: this.#done, total: this.#total, rate: this.#rate(now) };
+    stderr.write(`\r\u001b[2K${paint(this.#io, "dim", barLine(standing, (stderr.columns ?? 80) - 1), stderr)}`);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The files of a folder that goes into a volume: all of them, whatever they are called. Links are followed where they
+ * stay within the folder. What cannot be sent is found before anything is.
+ */
+import { createReadStream, type Dirent } from "node:fs";
+import { type FileHandle, readdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
+import { leadsOut } from "../../deploy/source-files.ts";
+import { CommandError } from "../../terminal/io.ts";
+import type { Source } from "./upload.ts";
+
+const PIECE = 1 << 18;
+
+const sizedSource = (
+  name: string,
+  size: number,
+  read: (bytes: { readonly start: number; readonly end: number }) => AsyncIterable<Uint8Array>,
+): Source & { readonly size: number } => ({
+  name,
+  size,
+  open: ({ offset, length } = { offset: 0, length: size }) =>
+    length === 0 ? (async function* () {})() : read({ start: offset, end: offset + length - 1 }),
+});
+
+/** A file as a source: the bytes that it has now, and not what is added meanwhile. */
+export const fileSource = (name: string, path: string, size: number): Source & { readonly size: number } =>
+  sizedSource(name, size, (bytes) => createReadStream(path, { ...bytes, highWaterMark: PIECE }));
+
+/** The same of a file that is open, and stays so. */
+export const openedSource = (name: string, handle: FileHandle, size: number): Source & { readonly size: number } =>
+  sizedSource(name, size, async function* ({ start, end }) {
+    for (let at = start; at <= end; ) {
+      const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(PIECE, end + 1 - at)), {
+        position: at,
+      });
+      if (bytesRead === 0) return;
+      yield buffer.subarray(0, bytesRead);
+      at += bytesRead;
+    }
+  });
+
+export interface FolderFile {
+  /** Relative to the folder, with `/` between. */
+  readonly path: string;
+  readonly source: Source & { readonly size: number };
+}
+
+class Walk {
+  readonly files: FolderFile[] = [];
+  readonly problems: string[] = [];
+  readonly #root: string;
+  readonly #prefix: string;
+  /** The folders on the way down, to notice a link that leads back into one. */
+  readonly #way: string[] = [];
+
+  constructor(root: string, prefix: string) {
+    this.#root = root;
+    this.#prefix = prefix;
+  }
+
+  async folder(path: string, real: string): Promise<void> {
+    if (this.#way.includes(real)) return this.#refuse(path, "is a link to a folder that it is in");
+    this.#way.push(real);
+    const entries = await readdir(real, { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1)))
+      await this.#entry(path === "" ? entry.name : `${path}/${entry.name}`, entry);
+    this.#way.pop();
+  }
+
+  async #entry(path: string, entry: Dirent): Promise<void> {
+    const real = await realpath(join(this.#root, path)).catch(() => undefined);
+    if (real === undefined)
+      return this.#refuse(
+        path,
+        entry.isSymbolicLink() ? "is a link to nothing" : "cannot be opened; its name is no UTF-8",
+      );
+    if (leadsOut(this.#root, real)) return this.#refuse(path, "is a link that leads out of the folder");
+    const target = await stat(real);
+    if (target.isDirectory()) return this.folder(path, real);
+    if (!target.isFile()) return this.#refuse(path, "is neither a file nor a folder");
+    const problem = objectPathProblem(this.#prefix + path);
+    if (problem !== undefined) return this.#refuse(path, `cannot be so called in a volume: ${problem}`);
+    this.files.push({ path, source: fileSource(path, real, target.size) as FolderFile["source"] });
+  }
+
+  #refuse(path: string, why: string): void {
+    this.problems.push(`  '${path}' ${why}`);
+  }
+}
+
+const SHOWN = 20;
+
+/** @param prefix what the objects' paths begin with: it is part of their names, and of the names' limits */
+export const folderFiles = async (folder: string, prefix: string): Promise<readonly FolderFile[]> => {
+  const root = await realpath(folder);
+  const walk = new Walk(root, prefix);
+  await walk.folder("", root);
+  const { files, problems } = walk;
+  if (problems.length > 0) {
+    const more = problems.length > SHOWN ? [`  and ${problems.length - SHOWN} more`] : [];
+    const lines = [...problems.slice(0, SHOWN), ...more].join("\n");
+    throw new CommandError(`Nothing was sent. Rename, move or remove first:\n${lines}`);
+  }
+  if (files.length === 0) throw new CommandError(`There is no file in '${folder}'.`);
+  return files;
+};

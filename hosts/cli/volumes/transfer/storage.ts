@@ -1,0 +1,68 @@
+/** The storage behind signed URLs, as commands call it: refusals in words, broken connections told from the rest. */
+import { Refused, Unreachable } from "../../client.ts";
+import { storageErrorIn, storageErrorWords, storageRefusalOf } from "./storage-error.ts";
+
+/** What is thrown for a connection that broke. */
+export const broken = (error: unknown): Unreachable => {
+  const { cause = error } = error as { cause?: unknown };
+  const { code, message } = cause as { code?: string; message?: string };
+  return new Unreachable(`The connection to the storage broke (${code ?? message}).`);
+};
+
+/** The response to a GET, whatever it is, once its head is here. */
+export const getFromStorage = async (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Response> => {
+  try {
+    return await fetch(url, { headers, signal });
+  } catch (error) {
+    throw signal.aborted ? error : broken(error);
+  }
+};
+
+/** The bytes of a response as they come; a connection that breaks is told from what the reader does with them. */
+export async function* bytesOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  try {
+    while (reader !== undefined) {
+      const { done, value } = await reader.read().catch((error: unknown) => {
+        throw signal.aborted ? error : broken(error);
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader?.cancel().catch(() => undefined);
+  }
+}
+
+/** Uses a URL that was just granted; once more with another one where the storage takes the first for expired. */
+export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => Promise<R>): Promise<R> => {
+  const grant = await ask();
+  try {
+    return await use(grant);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 403) throw error;
+  }
+  return use(await ask());
+};
+
+/** Throws what the storage refuses with, in its words. */
+export const expectStatus = async (response: Response, ...good: readonly number[]): Promise<void> => {
+  if (!good.includes(response.status)) throw await storageRefusalOf(response);
+};
+
+/** Makes an object of parts, whose entity tags these are in order. The storage may fail although it has answered 200. */
+export const complete = async (url: string, tags: readonly string[], signal: AbortSignal): Promise<void> => {
+  const parts = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`);
+  const body = `<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`;
+  const response = await fetch(url, { method: "POST", body, signal }).catch((error: unknown) => {
+    throw signal.aborted ? error : broken(error);
+  });
+  await expectStatus(response, 200);
+  const error = storageErrorIn(await response.text());
+  if (error !== undefined)
+    throw new Unreachable(`The storage could not make one object of the parts. ${storageErrorWords(error)}`);
+};

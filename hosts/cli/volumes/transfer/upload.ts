@@ -1,0 +1,169 @@
+/** One object on its way into a volume: streamed with its length, so that no size takes memory. */
+import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
+import { type Client, Refused } from "../../client.ts";
+import { CommandError } from "../../terminal/io.ts";
+import { persist } from "./persist.ts";
+import { complete, expectStatus, withGrant } from "./storage.ts";
+import { putToStorage } from "./storage-put.ts";
+
+/** In bytes. */
+export interface Range {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface Source {
+  readonly name: string;
+  /** Undefined where it ends when it ends; such a source can be read once. */
+  readonly size: number | undefined;
+  /** @param range of a source that has a size: these bytes of it alone */
+  open(range?: Range): AsyncIterable<Uint8Array | string>;
+}
+
+export interface Place {
+  readonly volume: string;
+  readonly path: string;
+}
+
+const encoder = new TextEncoder();
+
+/** Reads a source on behalf of a request, and remembers why it could not be read: the request says only that it broke. */
+class Reading {
+  sent = 0;
+  problem: CommandError | undefined;
+  readonly #source: Source;
+  readonly #onSent: (bytes: number) => void;
+
+  constructor(source: Source, onSent: (bytes: number) => void) {
+    this.#source = source;
+    this.#onSent = onSent;
+  }
+
+  /** Throws where there is less than the request has promised: it would wait for the rest. */
+  async *bytes(): AsyncGenerator<Uint8Array> {
+    const { name, size } = this.#source;
+    try {
+      for await (const piece of this.#source.open()) {
+        const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
+        yield bytes;
+        this.sent += bytes.length;
+        this.#onSent(bytes.length);
+      }
+      if (size !== undefined && this.sent < size) throw new Error("it became shorter meanwhile");
+    } catch (error) {
+      const why = (error as Error).message;
+      this.problem = new CommandError(`'${name}' cannot be read: ${why}. The volume has what it had before.`);
+      throw error;
+    }
+  }
+}
+
+type OnSent = (bytes: number) => void;
+
+const send = async (url: string, source: Source, signal: AbortSignal, onSent: OnSent) => {
+  const reading = new Reading(source, onSent);
+  const headers: Record<string, string> = source.size === undefined ? {} : { "content-length": String(source.size) };
+  try {
+    const answer = await putToStorage(url, { headers, body: reading.bytes(), signal });
+    await expectStatus(answer, 200, 201, 204);
+    return { sent: reading.sent, tag: answer.headers.get("etag") ?? "" };
+  } catch (error) {
+    onSent(-reading.sent);
+    throw signal.aborted ? error : (reading.problem ?? error);
+  }
+};
+
+type Parts = Extract<UploadGrant, { readonly parts: unknown }>;
+
+const ask = (client: Client, { volume, path }: Place, { size }: Source, signal: AbortSignal): Promise<UploadGrant> => {
+  const json = { volume, object: path, ...(size === undefined ? {} : { size }) };
+  return client.call<UploadGrant>("/v1/volume/upload", { json, signal });
+};
+
+/** One part, as a source of its own. */
+const partOf = (source: Source, range: Range): Source => ({
+  name: source.name,
+  size: range.length,
+  open: () => source.open(range),
+});
+
+/** An upload in parts. The storage keeps the parts that it has, so another try sends only the missing ones. */
+class PartsUpload {
+  readonly grant: Parts;
+  readonly #source: Source;
+  readonly #onSent: OnSent;
+  readonly #tags: string[] = [];
+  #sent = 0;
+
+  constructor(grant: Parts, source: Source, onSent: OnSent) {
+    this.grant = grant;
+    this.#source = source;
+    this.#onSent = onSent;
+  }
+
+  /** How many parts the storage has. */
+  get done(): number {
+    return this.#tags.length;
+  }
+
+  /** Each part is tried again by itself; the storage makes an object of them only in the end. */
+  async send(signal: AbortSignal): Promise<{ readonly sent: number }> {
+    const { parts, complete_url } = this.grant;
+    for (const { url, ...range } of parts.slice(this.done)) {
+      const { sent, tag } = await persist(signal, () => send(url, partOf(this.#source, range), signal, this.#onSent));
+      this.#sent += sent;
+      this.#tags.push(tag);
+    }
+    await persist(signal, () => complete(complete_url, this.#tags, signal));
+    return { sent: this.#sent };
+  }
+
+  /** Takes the sent bytes back from the progress. */
+  discard(): void {
+    this.#onSent(-this.#sent);
+  }
+}
+
+/**
+ * Puts the source there, whole or not at all; resolves to its bytes. A broken connection is tried again: from the start
+ * of the source, or of the first part that the storage does not have.
+ */
+export const uploadObject = async (
+  client: Client,
+  place: Place,
+  source: Source,
+  signal: AbortSignal,
+  onSent: OnSent,
+): Promise<number> => {
+  let begun: PartsUpload | undefined;
+  const discard = () => {
+    begun?.discard();
+    begun = undefined;
+  };
+  const use = async (grant: UploadGrant) => {
+    if (!("parts" in grant)) return send(grant.url, source, signal, onSent);
+    begun ??= new PartsUpload(grant, source, onSent);
+    try {
+      return await begun.send(signal);
+    } catch (error) {
+      // The URLs have expired. The next grant starts another upload.
+      if (error instanceof Refused && error.status === 403) discard();
+      throw error;
+    }
+  };
+  const granted = async () => begun?.grant ?? ask(client, place, source, signal);
+  try {
+    // What can be read once has been read by the time that anything fails.
+    const { sent } = await (source.size === undefined
+      ? granted().then(use)
+      : persist(
+          signal,
+          () => withGrant(granted, use),
+          () => begun?.done ?? 0,
+        ));
+    return sent;
+  } catch (error) {
+    discard();
+    throw error;
+  }
+};

@@ -1,0 +1,56 @@
+/** The first key of an account, made where the server keeps its keys. */
+import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { Identity } from "../../../core/ports/provider.ts";
+import { createPino, loggerOf } from "../logger.ts";
+import { resolveSettings, type ServeSettings } from "../settings.ts";
+import { openSharedIdentity } from "./keys-database.ts";
+
+export interface BootstrapKey {
+  readonly id: string;
+  readonly key: string;
+  /** Said to whoever makes it. */
+  readonly warning?: string;
+}
+
+const NEIGHBOURS =
+  "this folder has keys of another account. Below 'full' isolation (see /v1/capabilities) neighbours on this machine are not kept apart in every way: share it only among people who trust each other.";
+
+const newKey = async ({ keys }: Identity, account: AccountId, label: string): Promise<BootstrapKey> => {
+  const made = await keys.create(account, label);
+  if (made.isErr()) throw new Error(made.error.message);
+  return { id: made.value.id, key: made.value.key };
+};
+
+const createKeyInDatabase = async (
+  settings: ServeSettings,
+  account: AccountId,
+  label: string,
+): Promise<BootstrapKey> => {
+  const logger = loggerOf(createPino(settings.logLevel));
+  const shared = await openSharedIdentity(settings, { clock: createSystemClock(), ids: randomIds, logger });
+  try {
+    return await newKey(shared.identity, account, label);
+  } finally {
+    await shared.close();
+  }
+};
+
+export const createKeyInFolder = async (
+  flags: { readonly dataDir: string | undefined },
+  env: NodeJS.ProcessEnv,
+  account: AccountId,
+  label: string,
+): Promise<BootstrapKey> => {
+  const settings = resolveSettings(flags, env);
+  const { dataDir } = settings;
+  if (settings.keysDatabase !== undefined) return createKeyInDatabase(settings, account, label);
+  const { createLocalIdentity } = await import("../../../adapters/local/index.ts");
+  const kept = createLocalIdentity(dataDir);
+  try {
+    const made = await newKey(kept.identity, account, label);
+    return kept.hasOtherAccounts(account) ? { ...made, warning: NEIGHBOURS } : made;
+  } finally {
+    kept.close();
+  }
+};

@@ -1,0 +1,40 @@
+/** Credentials in a PostgreSQL database that replicas share, where the settings name one. */
+import { needPackages } from "../../../adapters/shared/runtime/optional-package.ts";
+import type { Identity } from "../../../core/ports/provider.ts";
+import type { Ambient } from "../providers/load-provider.ts";
+import { type ServeSettings, SettingsError } from "../settings.ts";
+import { issuersOf } from "./issuers.ts";
+
+export interface SharedIdentity {
+  readonly identity: Identity;
+  claimFirstKey(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Connections of one replica. */
+const MOST = 8;
+
+/** Throws where the database does not answer, in words that do not repeat its URL. */
+export const openSharedIdentity = async (
+  settings: ServeSettings,
+  ambient: Omit<Ambient, "telemetry">,
+): Promise<SharedIdentity> => {
+  const { Pool } = await needPackages("The keys' database", ["pg"], () => import("pg"));
+  const { createPostgresIdentity } = await import("../../../adapters/postgres/index.ts");
+  const pool = new Pool({ connectionString: settings.keysDatabase, max: MOST });
+  // Of connections that end while nobody uses them; the next call makes another.
+  pool.on("error", (cause) => ambient.logger.warn("a connection to the keys' database ended", { cause }));
+  try {
+    const { identity, claimFirstKey } = await createPostgresIdentity(pool, {
+      ...ambient,
+      issuers: issuersOf(settings),
+    });
+    return { identity, claimFirstKey, close: () => pool.end() };
+  } catch (cause) {
+    await pool.end();
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new SettingsError(`The keys' database (PORTSIDE_KEYS_DATABASE) cannot be used: ${message || code}`, {
+      cause,
+    });
+  }
+};

@@ -1,0 +1,21 @@
+/** Ways into a running instance of this machine's platform. */
+import {
+  type Entrance,
+  EntranceRefused,
+  type Entrances,
+  findEntrances,
+} from "../../adapters/local/containers/exec-targets.ts";
+import { resolveSettings } from "./settings.ts";
+
+/** @param flags the data folder, as `serve` takes it */
+export const entrancesOf = async (
+  service: string,
+  flags: { readonly dataDir: string | undefined },
+  environment: NodeJS.ProcessEnv,
+  isTerminal: boolean,
+): Promise<Entrances> => {
+  const { dataDir } = resolveSettings(flags, environment);
+  return findEntrances(service, { dataDir, environment, isTerminal });
+};
+
+export { type Entrance, EntranceRefused, type Entrances };

@@ -1,0 +1,45 @@
+/** What watches a platform: figures where the settings ask for them, spans where OpenTelemetry's API is installed. */
+
+import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
+import { findPackage, UnusablePackage } from "../../adapters/shared/runtime/optional-package.ts";
+import type { ControlPlane } from "../../core/control-plane.ts";
+import type { Ports } from "../../core/ports/provider.ts";
+import type { Logger } from "../../core/ports/system.ts";
+import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
+import type { ServeSettings } from "./settings.ts";
+
+export interface Watching {
+  /** For the provider. */
+  readonly telemetry: Telemetry;
+  ports(ports: Ports): Ports;
+  controlPlane(controlPlane: ControlPlane): ControlPlane;
+  /** Undefined where nobody collects figures. */
+  readonly metrics?: Metrics;
+}
+
+type Tracing = Pick<Watching, "ports" | "controlPlane">;
+
+/** Without an SDK the spans cost next to nothing, so that its presence is the only switch. */
+const loadTracing = async (logger: Logger): Promise<Tracing> => {
+  try {
+    const { tracePorts, traceControlPlane } = await import("../../adapters/decorators/tracing/index.ts");
+    return { ports: tracePorts, controlPlane: traceControlPlane };
+  } catch (error) {
+    if (!(error instanceof UnusablePackage)) throw error;
+    if (findPackage("@opentelemetry/api") !== undefined) logger.warn("tracing is off", { reason: error.message });
+    return { ports: (ports) => ports, controlPlane: (controlPlane) => controlPlane };
+  }
+};
+
+export const watch = async ({ metricsPort }: ServeSettings, logger: Logger): Promise<Watching> => {
+  const tracing = await loadTracing(logger);
+  if (metricsPort === undefined) return { ...tracing, telemetry: noTelemetry };
+  const { createMetrics } = await import("../../adapters/decorators/metrics/index.ts");
+  const metrics = createMetrics();
+  return {
+    ports: tracing.ports,
+    controlPlane: (controlPlane) => metrics.measure(tracing.controlPlane(controlPlane)),
+    telemetry: metrics.telemetry,
+    metrics,
+  };
+};

@@ -1,0 +1,93 @@
+/** The providers by name. Each is loaded when it is chosen; what it does not bring itself, the caller's defaults do. */
+import { isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Identity, Provider } from "../../../core/ports/provider.ts";
+import type { Clock, Ids, Logger } from "../../../core/ports/system.ts";
+import type { Telemetry } from "../../../core/ports/telemetry.ts";
+import { issuersOf } from "../accounts/issuers.ts";
+import { type ServeSettings, SettingsError } from "../settings.ts";
+import { awsConfigFrom, gcpConfigFrom } from "./cloud-config.ts";
+
+export interface Ambient {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+}
+
+/** What a provider module gives: `createProvider(config)` of `--provider PATH` returns (a promise of) this. */
+export interface ProvidedParts {
+  readonly provider: Provider;
+  /** Its own credentials; absent: keys in the data folder. */
+  readonly identity?: Identity;
+  /** Where services answer by host name, if there is one such port. */
+  readonly ingressPort?: number;
+  readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
+  /** Whether whoever asks is to make the first key; true once, while there are none. */
+  readonly claimFirstKey?: () => boolean | Promise<boolean>;
+  close?(): Promise<void>;
+}
+
+const local = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createLocalProvider } = await import("../../../adapters/local/index.ts");
+  const { dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds } =
+    settings;
+  const { elsewhereSeconds, logRetentionDays, logMaxBytes, buildMemory, priceList, instances, acceptState } = settings;
+  const config = {
+    ...{ dataDir, host, ingressPort, domain, runner, maxInstances, idleSeconds, queue, drainSeconds, graceSeconds },
+    ...{
+      elsewhereSeconds,
+      logRetentionDays,
+      logMaxBytes,
+      buildMemory,
+      priceList,
+      instancesPerAccount: instances,
+      acceptState,
+      uidRange: settings.uidRange,
+      allowHostPort: settings.allowHostPort,
+    },
+  };
+  return createLocalProvider(config, { ...ambient, issuers: issuersOf(settings) });
+};
+
+const gcp = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createGcpProvider } = await import("../../../adapters/gcp/index.ts");
+  return createGcpProvider(gcpConfigFrom(settings), ambient);
+};
+
+const aws = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createAwsProvider } = await import("../../../adapters/aws/index.ts");
+  return createAwsProvider(awsConfigFrom(settings), ambient);
+};
+
+const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { createMemoryProvider } = await import("../../../adapters/memory/index.ts");
+  const { provider, close } = createMemoryProvider(ambient);
+  // Keys are in the data folder, where 'portside keys create --account' writes them.
+  return { provider, close };
+};
+
+const fromModule = async (name: string, settings: ServeSettings): Promise<ProvidedParts> => {
+  const path = isAbsolute(name) ? name : resolve(name);
+  const loaded = (await import(pathToFileURL(path).href)) as { createProvider?: (config: unknown) => unknown };
+  if (typeof loaded.createProvider !== "function")
+    throw new SettingsError(`${path} does not export createProvider(config).`);
+  return (await loaded.createProvider(settings.sections[name] ?? {})) as ProvidedParts;
+};
+
+/** Whose builds are elsewhere, so that sources may wait there. */
+const clouds: readonly string[] = ["gcp", "aws"];
+
+export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
+  const { provider, sourceSpool } = settings;
+  if (sourceSpool === "bucket" && !clouds.includes(provider))
+    throw new SettingsError(`--source-spool bucket is for the providers gcp and aws; '${provider}' has no bucket.`);
+  if (provider === "local") return local(settings, ambient);
+  if (provider === "gcp") return gcp(settings, ambient);
+  if (provider === "aws") return aws(settings, ambient);
+  if (provider === "memory") return memory(settings, ambient);
+  if (/[./\\]/.test(provider)) return fromModule(provider, settings);
+  throw new SettingsError(
+    `There is no provider '${provider}'; choose local, gcp, aws, memory, or a module's path such as ./my-provider.js.`,
+  );
+};

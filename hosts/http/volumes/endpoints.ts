@@ -1,0 +1,116 @@
+/** Volumes and their objects. */
+import { z } from "zod";
+import {
+  createdVolumeSchema,
+  downloadGrantSchema,
+  objectPageSchema,
+  trashedVolumeSchema,
+  uploadGrantSchema,
+  volumeSchema,
+} from "../../../core/domain/volumes/volume.ts";
+import {
+  createVolumeFields,
+  deleteVolumeFields,
+  objectFields,
+  objectsFields,
+  restoreVolumeFields,
+  uploadFields,
+} from "../../../core/domain/wire/requests.ts";
+import { detailSchema } from "../../../core/domain/wire/responses.ts";
+import { type Endpoint, json } from "../endpoint.ts";
+
+export const volumeEndpoints: readonly Endpoint[] = [
+  json({
+    method: "POST",
+    path: "/v1/volume/create",
+    summary: "Create a volume; one that is there stays as it is.",
+    description: "Names of volumes belong to an account, so two accounts can use the same name.",
+    place: "body",
+    fields: createVolumeFields,
+    answer: createdVolumeSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.createVolume(principal, request, options),
+  }),
+  json({
+    method: "GET",
+    path: "/v1/volume/list",
+    summary: "Your volumes, by name, each with the deployments that mount it.",
+    description: "`attached_to` names the deployments that mount the volume now.",
+    place: "query",
+    fields: {},
+    answer: z.array(volumeSchema),
+    run: (controlPlane, principal, _request, options) => controlPlane.listVolumes(principal, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/volume/delete",
+    summary: "Delete a volume that nothing mounts; it can be restored for 7 days.",
+    description: "A volume that a deployment mounts is refused with 409.",
+    place: "body",
+    fields: deleteVolumeFields,
+    answer: detailSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.deleteVolume(principal, request, options),
+  }),
+  json({
+    method: "GET",
+    path: "/v1/volume/objects",
+    summary: "Objects of a volume, by path.",
+    description: "A page at a time; pass `next_page_token` as the next `page_token`.",
+    place: "query",
+    fields: objectsFields,
+    answer: objectPageSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.listObjects(principal, request, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/volume/delete-object",
+    summary: "Delete an object.",
+    description: "The object cannot be restored.",
+    place: "body",
+    fields: objectFields,
+    answer: detailSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.deleteObject(principal, request, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/volume/upload",
+    summary: "A signed URL to put an object.",
+    description:
+      "PUT the bytes to the URL before `expires_at`. With a `size` over what the storage takes in one " +
+      "request, the answer has parts instead.",
+    place: "body",
+    fields: uploadFields,
+    needsOneOf: ["object", "path"],
+    answer: uploadGrantSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.grantUpload(principal, request, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/volume/download",
+    summary: "A signed URL to get an object.",
+    description: "GET the bytes from the URL before `expires_at`. Ranges are supported.",
+    place: "body",
+    fields: objectFields,
+    answer: downloadGrantSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.grantDownload(principal, request, options),
+  }),
+  json({
+    method: "GET",
+    path: "/v1/volume/trash",
+    summary: "Deleted volumes that can be restored, newest first.",
+    description: "A deleted volume can be restored until `expires_at`.",
+    place: "query",
+    fields: {},
+    answer: z.array(trashedVolumeSchema),
+    run: (controlPlane, principal, _request, options) => controlPlane.listTrash(principal, options),
+  }),
+  json({
+    method: "POST",
+    path: "/v1/volume/restore",
+    summary: "Restore a deleted volume.",
+    description: "Without `id`, the volume of that name that was deleted last. 409 if a volume of that name exists.",
+    place: "body",
+    fields: restoreVolumeFields,
+    answer: volumeSchema,
+    run: (controlPlane, principal, request, options) => controlPlane.restoreVolume(principal, request, options),
+  }),
+];

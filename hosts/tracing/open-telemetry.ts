@@ -1,8 +1,0 @@
-/** OpenTelemetry's API, which not everybody has: whoever lacks it is told its name. */
-import { needPackages } from "../../adapters/shared/optional-package.ts";
-
-export const { context, isSpanContextValid, SpanStatusCode, trace } = await needPackages(
-  "portside/tracing",
-  ["@opentelemetry/api"],
-  () => import("@opentelemetry/api"),
-);

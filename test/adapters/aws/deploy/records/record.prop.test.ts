@@ -1,0 +1,116 @@
+/** Templates in the record and in ECS: parsing returns what was declared, and foreign fields are kept. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { fargateSizes } from "../../../../../adapters/aws/deploy/fargate-sizes.ts";
+import { familyOf, targetGroupNameOf } from "../../../../../adapters/aws/deploy/records/names.ts";
+import { type HeldRecord, parseRecord, renderRecord } from "../../../../../adapters/aws/deploy/records/record.ts";
+import { renderDefinition, renderTargetGroup } from "../../../../../adapters/aws/deploy/render.ts";
+import { streamPrefixOf } from "../../../../../adapters/aws/logs/streams.ts";
+import { folderKey } from "../../../../../adapters/aws/volumes/files/access-point.ts";
+import { revisionIdOf } from "../../../../../adapters/shared/deploy/revision-id.ts";
+import { fitResources } from "../../../../../core/domain/deploy/resources.ts";
+import type { ServiceTemplate } from "../../../../../core/domain/deploy/service-template.ts";
+import { serviceTemplate } from "../../../../arbitraries/index.ts";
+import { checkDefinition } from "../../../../fakes/aws/ecs/validation.ts";
+import { sharedParts } from "../../../../fakes/aws/ecs/world.ts";
+import { checkGroup } from "../../../../fakes/aws/elbv2/validation.ts";
+import { runs } from "../../../../support/vitest/runs.ts";
+
+const place = { region: "eu-west-1", shared: sharedParts(80) };
+const at = "2026-01-01T00:00:00+00:00";
+const write = "00000000write000new";
+
+const recordOf = (template: ServiceTemplate, former: readonly ServiceTemplate[] = []): HeldRecord => ({
+  kind: "held",
+  uid: "uid",
+  createdAt: at,
+  state: { write, at, revision: revisionIdOf(template.name, write), step: "moved", until: at },
+  attempted: template,
+  former: former.map((one, index) => ({ id: `${one.name}-old${index}`, template: one })),
+  retired: ["gone"],
+  removing: null,
+  lastDeploy: { deployId: "d", status: "DONE", reason: null, finishedAt: at, at },
+});
+
+const definitionOf = (template: ServiceTemplate) => {
+  const fileSystems = new Map(
+    template.mounts.map(({ bucket, subPath }) => {
+      const fileSystem = `arn:aws:s3files:eu-west-1:1:file-system/${bucket}`;
+      return [folderKey(bucket, subPath), { fileSystem, accessPoint: undefined }];
+    }),
+  );
+  const revision = revisionIdOf(template.name, write);
+  return renderDefinition(place, template, { revision, taskRole: "arn:aws:iam::1:role/a", fileSystems });
+};
+
+test("rendered and parsed, a record is itself", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), serviceTemplate(), (template, former) => {
+      const record = recordOf(template, [former]);
+      expect(parseRecord(template.name, renderRecord(record))).toStrictEqual(record);
+    }),
+    runs(300),
+  );
+});
+
+test("a record of another name, or with a part that does not read, is none of ours", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const text = renderRecord(recordOf(template));
+      expect(parseRecord(`${template.name}x`, text)).toBeUndefined();
+      for (const key of ["version", "state", "attempted", "former", "uid", "retired"])
+        expect(parseRecord(template.name, JSON.stringify({ ...JSON.parse(text), [key]: 1 }))).toBeUndefined();
+    }),
+    runs(50),
+  );
+});
+
+test("every declaration is one that ECS and the load balancer take, in the next size that Fargate has", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      // Core fits resources to the catalogue before a rollout, and rejects more than Fargate has.
+      fc.pre(fitResources(template, fargateSizes) !== undefined);
+      const definition = definitionOf(template);
+      checkDefinition(definition);
+      checkGroup(renderTargetGroup(place, template, revisionIdOf(template.name, write)));
+      expect(Number(definition.cpu)).toBeGreaterThanOrEqual(template.cpu * 1024);
+      expect(Number(definition.memory) * 1024 ** 2).toBeGreaterThanOrEqual(template.memory);
+    }),
+    runs(200),
+  );
+});
+
+test("every mount is a volume of its bucket and its folder, once each, and its mode is the mount point's", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const { volumes, containerDefinitions } = definitionOf(template);
+      const mounts = containerDefinitions?.[0]?.mountPoints?.map(({ sourceVolume, containerPath, readOnly }) => {
+        const files = volumes?.find(({ name }) => name === sourceVolume)?.s3filesVolumeConfiguration;
+        const bucket = files?.fileSystemArn?.split("/").at(-1);
+        return { path: containerPath, bucket, readOnly, folder: files?.rootDirectory?.slice(1) };
+      });
+      expect(mounts).toEqual(
+        template.mounts.map(({ path, bucket, readOnly, subPath }) => ({ path, bucket, readOnly, folder: subPath })),
+      );
+      expect(new Set(volumes?.map(({ s3filesVolumeConfiguration: one }) => JSON.stringify(one))).size).toBe(
+        volumes?.length,
+      );
+    }),
+    runs(200),
+  );
+});
+
+test("names fit, carry the account's digest and never its id, and lines go to the stream of the deployment", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const revision = revisionIdOf(template.name, write);
+      expect(targetGroupNameOf(revision).length).toBeLessThanOrEqual(32);
+      expect(familyOf(template.owner, revision).length).toBeLessThanOrEqual(255);
+      const { environment: _, ...container } = definitionOf(template).containerDefinitions?.[0] ?? {};
+      const prefix = container.logConfiguration?.options?.["awslogs-stream-prefix"] ?? "";
+      expect(prefix).toBe(`${streamPrefixOf(template.owner, template.name)}${revision}`);
+      expect(prefix.length).toBeLessThan(200);
+    }),
+    runs(100),
+  );
+});

@@ -1,0 +1,41 @@
+/** Builds and services pass the contract tests of their ports, on the fakes of CodeBuild, ECR, ECS and the load balancer. */
+
+import { awsCapabilities } from "../../../../adapters/aws/capabilities.ts";
+import { createCodeBuilder } from "../../../../adapters/aws/deploy/build/builder.ts";
+import { createEcsPlatform } from "../../../../adapters/aws/deploy/platform.ts";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import {
+  contractTests,
+  freshNames,
+  imageBuilderCases,
+  runningServiceCases,
+  servicePlatformCases,
+} from "../../../contracts/index.ts";
+import { openBuildWorld } from "../../../fakes/aws/build-world.ts";
+import { awsConfig } from "../../../fakes/aws/test-config.ts";
+import { createLocalEngine } from "../../../fakes/engine/local-engine.ts";
+import { silentLogger } from "../../../support/logs/silent-logger.ts";
+import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
+import { has } from "../../../support/vitest/machine.ts";
+
+const start = async () => {
+  const runner = has("bubblewrap") ? "bubblewrap" : "process";
+  const world = await openBuildWorld({ engine: (onLine) => createLocalEngine({ onLine, runner }) });
+  const ambient = { clock: createSystemClock(), ids: randomIds, logger: silentLogger };
+  const memory = createMemoryProvider().provider;
+  const { volumes, cron, logs, sql } = memory.capabilities;
+  const provider = {
+    ...memory,
+    capabilities: { ...awsCapabilities({ ...awsConfig, ...world.config }), volumes, cron, logs, sql },
+    services: createEcsPlatform(world.config, world.clients, ambient, world.needs),
+    builder: createCodeBuilder(world.config, world.clients, ambient),
+  };
+  return { subject: { provider, sources: nodeContractSources, ...freshNames("aws") }, close: world.close };
+};
+
+const probe = await start();
+await probe.close();
+
+const cases = [...servicePlatformCases, ...runningServiceCases, ...imageBuilderCases];
+contractTests("aws builder and platform", cases, start, probe.subject.provider.capabilities);

@@ -1,0 +1,222 @@
+/** Logs in CloudWatch Logs: the number of calls, late and failing calls, and the lines of services. */
+
+import { afterEach, describe, expect, test } from "vitest";
+import type { AwsClients } from "../../../../adapters/aws/clients.ts";
+import type { AwsConfig } from "../../../../adapters/aws/config.ts";
+import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
+import { streamPrefixOf } from "../../../../adapters/aws/logs/streams.ts";
+import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
+import { millisOf, plusMillis } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
+import { givenClients } from "../../../clouds/subject.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import {
+  type FakeCloudWatch,
+  type FakeCloudWatchOptions,
+  startFakeCloudWatch,
+} from "../../../fakes/aws/logs/server.ts";
+import { awsConfig } from "../../../fakes/aws/test-config.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
+import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
+import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+
+const [FILTER, PUT, MAKE] = ["FilterLogEvents", "PutLogEvents", "CreateLogStream"];
+
+let fakes: FakeCloudWatch[] = [];
+afterEach(async () => {
+  await Promise.all(fakes.map((fake) => fake.close()));
+  fakes = [];
+});
+
+const start = async (options: Partial<FakeCloudWatchOptions> = {}, config: Partial<AwsConfig> = {}) => {
+  const clock = createLeapingClock("2026-01-31T00:00:00Z");
+  const fake = await startFakeCloudWatch({ clock, ...options });
+  fakes.push(fake);
+  const { logger, said } = keepingLogger();
+  const ambient = { clock, ids: randomIds, logger };
+  const make = (more: Partial<AwsConfig> = {}) =>
+    createAwsLogs({ ...awsConfig, ...config, ...more }, givenClients<AwsClients>({ logs: fake.client }), ambient);
+  const line = (text: string, owner: AccountId = scope.owner, service: DeploymentName = scope.service) =>
+    fake.ingest({ stream: `${streamPrefixOf(owner, service)}app-00001/app/task-1`, line: text });
+  return { clock, fake, logs: make(), make, line, said };
+};
+
+logReadTests(FILTER as string, start);
+
+describe("calls", () => {
+  test("a page is one, whatever its filter says of what is said; one that is narrowed by time is two", async () => {
+    const { fake, logs, line } = await start();
+    for (const text of ["a timeout", "b", "c"]) line(text);
+    await expectOk(logs.newest(scope, ask()));
+    await expectOk(logs.after(scope, START, ask("timeout")));
+    expect(fake.faults.log).toEqual([FILTER, FILTER]);
+    await expectOk(logs.after(scope, START, ask('timestamp<"2026-02-01T00:00:00Z"')));
+    expect(fake.faults.count(FILTER as string)).toBe(4);
+    await expectOk(logs.newest(scope, ask('timestamp>"2026-02-01" timestamp<"2026-01-01"')));
+    expect(fake.faults.count(FILTER as string)).toBe(5);
+  });
+
+  test("the platform's own entries are looked for in the platform's stream alone", async () => {
+    const { clock, fake, logs, line } = await start();
+    for (let n = 0; n < 500; n++) {
+      line(`line ${n} ${"x".repeat(10_000)}`);
+      clock.pass(1);
+    }
+    await expectOk(logs.append([note("made")]));
+    fake.faults.clear();
+    expect(texts((await expectOk(logs.newest(scope, ask("logName=platform")))).entries)).toEqual(["made"]);
+    expect(fake.faults.count(FILTER as string)).toBe(2);
+    const all = await expectOk(logs.newest(scope, ask("made")));
+    expect(texts(all.entries)).toEqual(["made"]);
+    expect(fake.faults.count(FILTER as string)).toBeGreaterThan(5);
+  });
+
+  test("a stream is made by its first write, and a thousand entries are written by one", async () => {
+    const { fake, logs } = await start();
+    const many = Array.from({ length: 1000 }, (_, n) => note(`line ${n}`));
+    await expectOk(logs.append(many));
+    expect(fake.faults.log).toEqual([PUT, MAKE, PUT]);
+    await expectOk(logs.append(many));
+    expect(fake.faults.log).toEqual([PUT, MAKE, PUT, PUT]);
+  });
+});
+
+describe("the quota", () => {
+  test("of Amazon's own is waited for", async () => {
+    const { logs, line } = await start({ readsPerSecond: 2 });
+    line("a");
+    for (let n = 0; n < 12; n++) expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["a"]);
+  });
+
+  test("used up within a search ends it with what it has, and its cursor leads on, also where nothing matched", async () => {
+    const { clock, logs, line } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
+    for (let n = 0; n < 12; n++) {
+      line(`line ${n}`);
+      clock.pass(1);
+    }
+    const first = await expectOk(logs.after(scope, START, ask("none", { patience: 0 })));
+    expect(first).toMatchObject({ entries: [], partial: true });
+    expect(first.seen?.instant).toBeGreaterThan(plusMillis(clock.now(), -12));
+    const met: string[] = [];
+    let place = first.seen as LogPosition;
+    for (let page = 0; page < 10; page++) {
+      clock.pass(60_000);
+      const found = await expectOk(logs.after(scope, place, ask("", { patience: 0 })));
+      met.push(...(texts(found.entries) as string[]));
+      place = found.seen ?? place;
+    }
+    const all = Array.from({ length: 12 }, (_, n) => `line ${n}`);
+    expect(met).toEqual(all.slice(-met.length));
+    expect(met.length).toBeGreaterThan(3);
+    expect(met.length).toBeLessThan(12);
+  });
+});
+
+describe("order", () => {
+  test("entries of one millisecond have one order, forwards and backwards, however pages cut them", async () => {
+    const { logs, line } = await start({ looksAt: 3 });
+    for (let n = 0; n < 20; n++) line(`line ${n}`);
+    await expectOk(logs.append([note("own 1"), note("own 2")]));
+    const all = (await expectOk(logs.after(scope, START, ask()))).entries;
+    expect(all).toHaveLength(22);
+    for (const limit of [1, 5, 21])
+      expect((await expectOk(logs.newest(scope, ask("", { limit })))).entries).toEqual(all.slice(-limit));
+    for (const [index, entry] of all.entries())
+      expect((await expectOk(logs.after(scope, entry, ask()))).entries).toEqual(all.slice(index + 1));
+  });
+
+  test("entries that show late are not skipped by whoever keeps to the settle window", async () => {
+    const { clock, logs, line } = await start({ visibleAfter: 8000 });
+    const met: string[] = [];
+    let place: LogPosition = START;
+    for (let second = 0; second < 60; second++) {
+      if (second < 40) line(`line ${second}`);
+      clock.pass(1000);
+      const { entries, seen } = await expectOk(
+        logs.after(scope, place, ask("", { until: plusMillis(clock.now(), -10_000) })),
+      );
+      met.push(...(texts(entries) as string[]));
+      place = seen ?? place;
+    }
+    expect(met).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
+  });
+});
+
+describe("faults", () => {
+  const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
+  test("that pass are repeated, and nothing is written or read twice", async () => {
+    for (const kind of passing)
+      for (const nth of [1, 2, 3]) {
+        const { fake, logs } = await start();
+        fake.faults.inject({ nth, kind });
+        await expectOk(logs.append([note("one"), note("two")]));
+        fake.faults.inject({ method: FILTER as string, nth: 1, kind });
+        const found = await expectOk(logs.after(scope, START, ask()));
+        expect(texts(found.entries), `${kind} ${nth}`).toEqual(["one", "two"]);
+        expect(texts((await expectOk(logs.newest(scope, ask("", { limit: 2 })))).entries)).toEqual(["one", "two"]);
+      }
+  });
+
+  test("that stay are unavailable, with a time to come again, and no word of Amazon's", async () => {
+    const { fake, logs } = await start();
+    for (let nth = 1; nth <= 60; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
+    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+    for (const nth of [1, 2, 3]) {
+      fake.faults.clear();
+      fake.faults.inject({ nth, kind: "permission_denied" });
+      expect(await expectError(logs.append([{ ...note("x"), service: `s${nth}` as DeploymentName }]))).toMatchObject({
+        kind: "unavailable",
+        retryAfterSeconds: 60,
+        message: expect.not.stringContaining("authorized"),
+      });
+    }
+  });
+
+  test("an entry that is too large is lost, and no other with it", async () => {
+    const { logs, said } = await start();
+    await expectOk(logs.append([note("before"), note("x".repeat(1_048_576)), note("behind")]));
+    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
+    expect(said.join()).toContain("lost");
+    await expectOk(logs.append([note("y".repeat(1_000_000))]));
+    expect((await expectOk(logs.newest(scope, ask("", { limit: 1 })))).entries[0]?.text).toHaveLength(1_000_000);
+  });
+
+  test("a group that is not there is the platform's own trouble", async () => {
+    const { make } = await start();
+    const logs = make({ shared: { ...awsConfig.shared, logGroup: "/another" } });
+    expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
+    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
+  });
+});
+
+describe("a service's lines", () => {
+  test("have the severity that they say, and say where they come from", async () => {
+    const { clock, logs, line } = await start();
+    for (const text of ['{"severity":"warning","message":"a"}', '{"level":"error"}', '{"level":30}', "plain"]) {
+      line(text);
+      clock.pass(1);
+    }
+    const { entries } = await expectOk(logs.newest(scope, ask()));
+    expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "ERROR", "INFO", "DEFAULT"]);
+    expect(entries[0]).toMatchObject({ logName: "stdout", revision: "app-00001", instance: "task-1" });
+    expect(entries.map(({ instant }) => millisOf(instant) - millisOf(clock.now()))).toEqual([-4, -3, -2, -1]);
+  });
+
+  test("cannot say that they are the platform's", async () => {
+    const { logs, line } = await start();
+    line('{"portside":1,"at":"1","id":"x","severity":"INFO","log":"platform","text":"forged"}');
+    const { entries } = await expectOk(logs.newest(scope, ask()));
+    expect(entries).toMatchObject([{ logName: "stdout", json: { portside: 1 } }]);
+  });
+
+  test("are its account's and its deployment's alone, however names begin", async () => {
+    const { logs, line } = await start();
+    line("mine");
+    line("theirs", "other" as AccountId);
+    line("the other one's", scope.owner, "app-2" as DeploymentName);
+    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["mine"]);
+  });
+});

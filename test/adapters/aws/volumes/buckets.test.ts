@@ -1,0 +1,152 @@
+/** Volume buckets beyond the port's contract: public access, tags, ownership, and the number of calls. */
+import { describe, expect, test } from "vitest";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { VolumeName } from "../../../../core/domain/wire/names.ts";
+import { a, account, data, discard, inAMinute, now } from "../../../clouds/volumes/steps.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
+import { bucketOf, fake, files, recordsOf, writeRecords } from "./steps.ts";
+import { volumesOver } from "./subject.ts";
+
+describe("a volume's bucket", () => {
+  test("is closed to the public, its owner's alone, keeps versions, and what was replaced for a week", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    const { ownership, publicAccessBlock, versioning, lifecycle, policy } = bucketOf(volume);
+    expect([ownership, versioning, policy]).toEqual(["BucketOwnerEnforced", "Enabled", undefined]);
+    expect(Object.values(publicAccessBlock ?? {})).toEqual([true, true, true, true]);
+    expect(lifecycle).toEqual([
+      { id: "replaced-versions", isEnabled: true, expiresMarkers: true, noncurrentDays: 7 },
+      { id: "uploads-that-never-ended", isEnabled: true, expiresMarkers: false, uploadDays: 2 },
+    ]);
+  });
+
+  test("says whose it is by a digest, never by the account's id", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    const { tags, name } = bucketOf(volume);
+    expect(tags).toEqual({ "portside-owner": accountDigest(owner), "portside-volume": "data" });
+    const written = [...fake.world.bucket(STATE_BUCKET).objects].map(([key, { bytes }]) => `${key}${bytes}`);
+    expect(JSON.stringify([name, tags, written])).not.toContain("somebody");
+  });
+
+  test("of another account is none, whatever its id", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    const stolen = { ...volume, owner: account() };
+    expect((await expectError(volumesOver(fake).hide(stolen))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).stat(stolen, a))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
+  });
+
+  test("whose name somebody else has is made by another name", async () => {
+    const ids = ["taken000000000000000", "call0000000000000000", "other000000000000000"];
+    let asked = 0;
+    const id = () => ids[asked++] ?? `id-${asked}-000000000000000`;
+    const owner = account();
+    const first = `ps-${accountDigest(owner).slice(0, 20)}-data-taken000`;
+    fake.world.strangers.add(first);
+    const { volume, created } = await expectOk(
+      volumesOver(fake, { ids: { id, secret: () => "" } }).create(owner, data),
+    );
+    expect([created, volume.id === first, recordsOf(owner).map((one) => one.id)]).toEqual([true, false, [volume.id]]);
+  });
+
+  test("that S3 does not know everywhere yet is set up all the same", async () => {
+    fake.world.unknownLooks = 2;
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    fake.world.unknownLooks = 0;
+    expect([bucketOf(volume).versioning, bucketOf(volume).lifecycle.length]).toEqual(["Enabled", 2]);
+  });
+
+  test("is not made where there are as many as there may be", async () => {
+    const full = await startFakeS3({ buckets: [STATE_BUCKET] });
+    full.world.mostBuckets = 1;
+    const error = await expectError(volumesOver(full).create(account(), data));
+    expect(error).toMatchObject({ kind: "unavailable", message: expect.stringContaining("quota of buckets") });
+    await full.close();
+  });
+
+  test("is gone with its volume's record where somebody has deleted it by hand", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake, { files: files.client });
+    const { volume } = await expectOk(volumes.create(owner, data));
+    await discard(volumes, volume);
+    fake.world.live.delete(volume.id);
+    expect((await expectError(volumes.restore(owner, volume.id))).kind).toBe("not_found");
+    expect(recordsOf(owner)).toEqual([]);
+  });
+});
+
+describe("calls", () => {
+  const many = (owner: AccountId, count: number) => {
+    const at = String(BigInt(Date.now()) * 1_000_000n);
+    const one = (index: number) => ({
+      id: `ps-${index}`,
+      name: `v${index}`,
+      state: "live",
+      call: "c",
+      at,
+      createdAt: now(),
+    });
+    writeRecords(
+      owner,
+      Array.from({ length: count }, (_, index) => one(index)),
+    );
+  };
+
+  test("a list is one call, however many volumes there are", async () => {
+    const owner = account();
+    for (const size of [1, 12, 3000]) {
+      many(owner, size);
+      fake.faults.clear();
+      expect(await expectOk(volumesOver(fake).list(owner))).toHaveLength(size);
+      expect(fake.faults.log).toEqual(["s3.GetObject"]);
+    }
+  });
+
+  test("finding one's own volume is one call, finding none is two, and the trash is one", async () => {
+    const owner = account();
+    await expectOk(volumesOver(fake).create(owner, data));
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).find(owner, data));
+    expect(fake.faults.log).toEqual(["s3.GetObject"]);
+    await expectOk(volumesOver(fake).find(account(), data));
+    expect(fake.faults.log.slice(1)).toEqual(["s3.GetObject", "s3.ListObjectsV2"]);
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).trash(owner));
+    expect(fake.faults.log).toEqual(["s3.GetObject"]);
+  });
+
+  test("a URL is signed without a call, and the check is one", async () => {
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(account(), data));
+    fake.faults.clear();
+    await expectOk(volumes.grantDownload(volume, a, inAMinute()));
+    expect(fake.faults.log).toEqual([]);
+    await expectOk(volumes.check());
+    expect(fake.faults.log).toEqual(["s3.HeadBucket"]);
+  });
+
+  test("a platform without its bucket says so", async () => {
+    const bare = await startFakeS3();
+    const words = expect.stringContaining(STATE_BUCKET);
+    expect(await expectError(volumesOver(bare).check())).toMatchObject({ kind: "unavailable", message: words });
+    const owner = account();
+    expect(await expectError(volumesOver(bare).list(owner))).toMatchObject({ kind: "unavailable", message: words });
+    expect((await expectError(volumesOver(bare).create(owner, data))).kind).toBe("unavailable");
+    expect((await expectError(volumesOver(bare).find(owner, "x" as VolumeName))).kind).toBe("unavailable");
+    await bare.close();
+  });
+
+  test("a record that cannot be read is no empty one", async () => {
+    const owner = account();
+    await expectOk(volumesOver(fake).create(owner, data));
+    const state = fake.world.bucket(STATE_BUCKET);
+    for (const text of ["{", '{"version":2,"volumes":[]}']) {
+      fake.world.putObject(state, { name: `volumes/${accountDigest(owner)}.json`, bytes: Buffer.from(text) });
+      expect((await expectError(volumesOver(fake).list(owner))).message).toContain("cannot be read");
+      expect((await expectError(volumesOver(fake).create(owner, data))).kind).toBe("unavailable");
+    }
+  });
+});

@@ -1,0 +1,73 @@
+/** The figures as Prometheus reads them: on a port of their own, by their documented names. */
+import { readFileSync } from "node:fs";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { createMetrics } from "../../../../adapters/decorators/metrics/index.ts";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { createControlPlane } from "../../../../core/control-plane.ts";
+import { createMetricsServer } from "../../../../hosts/http/server/metrics-server.ts";
+import { figuresIn } from "../../../support/logs/figures.ts";
+
+test("every figure is on the documentation's page, and the page has no other", async () => {
+  const shown = [...(await createMetrics({ process: false }).text()).matchAll(/^# HELP (\w+) (.*)$/gm)];
+  const page = readFileSync("docs/operations/observability.md", "utf8");
+  const documented = [...page.matchAll(/^\| `(portside_\w+)` /gm)].map(([, name]) => name);
+  expect(documented).toEqual(shown.map(([, name]) => name));
+  expect(shown.length).toBeGreaterThan(10);
+});
+
+test("an application's registry shows them among its own, and the process's only once", async () => {
+  const registry = new Registry();
+  createMetrics({ registry });
+  expect(await registry.metrics()).toContain("# TYPE portside_deploys_total counter");
+  expect(await registry.metrics()).not.toContain("process_cpu");
+  expect(await createMetrics().text()).toContain("process_cpu_seconds_total");
+});
+
+test("two control planes of one process have figures of their own", async () => {
+  const [one, other] = [createMetrics({ process: false }), createMetrics({ process: false })];
+  for (const metrics of [one, other]) metrics.measure(createControlPlane(createMemoryProvider().ports));
+  one.telemetry.logLost(3);
+  one.telemetry.requestServed(204, 0.5);
+  expect(figuresIn(await one.text())).toMatchObject({
+    portside_log_entries_lost_total: 3,
+    'portside_service_request_seconds_count{status="2xx"}': 1,
+    'portside_service_request_seconds_sum{status="2xx"}': 0.5,
+  });
+  expect(figuresIn(await other.text())).toMatchObject({ portside_log_entries_lost_total: 0 });
+});
+
+test("what providers have to do is added up, as long as they tell of it", async () => {
+  const metrics = createMetrics({ process: false });
+  const load = { instances: { starting: 1, busy: 2, idle: 3, rolling: 4 }, requestsWaiting: 5, logEntriesWaiting: 6 };
+  const stop = metrics.telemetry.watchLoad(() => load);
+  metrics.telemetry.watchLoad(() => load);
+  expect(figuresIn(await metrics.text())).toMatchObject({
+    'portside_instances{state="starting"}': 2,
+    'portside_instances{state="rolling"}': 8,
+    portside_service_requests_waiting: 10,
+    portside_log_entries_waiting: 12,
+  });
+  stop();
+  expect(figuresIn(await metrics.text())).toMatchObject({ 'portside_instances{state="idle"}': 3 });
+});
+
+test("a request to a path that is no endpoint makes no series of its own", async () => {
+  const metrics = createMetrics({ process: false });
+  for (const method of ["GET", "BREW"]) metrics.apiServed({ method, route: undefined, status: 404, seconds: 0.001 });
+  metrics.apiServed({ method: "GET", route: "/v1/deployment/list", status: 200, seconds: 0.002 });
+  expect(figuresIn(await metrics.text())).toMatchObject({
+    'portside_api_request_seconds_count{method="any",route="none",status="404"}': 2,
+    'portside_api_request_seconds_count{method="GET",route="/v1/deployment/list",status="200"}': 1,
+  });
+});
+
+test("the port for figures has nothing else", async () => {
+  await using app = createMetricsServer(createMetrics({ process: false }));
+  const found = await app.inject("/metrics");
+  expect(found.headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8");
+  expect(found.body).toContain("# HELP portside_deploys_total ");
+  expect((await app.inject("/v1/capabilities")).statusCode).toBe(404);
+  const posted = await app.inject({ method: "POST", url: "/metrics" });
+  expect([posted.statusCode, posted.headers["allow"]]).toEqual([405, "GET, HEAD"]);
+});

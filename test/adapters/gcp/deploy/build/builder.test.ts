@@ -1,0 +1,128 @@
+/** Cloud Build as the builder, on the fake: the cases of every cloud's builder, and the requests of this one. */
+import { expect, test } from "vitest";
+import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
+import type { ClientSource } from "../../../../../adapters/gcp/clients.ts";
+import type { GcpConfig } from "../../../../../adapters/gcp/config.ts";
+import { createCloudBuilder } from "../../../../../adapters/gcp/deploy/build/builder.ts";
+import { createBuilds } from "../../../../../adapters/gcp/deploy/build/builds.ts";
+import { type BuildCloud, buildTests, sourceFrom } from "../../../../clouds/builds.ts";
+import { config, openRunWorld, STAGING } from "../../../../fakes/gcp/run/world.ts";
+import { sourceOf } from "../../../../support/archives/archives.ts";
+import { createLeapingClock } from "../../../../support/clocks/leaping-clock.ts";
+
+const failure = (type: string, more: object = {}) => ({ status: "FAILURE", failureInfo: { type }, ...more });
+
+type World = Awaited<ReturnType<typeof openRunWorld>>;
+type Build = World["build"]["builds"][number];
+
+const builderOf =
+  (more: Partial<GcpConfig> = {}): BuildCloud<World, Build>["builder"] =>
+  (world, ambient) =>
+    createCloudBuilder({ ...config, ...more }, world.clients, ambient);
+
+const cloudBuild: BuildCloud<World, Build> = {
+  open: (engine) => openRunWorld({ engine }),
+  builder: builderOf(),
+  faultsOf: ({ registry, storage, build }) => ({
+    registry: registry.faults,
+    sources: storage.faults,
+    builds: build.faults,
+  }),
+  builds: ({ build }) => build.builds,
+  buildpacksGet: ({ steps: [{ args }] }) =>
+    Object.fromEntries(
+      (args as string[]).flatMap((arg, at) => {
+        if (args[at - 1] !== "--env") return [];
+        // As Cloud Build does: `$$` is a dollar, and a variable that it does not know is an error.
+        expect(arg.replaceAll("$$", "")).not.toContain("$");
+        return [
+          arg
+            .replaceAll("$$", () => "$")
+            .split(/=(.*)/s)
+            .slice(0, 2),
+        ];
+      }),
+    ),
+  endOf: ({ status }) => (["QUEUED", "WORKING"].includes(status) ? undefined : status),
+  stopped: "CANCELLED",
+  setOutcome: ({ build }, outcome) => {
+    build.outcome = outcome;
+  },
+  outcomes: [
+    [
+      failure("USER_BUILD_STEP", { steps: [{ status: "FAILURE", exitCode: 3 }] }),
+      { reason: "build_failed", exitCode: 3 },
+    ],
+    [failure("PUSH_FAILED"), { reason: "provider_unavailable" }],
+    [failure("PUSH_IMAGE_NOT_FOUND"), { reason: "build_failed" }],
+    [failure("PUSH_NOT_AUTHORIZED"), { reason: "permission" }],
+    [failure("LOGGING_FAILURE"), { reason: "provider_unavailable" }],
+    [failure("FETCH_SOURCE_FAILED"), { reason: "provider_unavailable" }],
+    [failure("FAILURE_TYPE_UNSPECIFIED"), { reason: "build_failed" }],
+    [{ status: "INTERNAL_ERROR" }, { reason: "provider_unavailable" }],
+    [{ status: "TIMEOUT" }, { reason: "build_timeout" }],
+    [{ status: "EXPIRED" }, { reason: "build_timeout" }],
+    [{ status: "CANCELLED" }, { reason: "interrupted" }],
+  ],
+  names: () => [],
+  close: (world) => world.close(),
+};
+
+const { build, begun, logger } = buildTests(cloudBuild);
+
+test("a source without a Dockerfile is built with buildpacks, as the build's own identity, its log in our own bucket", async () => {
+  const end = (await build()).at(-1);
+  const [request] = begun();
+  expect(request).toMatchObject({
+    serviceAccount: "projects/test-project/serviceAccounts/builds@test-project.iam.gserviceaccount.com",
+    steps: [{ name: "gcr.io/k8s-skaffold/pack" }],
+    images: [end?.kind === "built" ? end.image : ""],
+    options: { logging: "GCS_ONLY", logStreamingOption: "STREAM_ON" },
+    logsBucket: `gs://${STAGING}/logs`,
+    source: { storageSource: { bucket: STAGING } },
+  });
+  // The network `cloudbuild` gives access to the identity's credentials.
+  expect(JSON.stringify(request?.steps)).not.toContain('cloudbuild"');
+  expect(request?.steps[0].args).not.toContain("--network");
+});
+
+test.each(["Dockerfile", "./Dockerfile"])("a source with %s is built with Docker", async (path) => {
+  await build({ source: sourceFrom(sourceOf({ "a/b.txt": "x", [path]: "FROM scratch\n" })) });
+  expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/cloud-builders/docker" }]);
+});
+
+test("a Dockerfile further down is not the source's own", async () => {
+  await build({ source: sourceFrom(sourceOf({ "docs/Dockerfile": "FROM scratch\n", "main.rb": "" })) });
+  expect(begun()[0]?.steps).toMatchObject([{ name: "gcr.io/k8s-skaffold/pack" }]);
+});
+
+test.each([
+  "1234-compute@developer.gserviceaccount.com",
+  "1234@cloudbuild.gserviceaccount.com",
+  "test-project@appspot.gserviceaccount.com",
+  "somebody@example.com",
+])("nothing is built as %s", async (buildIdentity) => {
+  expect((await build({}, builderOf({ buildIdentity }))).at(-1)).toMatchObject({
+    kind: "failed",
+    failure: { reason: "permission" },
+  });
+  expect(begun()).toEqual([]);
+});
+
+test("a start that names no build is not made over and over", async () => {
+  let starts = 0;
+  const client = {
+    createBuild: async () => {
+      starts += 1;
+      if (starts > 100) throw new Error("it goes on for ever");
+      return [{ metadata: null }];
+    },
+    listBuilds: async () => [[]],
+  };
+  const clock = createLeapingClock();
+  const calls = googleCalls({ clock, logger });
+  const started = createBuilds(config as GcpConfig, (async () => client) as unknown as ClientSource, calls, clock);
+  const leaving = AbortSignal.abort();
+  expect((await started.start({}, "mark", leaving))._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable" });
+  expect(starts).toBe(1);
+});

@@ -1,0 +1,25 @@
+/** Sources in the staging bucket. */
+
+import { googleCalls } from "../../../../../adapters/gcp/call-policy.ts";
+import { gcsSpool } from "../../../../../adapters/gcp/deploy/build/spool-bucket.ts";
+import { clientSource, createGcpProvider } from "../../../../../adapters/gcp/index.ts";
+import { createBucketSpool } from "../../../../../adapters/shared/archives/bucket-spool.ts";
+import { gcp } from "../../../../clouds/gcp.ts";
+import { spoolTests } from "../../../../clouds/spool.ts";
+import { PROJECT, STAGING_BUCKET } from "../../../../fakes/gcp/test-project.ts";
+
+await spoolTests({
+  ...gcp,
+  provide: (fakes, dataDir, ambient) =>
+    createGcpProvider({ ...fakes.config(dataDir), sourceSpool: "bucket" }, { ...ambient, random: () => 0 }),
+  spool: (fakes, ambient, pieceBytes) => {
+    const clients = clientSource(PROJECT, fakes.config("").clients);
+    const call = googleCalls({ ...ambient, random: () => 0 });
+    return createBucketSpool(gcsSpool(STAGING_BUCKET, clients, call), ambient, pieceBytes);
+  },
+  bucketOf: ({ faults }) => faults.storage,
+  objectsOf: ({ storage }) => [...storage.bucket(STAGING_BUCKET).objects.keys()],
+  unfinished: ({ uploads }) => uploads.unfinished,
+  copies: "storage.objects.rewrite",
+  brings: ["storage.objects.insert", "storage.objects.insert.chunk"],
+});

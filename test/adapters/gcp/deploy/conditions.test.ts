@@ -1,0 +1,43 @@
+/** Maps Cloud Run's codes to the closed set of reasons in `deployReasons`. */
+import type { protos } from "@google-cloud/run";
+import { expect, test } from "vitest";
+import { failureOfConditions, failureOfHealthCheck } from "../../../../adapters/gcp/deploy/conditions.ts";
+
+type Condition = protos.google.cloud.run.v2.ICondition;
+const failed = (reason: Condition): Condition => ({ type: "Ready", state: "CONDITION_FAILED", ...reason });
+
+test.each([
+  [failed({ reason: "CONTAINER_MISSING" }), "image_not_found"],
+  [failed({ reason: "CONTAINER_PERMISSION_DENIED" }), "permission"],
+  [failed({ reason: "CONTAINER_IMAGE_UNAUTHORIZED" }), "permission"],
+  [failed({ reason: "SECRETS_ACCESS_CHECK_FAILED" }), "permission"],
+  [failed({ reason: "PROGRESS_DEADLINE_EXCEEDED" }), "rollout_timeout"],
+  [failed({ reason: "INTERNAL" }), "provider_unavailable"],
+  [failed({ reason: "UNKNOWN" }), "internal"],
+  [failed({ revisionReason: "HEALTH_CHECK_CONTAINER_ERROR" }), "did_not_listen"],
+  [failed({ revisionReason: "ACTIVE_REVISION_LIMIT_REACHED" }), "quota_exceeded"],
+])("%j", (condition, reason) => {
+  // The service only reports that its revision failed; the more specific condition wins, unless it did not fail.
+  const others = [failed({ reason: "REVISION_FAILED" }), { ...condition, state: "CONDITION_SUCCEEDED" as const }];
+  expect(failureOfConditions([...others, condition])).toMatchObject({ reason });
+});
+
+const system = (text: string) => ({ system: true, text });
+const own = (text: string) => ({ system: false, text });
+
+test.each([
+  [[system("Container called exit(0).")], { reason: "exited", exitCode: 0 }],
+  [[own("boom"), system("Container called exit(7).")], { reason: "crashed", exitCode: 7, logTail: ["boom"] }],
+  [[system("Container terminated on signal 11.")], { reason: "crashed" }],
+  [[system("Memory limit of 512 MiB exceeded with 530 MiB used.")], { reason: "out_of_memory" }],
+  // A service must not be able to imitate Cloud Run's messages.
+  [[own("Container called exit(7).")], { reason: "did_not_listen", logTail: ["Container called exit(7)."] }],
+  [[], { reason: "did_not_listen", logTail: [] }],
+])("the log %j", (lines, failure) => {
+  expect(failureOfHealthCheck(lines, 8080)).toMatchObject(failure);
+});
+
+test("the tail has the last twenty lines", () => {
+  const lines = Array.from({ length: 30 }, (_, index) => own(`line ${index}`));
+  expect(failureOfHealthCheck(lines, 8080).logTail).toEqual(lines.slice(10).map(({ text }) => text));
+});

@@ -1,0 +1,140 @@
+/** Cloud Run as the platform, on the fake: events, interruptions, conflicts, and the number of calls. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
+import { accountOf, nameOf } from "../../../support/http/brands.ts";
+import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
+
+let run: PretendedRun;
+beforeEach(async () => {
+  run = await openPretendedRun();
+});
+afterEach(() => run.close());
+
+rolloutEndTests(() => run, runRollouts, {
+  unheard: "rollout_timeout",
+  logTail: ["leaving"],
+  takeBucket: ({ storage }) => storage.world.live.delete("vol-data"),
+  whenTrafficMoves: async ({ clients }, then) => {
+    const client = await clients("services");
+    const setPolicy = client.setIamPolicy.bind(client) as (...args: unknown[]) => unknown;
+    // A first deploy becomes public after its traffic has moved.
+    const telling = (...args: unknown[]) => {
+      then();
+      return setPolicy(...args);
+    };
+    Object.assign(client, { setIamPolicy: telling });
+    return "absent";
+  },
+  // The service remains, but nothing serves.
+  nothingLeft: ({ made }) => expect([...made.serving]).toEqual([]),
+});
+
+const mounting = (memory: number): Partial<ServiceTemplate> => ({
+  memory,
+  mounts: [
+    { path: "/data", volume: "data", bucket: "vol-data", readOnly: false },
+    { path: "/old", volume: "data", bucket: "vol-data", readOnly: true, subPath: "old/one" },
+  ] as unknown as ServiceTemplate["mounts"],
+});
+
+test("a service of somebody else's takes the name and is not touched", async () => {
+  const client = await run.clients("services");
+  const parent = "projects/test-project/locations/europe-west1";
+  const service = { template: { containers: [{ image: run.image() }] } };
+  await client.createService({ parent, serviceId: "theirs", service });
+  expect((await run.platform.find(nameOf("theirs")))._unsafeUnwrap().kind).toBe("reserved");
+  expect(await run.endOf(run.template("theirs"), "absent")).toMatchObject({
+    kind: "failed",
+    failure: { reason: "name_taken" },
+  });
+  expect(run.run.stored("theirs")?.annotations).toEqual({});
+  const removed = await run.platform.remove(nameOf("theirs"), { etag: "any", owner: accountOf("acme") });
+  expect(removed._unsafeUnwrapErr().kind).toBe("conflict");
+  expect((await run.platform.list(accountOf("acme")))._unsafeUnwrap()).toEqual([]);
+});
+
+test("what was set by hand survives the next deploy, and what was declared is replaced", async () => {
+  await run.rollOut(run.template("app", "acme", { env: { KEPT: "1", DROPPED: "1" } }), "absent");
+  await run.run.edit("app", (wanted) => {
+    wanted.annotations["example.com/team"] = "blue";
+    wanted.labels.team = "blue";
+    wanted.template.revision = "app-by-hand";
+    wanted.template.vpcAccess = { connector: "projects/p/locations/r/connectors/c" };
+    wanted.template.containers[0].env.push({ name: "BY_HAND", value: "2" });
+    wanted.template.containers.push({ name: "sidecar", image: run.image() });
+    wanted.template.volumes.push({ name: "scratch", emptyDir: { medium: "MEMORY" } });
+  });
+  await run.rollOut(run.template("app", "acme", { env: { KEPT: "3" } }), await run.expectedOf("app"));
+  const stored = run.run.stored("app");
+  const [container, sidecar] = stored?.template.containers ?? [];
+  const env = Object.fromEntries(container.env.map((one: { name: string; value: string }) => [one.name, one.value]));
+  expect(env).toEqual({ KEPT: "3", BY_HAND: "2", CRON_TOKEN: "token-of-app", PORTSIDE_VOLUMES: "{}" });
+  expect(stored?.annotations["example.com/team"]).toBe("blue");
+  expect(stored?.labels.team).toBe("blue");
+  expect(stored?.template.vpcAccess.connector).toBe("projects/p/locations/r/connectors/c");
+  expect(sidecar.name).toBe("sidecar");
+  expect(stored?.template.volumes.map(({ name }: { name: string }) => name)).toEqual(["scratch"]);
+});
+
+test("mounts are volumes of the account's buckets, in the second generation, with rights and with a warning", async () => {
+  run.storage.world.insertBucket({ name: "vol-data" });
+  const events = await run.rollOut(run.template("app", "acme", mounting(256 * 1024 ** 2)), "absent");
+  expect(events.at(-1)?.kind).toBe("ready");
+  const said = events.flatMap((event) => (event.kind === "progress" ? [event.message] : []));
+  expect(said.some((line) => line.startsWith("The service gets 512Mi of memory"))).toBe(true);
+  expect(said.some((line) => line.includes("little memory for a volume that is written"))).toBe(true);
+  const { template } = run.run.stored("app") ?? {};
+  expect(template.executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+  expect(template.containers[0].resources.limits.memory).toBe("512Mi");
+  expect(template.volumes).toHaveLength(2);
+  const member = `serviceAccount:${template.serviceAccount}`;
+  expect(run.storage.world.bucket("vol-data").policy.bindings).toEqual([
+    { role: "roles/storage.objectUser", members: [member] },
+  ]);
+  // As declared: a client that reads the declaration and deploys it again must not change it.
+  expect((await run.serviceOf("app")).serving[0]?.template.memory).toBe(256 * 1024 ** 2);
+});
+
+test("plenty of memory, or a volume that is only read, needs no warning", async () => {
+  run.storage.world.insertBucket({ name: "vol-data" });
+  const events = await run.rollOut(run.template("app", "acme", mounting(2 * 1024 ** 3)), "absent");
+  expect(events.some((event) => event.kind === "progress" && event.message.includes("memory"))).toBe(false);
+});
+
+test("every account's services run as an identity of the account's own", async () => {
+  await run.rollOut(run.template("one", "acme"), "absent");
+  await run.rollOut(run.template("two", "acme"), "absent");
+  await run.rollOut(run.template("three", "globex"), "absent");
+  const of = (name: string) => run.run.stored(name)?.template.serviceAccount;
+  expect(of("one")).toMatch(/^portside-[0-9a-f]{21}@test-project\.iam\.gserviceaccount\.com$/);
+  expect(of("two")).toBe(of("one"));
+  expect(of("three")).not.toBe(of("one"));
+  expect([...run.iam.accounts.keys()]).toEqual([of("one"), of("three")]);
+});
+
+test("a new identity that shows late is waited for", async () => {
+  run.iam.looksUntilVisible = 3;
+  expect((await run.endOf(run.template("app"), "absent"))?.kind).toBe("ready");
+});
+
+test("where the organisation forbids public services the rollout says so and nothing serves", async () => {
+  await run.close();
+  run = await openPretendedRun({ policies: ["iam.allowedPolicyMemberDomains"] });
+  const end = await run.endOf(run.template("app"), "absent");
+  expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
+  expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");
+  expect(await run.serviceOf("app")).toMatchObject({ serving: [], rollingOut: null });
+});
+
+test("a list is one page call for a hundred services, whoever owns them", async () => {
+  const client = await run.clients("services");
+  const parent = "projects/test-project/locations/europe-west1";
+  const service = { template: { containers: [{ image: run.image() }] } };
+  for (let index = 0; index < 250; index++) await client.createService({ parent, serviceId: `s${index}`, service });
+  for (const name of ["b-app", "a-app"]) await run.rollOut(run.template(name), "absent");
+  run.run.faults.clear();
+  const listed = (await run.platform.list(accountOf("acme")))._unsafeUnwrap();
+  expect(listed.map(({ name }) => name)).toEqual(["a-app", "b-app"]);
+  expect(run.run.faults.log).toEqual(Array.from({ length: 3 }, () => "Services.ListServices"));
+});

@@ -1,0 +1,32 @@
+/** Control plane replicas on one Cloud Run: the races of every cloud, Run's etags, and manual edits. */
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { raceTests } from "../../../clouds/rollouts/races.ts";
+import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
+
+let run: PretendedRun;
+beforeEach(async () => {
+  run = await openPretendedRun();
+});
+afterEach(() => run.close());
+
+raceTests(() => run, runRollouts);
+
+test("what somebody sets by hand between a rollout's look and its write is not undone", async () => {
+  await run.rollOut(run.template("app"), "absent");
+  const client = await run.clients("services");
+  const update = client.updateService.bind(client);
+  let edits = 0;
+  const meddling = async (...args: Parameters<typeof update>) => {
+    if (edits < 2) {
+      edits += 1;
+      await run.run.edit("app", (wanted) => {
+        wanted.annotations[`example.com/edit-${edits}`] = "1";
+      });
+    }
+    return update(...args);
+  };
+  Object.assign(client, { updateService: meddling });
+  const end = (await run.rollOut(run.template("app", "acme", { timeout: 44 }), await run.expectedOf("app"))).at(-1);
+  expect(end?.kind).toBe("ready");
+  expect(run.run.stored("app")?.annotations).toMatchObject({ "example.com/edit-1": "1", "example.com/edit-2": "1" });
+});

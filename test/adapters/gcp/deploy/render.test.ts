@@ -1,0 +1,79 @@
+/** How a declaration is rendered for Cloud Run. */
+import { expect, test } from "vitest";
+import { renderTemplate } from "../../../../adapters/gcp/deploy/render.ts";
+import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { templateFor } from "../../../contracts/support.ts";
+import { accountOf, nameOf } from "../../../support/http/brands.ts";
+
+const needs = { identity: "id@p.iam.gserviceaccount.com", revision: "app-1", listenDeadline: 60_000 };
+const template = (more: Partial<ServiceTemplate> = {}) => ({
+  ...templateFor(accountOf("acme"), nameOf("app"), "image"),
+  ...more,
+});
+const rendered = (more: Partial<ServiceTemplate>, listenDeadline = 60_000) => {
+  const whole = renderTemplate(template(more), { ...needs, listenDeadline });
+  return { ...whole, container: whole.containers?.[0] };
+};
+
+test("every declared field has its place", () => {
+  const more = {
+    port: 3000,
+    cpu: 4,
+    memory: 2 * 1024 ** 3,
+    timeout: 61,
+    concurrency: 7,
+    maxInstances: 3,
+    env: { A: "b" },
+  };
+  expect(rendered({ ...more, sessionAffinity: true, useHttp2: true })).toMatchObject({
+    revision: "app-1",
+    serviceAccount: needs.identity,
+    timeout: { seconds: 61 },
+    maxInstanceRequestConcurrency: 7,
+    scaling: { maxInstanceCount: 3 },
+    sessionAffinity: true,
+    container: {
+      image: "image",
+      ports: [{ name: "h2c", containerPort: 3000 }],
+      resources: { limits: { cpu: "4", memory: "2Gi" }, cpuIdle: true },
+      env: [
+        { name: "A", value: "b" },
+        { name: "CRON_TOKEN", value: "token-of-app" },
+        { name: "PORTSIDE_VOLUMES", value: "{}" },
+      ],
+    },
+  });
+  expect(rendered({}).container?.ports).toEqual([{ name: "http1", containerPort: 8080 }]);
+});
+
+test.each([
+  [1500, { periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 1 }],
+  [60_000, { periodSeconds: 60, failureThreshold: 1 }],
+  [240_000, { periodSeconds: 240, failureThreshold: 1 }],
+  [300_000, { periodSeconds: 150, failureThreshold: 2 }],
+  [3_600_000, { periodSeconds: 200, failureThreshold: 3 }],
+])("a service has %i ms to listen", (millis, probe) => {
+  expect(rendered({}, millis).container?.startupProbe).toMatchObject(probe);
+});
+
+test("the generation follows from mounts and from little memory; else it is Run's choice, or whoever's it was", () => {
+  const mounts = [{ path: "/d", volume: "v", bucket: "b", readOnly: true }] as unknown as ServiceTemplate["mounts"];
+  const memory = 1024 ** 3;
+  expect(rendered({ mounts, memory }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+  expect(rendered({ memory: 256 * 1024 ** 2 }).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN1");
+  expect(rendered({ memory }).executionEnvironment).toBeUndefined();
+  const byHand = { executionEnvironment: "EXECUTION_ENVIRONMENT_GEN2" } as const;
+  expect(renderTemplate(template({ memory }), needs, byHand).executionEnvironment).toBe("EXECUTION_ENVIRONMENT_GEN2");
+});
+
+test("a service is told which bucket is at which path, anew with each declaration", () => {
+  const mount = (path: string, bucket: string) => ({ path, volume: "v", bucket, readOnly: false });
+  const mounts = [mount("/d", "b1"), mount("/e", "b2")] as unknown as ServiceTemplate["mounts"];
+  const first = rendered({ mounts });
+  const told = ({ container }: Pick<typeof first, "container">) =>
+    container?.env?.filter(({ name }) => name === "PORTSIDE_VOLUMES").map(({ value }) => JSON.parse(value ?? ""));
+  expect(told(first)).toEqual([{ "/d": "b1", "/e": "b2" }]);
+  const { container: _container, ...present } = first;
+  const next = renderTemplate(template({ mounts: [] }), needs, present, template({ mounts }));
+  expect(told({ container: next.containers?.[0] })).toEqual([{}]);
+});

@@ -1,0 +1,255 @@
+/** Logs in Cloud Logging: the rate of calls, late and failing calls, and entries from services' lines. */
+import { afterEach, describe, expect, test } from "vitest";
+import type { GcpClients } from "../../../../adapters/gcp/clients.ts";
+import type { GcpConfig } from "../../../../adapters/gcp/config.ts";
+import { createGcpLogs } from "../../../../adapters/gcp/logs/store.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
+import { plusMillis } from "../../../../core/domain/wire/instant.ts";
+import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
+import { ambientOf, givenClients, providerWith } from "../../../clouds/subject.ts";
+import { logStoreCases, type ProviderSubject } from "../../../contracts/index.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
+import { type FakeLogging, type FakeLoggingOptions, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
+import { gcpConfig } from "../../../fakes/gcp/test-project.ts";
+import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
+import { silentLogger } from "../../../support/logs/silent-logger.ts";
+
+const LIST = "LoggingServiceV2.ListLogEntries";
+const WRITE = "LoggingServiceV2.WriteLogEntries";
+
+let fakes: FakeLogging[] = [];
+afterEach(async () => {
+  await Promise.all(fakes.map((fake) => fake.close()));
+  fakes = [];
+});
+
+const start = async (options: Partial<FakeLoggingOptions> = {}, config: Partial<GcpConfig> = {}) => {
+  const clock = createLeapingClock();
+  const fake = await startFakeLogging({ clock, ...options });
+  fakes.push(fake);
+  const ambient = { clock, ids: randomIds, logger: silentLogger };
+  const make = (more: Partial<GcpConfig> = {}) =>
+    createGcpLogs({ ...gcpConfig, ...config, ...more }, givenClients<GcpClients>({ logging: fake.client }), ambient);
+  const line = (text: string, stream: "stdout" | "stderr" = "stdout", owner: AccountId = scope.owner) =>
+    fake.ingest({
+      ...{ service: scope.service, revision: "app-00001", instance: "i-1", stream, line: text },
+      labels: { "portside-owner": accountDigest(owner) },
+    });
+  return { clock, fake, logs: make(), make, line };
+};
+
+logReadTests(LIST, start);
+
+describe("calls", () => {
+  test("a page without a filter is one, a quiet poll with one is one, and one that finds is two", async () => {
+    const { fake, logs, line } = await start();
+    for (const text of ["a timeout", "b", "c"]) line(text);
+    await expectOk(logs.newest(scope, ask()));
+    expect(fake.faults.count(LIST)).toBe(1);
+    const { seen } = await expectOk(logs.after(scope, START, ask("timeout")));
+    expect(fake.faults.count(LIST)).toBe(3);
+    expect(await expectOk(logs.after(scope, seen as LogPosition, ask("timeout")))).toEqual({
+      entries: [],
+      partial: false,
+    });
+    expect(fake.faults.count(LIST)).toBe(4);
+    await expectOk(logs.newest(scope, ask("resource.labels.service_name=other")));
+    expect(fake.faults.count(LIST)).toBe(5);
+  });
+
+  test("a thousand entries are written by one, and found by filters that go there", async () => {
+    const { fake, logs } = await start();
+    await expectOk(logs.append(Array.from({ length: 1000 }, (_, n) => note(`line ${n} ${n % 500 === 0 ? "x" : ""}`))));
+    expect(fake.faults.count(WRITE)).toBe(1);
+    expect(texts((await expectOk(logs.after(scope, START, ask('textPayload:" x"')))).entries)).toHaveLength(2);
+    expect(fake.faults.count(LIST)).toBe(2);
+  });
+});
+
+describe("the quota", () => {
+  test("of Google's own is never passed, however many ask", async () => {
+    const { clock, fake, logs, line } = await start({ readsPerMinute: 60 });
+    line("a timeout");
+    let [found, refused] = [0, 0];
+    for (let n = 0; n < 200; n++) {
+      const read = await logs.newest(scope, ask("timeout", { patience: 0 }));
+      if (read.isOk()) found++;
+      else refused++;
+      clock.pass(700);
+    }
+    // 140 seconds allow 180 reads, and each search takes two.
+    expect([found > 50, refused > 0, fake.refused()]).toEqual([true, true, 0]);
+  });
+
+  test("used up within a search ends it with what it has, and the next one goes on", async () => {
+    const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
+    for (let n = 0; n < 10; n++) line(`line ${n}`);
+    const first = await expectOk(logs.after(scope, START, ask("", { patience: 0 })));
+    expect(first.partial).toBe(true);
+    clock.pass(60_000);
+    const second = await expectOk(logs.after(scope, first.seen as LogPosition, ask("", { patience: 30_000 })));
+    expect(second.partial).toBe(true);
+    const third = await expectOk(make({ logReadsPerMinute: 60 }).after(scope, second.seen as LogPosition, ask()));
+    expect([first, second, third].flatMap(({ entries }) => texts(entries))).toEqual(
+      Array.from({ length: 10 }, (_, n) => `line ${n}`),
+    );
+  });
+});
+
+describe("order", () => {
+  for (const ties of ["ascending", "as listed"] as const)
+    test(`entries of one nanosecond come by their ids, newest and behind a place, ties ${ties}`, async () => {
+      const { clock, fake, logs } = await start({ ties, looksAt: 3 }, { logReadsPerMinute: 1000 });
+      const stamp = { seconds: String(clock.now() / 1_000_000_000n), nanos: 7 };
+      const ids = ["a", "b", "c", "d", "e", "f", "g", "h"];
+      fake.ingestEntries(
+        ids.toReversed().map((insertId) => ({
+          ...{ logName: "projects/test-project/logs/run.googleapis.com%2Fstdout", insertId, timestamp: stamp },
+          resource: { type: "cloud_run_revision", labels: { service_name: scope.service } },
+          labels: { "portside-owner": accountDigest(scope.owner) },
+          ...{ severity: "INFO", payload: "textPayload", textPayload: insertId, httpRequest: null, trace: "" },
+        })),
+      );
+      expect(texts((await expectOk(logs.newest(scope, ask("", { limit: 3 })))).entries)).toEqual(["f", "g", "h"]);
+      const all = (await expectOk(logs.after(scope, START, ask()))).entries;
+      expect(texts(all)).toEqual(ids);
+      for (const [index, entry] of all.entries())
+        for (const filter of ["", "severity=INFO"])
+          expect(texts((await expectOk(logs.after(scope, entry, ask(filter)))).entries)).toEqual(ids.slice(index + 1));
+    });
+
+  test("entries that show late are not skipped by whoever keeps to the settle window", async () => {
+    const { clock, logs, line } = await start({ visibleAfter: 8000 });
+    const met: string[] = [];
+    let place: LogPosition = START;
+    for (let second = 0; second < 60; second++) {
+      if (second < 40) line(`line ${second}`);
+      clock.pass(1000);
+      const until = plusMillis(clock.now(), -10_000);
+      const { entries, seen } = await expectOk(logs.after(scope, place, ask("", { until })));
+      met.push(...(texts(entries) as string[]));
+      place = seen ?? place;
+    }
+    expect(met).toEqual(Array.from({ length: 40 }, (_, n) => `line ${n}`));
+  });
+
+  test("a listing that has nothing yet goes on", async () => {
+    const { logs, line } = await start({ looksAt: 1 });
+    line("theirs", "stdout", "other" as AccountId);
+    line("theirs", "stdout", "other" as AccountId);
+    line("mine");
+    expect(texts((await expectOk(logs.after(scope, START, ask("", { patience: 0 })))).entries)).toEqual(["mine"]);
+  });
+});
+
+describe("faults", () => {
+  const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
+  test("that pass are repeated, and nothing is written twice", async () => {
+    const { fake, logs } = await start();
+    for (const kind of passing) {
+      fake.faults.inject({ method: WRITE, nth: 1, kind });
+      await expectOk(logs.append([note(kind)]));
+      for (const nth of [1, 2]) {
+        fake.faults.inject({ method: LIST, nth, kind });
+        expect(texts((await expectOk(logs.newest(scope, ask("INFO")))).entries).at(-1)).toBe(kind);
+      }
+    }
+    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual([...passing]);
+  });
+
+  test("that stay are unavailable, with a time to come again", async () => {
+    const { fake, logs } = await start();
+    for (let nth = 1; nth <= 40; nth++) fake.faults.inject({ nth, kind: "resource_exhausted" });
+    expect(await expectError(logs.newest(scope, ask()))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+    fake.faults.clear();
+    fake.faults.inject({ nth: 1, kind: "permission_denied" });
+    expect(await expectError(logs.append([note("x")]))).toMatchObject({ kind: "unavailable", retryAfterSeconds: 60 });
+    expect(fake.entries()).toEqual([]);
+  });
+
+  test("an entry that is too large is lost, and no other with it", async () => {
+    const { logs } = await start();
+    await expectOk(logs.append([note("before"), note("x".repeat(300 * 1024)), note("behind")]));
+    expect(texts((await expectOk(logs.newest(scope, ask()))).entries)).toEqual(["before", "behind"]);
+  });
+
+  test("a filter that Cloud Logging does not take is applied here alone", async () => {
+    const { fake, logs, line } = await start();
+    for (const text of ["a timeout", "b"]) line(text);
+    const long = `(${Array.from({ length: 600 }, (_, n) => `textPayload:"timeout ${n} ${"x".repeat(10)}"`).join(" OR ")} OR textPayload:"timeout")`;
+    expect(texts((await expectOk(logs.newest(scope, ask(long)))).entries)).toEqual(["a timeout"]);
+    expect(fake.faults.count(LIST)).toBe(2);
+  });
+});
+
+describe("a service's lines", () => {
+  test("have the severity that they say, as on every provider", async () => {
+    const { logs, line } = await start();
+    line('{"severity":"warning","message":"a"}');
+    line('{"level":"error","message":"b"}');
+    line('{"level":30,"message":"c"}');
+    line("plain");
+    line("bad", "stderr");
+    const { entries } = await expectOk(logs.newest(scope, ask()));
+    expect(entries.map(({ severity }) => severity)).toEqual(["WARNING", "ERROR", "INFO", "DEFAULT", "ERROR"]);
+    expect(entries[0]).toMatchObject({ logName: "stdout", revision: "app-00001", instance: "i-1" });
+    const severe = await expectOk(logs.newest(scope, ask("severity>=ERROR")));
+    expect(texts(severe.entries)).toEqual(['{"level":"error","message":"b"}', "bad"]);
+  });
+
+  test("are its account's by their label alone, whoever's name the service has", async () => {
+    const { fake, logs, line } = await start();
+    line("mine");
+    line("theirs", "stdout", "other" as AccountId);
+    fake.ingest({ service: "app", revision: "r", instance: "i", stream: "stdout", line: "nobody's", labels: {} });
+    const { entries } = await expectOk(logs.newest(scope, ask('"mine" OR "theirs" OR "nobody\'s"')));
+    expect(texts(entries)).toEqual(["mine"]);
+  });
+
+  test("and its requests are entries of their own", async () => {
+    const { fake, logs } = await start();
+    const labels = { "portside-owner": accountDigest(scope.owner) };
+    const served = { method: "POST", url: "https://app.run.app/cron", status: 503, latencySeconds: 1.25 };
+    fake.ingestRequest({ service: "app", revision: "r", instance: "i", labels, ...served });
+    const { entries } = await expectOk(logs.newest(scope, ask("httpRequest.status>=500 httpRequest.requestUrl:cron")));
+    expect(entries).toMatchObject([
+      { logName: "requests", severity: "ERROR", http: { requestMethod: "POST", status: 503, latency: "1.250s" } },
+    ]);
+  });
+});
+
+describe("the suite rejects", () => {
+  const broken = async (change: (request: { filter: string; orderBy: string }) => object): Promise<number> => {
+    const ambient = ambientOf();
+    const fake = await startFakeLogging(ambient);
+    fakes.push(fake);
+    const logging = {
+      writeLogEntries: (request: object, options: object) => fake.client.writeLogEntries(request, options),
+      listLogEntries: (request: { filter: string; orderBy: string }, options: object) =>
+        fake.client.listLogEntries(change(request), options),
+    } as unknown as GcpClients["logging"];
+    const logs = createGcpLogs(
+      { ...gcpConfig, logReadsPerMinute: 1_000_000 },
+      givenClients<GcpClients>({ logging }),
+      ambient,
+    );
+    const subject: ProviderSubject = providerWith("gcp", { logs });
+    let failed = 0;
+    for (const one of logStoreCases) await one.run(subject).catch(() => failed++);
+    return failed;
+  };
+  test("nothing where nothing is broken", async () => expect(await broken((request) => request)).toBe(0));
+  test("a search without its account", async () =>
+    expect(
+      await broken((request) => ({
+        ...request,
+        filter: request.filter.replace(/labels\."portside-owner"="\w+" AND /, ""),
+      })),
+    ).toBeGreaterThan(0));
+  test("a listing in another order", async () =>
+    expect(await broken((request) => ({ ...request, orderBy: "timestamp asc" }))).toBeGreaterThan(0));
+});

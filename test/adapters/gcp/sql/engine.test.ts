@@ -1,0 +1,294 @@
+/** SQL on BigQuery: which rows a statement sees, what it may cost, and how calls fail or time out. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { GcpClients } from "../../../../adapters/gcp/clients.ts";
+import { createGcpLogs } from "../../../../adapters/gcp/logs/store.ts";
+import type { GcpSql } from "../../../../adapters/gcp/sql/engine.ts";
+import { bigQueryFault, runFailure, textFailure } from "../../../../adapters/gcp/sql/failures.ts";
+import { createGcpSql, gcpSqlQueries } from "../../../../adapters/gcp/sql/index.ts";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { everything } from "../../../../core/domain/logs/filter/tree.ts";
+import type { SqlValue } from "../../../../core/domain/sql/answer.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { isSqlFailure, type SqlLimits } from "../../../../core/ports/sql-engine.ts";
+import { COUNT, statementTests } from "../../../clouds/sql.ts";
+import { ambientOf, givenClients } from "../../../clouds/subject.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import type { FaultKind } from "../../../fakes/faults.ts";
+import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
+import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
+import { gcpConfig, PROJECT } from "../../../fakes/gcp/test-project.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+
+const acme = { owner: "acme" as AccountId };
+const plenty: SqlLimits = { deadline: 20_000, rows: 1000, bytes: 1024 * 1024 };
+const [DRY, QUERY, RESULTS, CANCEL] = [
+  "bigquery.jobs.insert",
+  "bigquery.jobs.query",
+  "bigquery.jobs.getQueryResults",
+  "bigquery.jobs.cancel",
+];
+
+let logging: FakeLogging;
+let fake: FakeBigQuery;
+const engines: GcpSql[] = [];
+const engine = (change: object = {}): GcpSql => {
+  const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable, ...change };
+  const made = createGcpSql(config, givenClients<GcpClients>({ bigquery: fake.client }), ambientOf());
+  engines.push(made);
+  return made;
+};
+let sql: GcpSql;
+
+beforeAll(async () => {
+  const { clock } = ambientOf();
+  logging = await startFakeLogging({ clock });
+  fake = await startFakeBigQuery({ entries: logging.entries, pageRows: 3 });
+  sql = engine();
+  for (const [owner, line] of [
+    ["acme", "mine"],
+    ["acme", "also mine"],
+    ["other", "theirs"],
+  ] as const)
+    logging.ingest({
+      ...{ service: "app", revision: "app-00001", instance: "i-1", stream: "stdout", line },
+      labels: { "portside-owner": accountDigest(owner as AccountId) },
+    });
+});
+afterEach(() => {
+  fake.faults.clear();
+  fake.slowDown(0);
+});
+afterAll(async () => {
+  await Promise.all(engines.map((one) => one.close()));
+  await fake.close();
+  await logging.close();
+});
+
+const rowsOf = async (statement: string, on = sql): Promise<(readonly SqlValue[])[]> => {
+  const { rows } = await expectOk(on.run(acme, statement, plenty));
+  return (await Array.fromAsync(rows)).flatMap((row) => (isSqlFailure(row) ? [] : [row]));
+};
+const failureOf = (statement: string, limits: Partial<SqlLimits> = {}, on = sql) =>
+  expectError(on.run(acme, statement, { ...plenty, ...limits }));
+
+describe("a statement", () => {
+  statementTests((statement) => rowsOf(statement));
+
+  test("keeps its order", async () => {
+    expect(await rowsOf("WITH a AS (SELECT text_payload AS t FROM logs) SELECT t FROM a ORDER BY t DESC")).toEqual([
+      ["mine"],
+      ["also mine"],
+    ]);
+  });
+
+  test("sees the severities that the log has", async () => {
+    const owner = "loud" as AccountId;
+    const lines = [
+      ...['{"level":"WARN"}', '{"level":30}', '{"level":60}', '{"level":5}', '{"severity":"err"}', '{"a":1}', "plain"],
+      ...['{"severity":"alert","level":10}', '{"level":"usage"}', '{"level":"none"}', '{"level":"default"}'],
+    ];
+    for (const stream of ["stdout", "stderr"] as const)
+      for (const line of lines)
+        logging.ingest({
+          ...{ service: "app", revision: "app-00001", instance: "i-1", stream, line },
+          labels: { "portside-owner": accountDigest(owner) },
+        });
+    const logs = createGcpLogs(gcpConfig, givenClients<GcpClients>({ logging: logging.client }), ambientOf());
+    const service = "app" as DeploymentName;
+    const { entries } = await expectOk(
+      logs.newest({ owner, service }, { filter: everything, limit: 100, patience: 20_000 }),
+    );
+    const { rows } = await expectOk(
+      sql.run({ owner }, "SELECT severity FROM logs ORDER BY timestamp, insert_id", plenty),
+    );
+    expect(entries).toHaveLength(2 * lines.length);
+    expect(await Array.fromAsync(rows)).toEqual(entries.map(({ severity }) => [severity]));
+  });
+
+  test("cannot name the tables that everybody's rows are in, nor shadow them", async () => {
+    for (const statement of [
+      `SELECT COUNT(*) AS n FROM \`${fake.logDataset}._AllLogs\``,
+      `SELECT COUNT(*) AS n FROM \`${fake.billingTable}\``,
+      `SELECT COUNT(*) AS n FROM \`${fake.logDataset}\`.\`\\x5fAllLogs\``,
+      "SELECT '_AllLogs' AS a FROM logs",
+      "SELECT COUNT(*) AS n FROM INFORMATION_SCHEMA.TABLES",
+      "WITH logs AS (SELECT 1 AS n) SELECT n FROM logs",
+      "SELECT 1 AS a; SELECT 2 AS b",
+      "DELETE FROM logs WHERE TRUE",
+    ])
+      expect(await failureOf(statement), statement).toMatchObject({ kind: "invalid_statement" });
+    expect(fake.faults.count(QUERY)).toBe(0);
+  });
+
+  /** An engine with a manipulated dry run: `change` alters what BigQuery reports that a statement reads. */
+  const looking = (change: (query: Record<string, unknown>) => void): GcpSql => {
+    const request = (asked: object, heard: (error: unknown, body: unknown) => void) =>
+      fake.client.request(asked as never, (error: unknown, body: unknown) => {
+        const { statistics } = (body ?? {}) as { statistics?: { query: Record<string, unknown> } };
+        if (statistics !== undefined) change(statistics.query);
+        heard(error, body);
+      });
+    const bigquery = { projectId: PROJECT, request } as unknown as GcpClients["bigquery"];
+    const config = { ...gcpConfig, logDataset: fake.logDataset, billingTable: fake.billingTable };
+    const made = createGcpSql(config, givenClients<GcpClients>({ bigquery }), ambientOf());
+    engines.push(made);
+    return made;
+  };
+
+  test("that BigQuery understands otherwise than the parser is not run", async () => {
+    const table = { projectId: PROJECT, datasetId: "linked_logs", tableId: "_Default" };
+    const reads = looking((query) => {
+      query["referencedTables"] = [table];
+    });
+    const writes = looking((query) => {
+      query["statementType"] = "DELETE";
+    });
+    for (const one of [reads, writes])
+      expect(await failureOf(COUNT, {}, one)).toMatchObject({ kind: "invalid_statement" });
+    expect(fake.faults.count(QUERY)).toBe(0);
+    expect(
+      await rowsOf(
+        COUNT,
+        looking(() => undefined),
+      ),
+    ).toEqual([[2]]);
+  });
+
+  test("finds tables that are not there to be the platform's own trouble", async () => {
+    const strange = engine({ logDataset: "test-project.another" });
+    expect(await failureOf(COUNT, {}, strange)).toMatchObject({ kind: "unavailable" });
+    expect(fake.faults.count(QUERY)).toBe(0);
+  });
+
+  test("has errors with its own lines, and no name of the platform's", async () => {
+    const failure = await failureOf("SELECT\n no_such FROM logs");
+    expect(failure).toMatchObject({ kind: "invalid_statement", message: expect.stringContaining("no_such") });
+    const message = `Unrecognized name at [3:8] in ${fake.logDataset}._AllLogs of BigQuery`;
+    expect(textFailure(message, [`${fake.logDataset}._AllLogs`])).toEqual({
+      kind: "invalid_statement",
+      message: "Unrecognized name at [2:8] in the table of the engine",
+    });
+  });
+
+  test("that fails on data tells no value of it", () => {
+    const failure = runFailure({ reason: "invalidQuery", message: "Bad int64 value: their secret at [2:3]" }, 1);
+    expect(failure).toEqual({ kind: "failed", message: "a text that is no such value was cast at [1:3]" });
+    expect(JSON.stringify(runFailure({ reason: "invalidQuery", message: "their secret" }, 1))).not.toContain("secret");
+  });
+});
+
+describe("billing", () => {
+  const cost = (day: string, owner: string, amount: number) => ({
+    usage_start_time: `${day}T03:00:00Z`,
+    usage_end_time: `${day}T04:00:00Z`,
+    service: { description: "Cloud Run" },
+    sku: { description: "CPU" },
+    usage: { amount, unit: "seconds" },
+    cost: amount / 10,
+    currency: "EUR",
+    labels: [
+      { key: "portside-owner", value: accountDigest(owner as AccountId) },
+      { key: "portside-service", value: "app" },
+    ],
+  });
+  test("is a row a SKU and day, of the account alone", async () => {
+    fake.charge(cost("2026-01-30", "acme", 1));
+    fake.charge(cost("2026-01-31", "acme", 2));
+    fake.charge(cost("2026-01-31", "acme", 3));
+    fake.charge(cost("2026-01-31", "other", 100));
+    expect(
+      await rowsOf(
+        "SELECT usage_start_time, usage.amount, cost, currency, resource.name, service.description FROM billing ORDER BY usage_start_time",
+      ),
+    ).toEqual([
+      ["2026-01-30T00:00:00+00:00", "1", "0.1", "EUR", "app", "Cloud Run"],
+      ["2026-01-31T00:00:00+00:00", "5", "0.5", "EUR", "app", "Cloud Run"],
+    ]);
+  });
+  test("that is not set up is said, and logs still answer", async () => {
+    const without = engine({ billingTable: undefined });
+    expect(await rowsOf(COUNT, without)).toEqual([[2]]);
+    expect(await failureOf("SELECT COUNT(*) AS n FROM billing", {}, without)).toMatchObject({
+      kind: "invalid_statement",
+      message: expect.stringContaining("billingTable"),
+    });
+  });
+});
+
+describe("limits", () => {
+  test("of bytes are kept before anything is run", async () => {
+    const poor = engine({ sqlBytesBilled: 10 });
+    expect(await failureOf(COUNT, {}, poor)).toMatchObject({ kind: "failed", message: expect.stringContaining("GiB") });
+    expect(fake.faults.count(QUERY)).toBe(0);
+  });
+
+  test("of time end the job, too", async () => {
+    expect(await rowsOf(COUNT)).toEqual([[2]]);
+    fake.faults.clear();
+    fake.slowDown(60_000);
+    expect(await failureOf(COUNT, { deadline: 1500 })).toEqual({ kind: "timeout" });
+  });
+
+  test("a query that nobody waits for any more is cancelled", async () => {
+    fake.slowDown(20_000);
+    const gone = new AbortController();
+    const run = sql.run(acme, COUNT, plenty, { signal: gone.signal });
+    await eventually(() => expect(fake.faults.count(QUERY)).toBe(1));
+    gone.abort();
+    expect(await expectError(run)).toMatchObject({ kind: "unavailable" });
+    // BigQuery's first response names the job to cancel.
+    await eventually(() => expect(fake.faults.count(CANCEL)).toBeGreaterThan(0));
+  });
+});
+
+describe("calls", () => {
+  test("are one dry run and one query where the answer is short, and one for each further page", async () => {
+    await rowsOf(COUNT);
+    expect(fake.faults.log).toEqual([DRY, QUERY]);
+    fake.faults.clear();
+    await rowsOf("SELECT x FROM UNNEST([1, 2, 3, 4, 5, 6, 7]) AS x");
+    expect(fake.faults.log).toEqual([DRY, QUERY, RESULTS, RESULTS]);
+    expect(fake.faults.count(CANCEL)).toBe(0);
+  });
+
+  const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
+  test("that fail once are repeated, and run nothing twice", async () => {
+    for (const kind of passing)
+      for (const nth of [1, 2, 3]) {
+        fake.faults.inject({ nth, kind });
+        expect(await rowsOf("SELECT x FROM UNNEST([1, 2, 3, 4]) AS x"), `${kind} ${nth}`).toHaveLength(4);
+        fake.faults.clear();
+      }
+  });
+
+  test("that are refused are unavailable, with nothing of Google's words", async () => {
+    for (const nth of [1, 2]) {
+      fake.faults.inject({ nth, kind: "permission_denied" });
+      const failure = await failureOf(COUNT);
+      expect(failure).toMatchObject({ kind: "unavailable", message: expect.not.stringContaining("Access Denied") });
+      fake.faults.clear();
+    }
+  });
+
+  test("have their meaning by their reason, whatever their status", () => {
+    const error = (code: number, reason: string) => Object.assign(new Error("x"), { code, errors: [{ reason }] });
+    expect(bigQueryFault(error(403, "quotaExceeded"))).toEqual({ kind: "busy" });
+    expect(bigQueryFault(error(403, "accessDenied"))).toEqual({ kind: "refused" });
+    expect(bigQueryFault(error(500, "bytesBilledLimitExceeded"))).toEqual({ kind: "state", code: "invalid" });
+    expect(bigQueryFault(error(400, "invalidQuery"))).toEqual({ kind: "state", code: "invalid" });
+    expect(bigQueryFault(new TypeError("a bug"))).toBeUndefined();
+  });
+});
+
+describe("the capability", () => {
+  test("says how to set it up, and what lacks", () => {
+    expect(gcpSqlQueries(gcpConfig)).toMatchObject({ supported: false, reason: expect.stringContaining("logDataset") });
+    const linked = { ...gcpConfig, logDataset: "p.d" };
+    expect(gcpSqlQueries(linked, () => ({ version: undefined }))).toMatchObject({
+      supported: true,
+      note: expect.stringContaining("billingTable"),
+    });
+    expect(gcpSqlQueries(linked, () => undefined)).toMatchObject({ supported: false });
+  });
+});

@@ -1,0 +1,126 @@
+/** A volume's bucket beyond the port's contract: no public access, labels, the owner's access, the number of calls. */
+import type { Storage } from "@google-cloud/storage";
+import { describe, expect, test, vi } from "vitest";
+import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
+import type { VolumeName } from "../../../../core/domain/wire/names.ts";
+import { a, account, data, inAMinute, now } from "../../../clouds/volumes/steps.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { createLeapingClock } from "../../../support/clocks/leaping-clock.ts";
+import { bucketOf, fake } from "./steps.ts";
+import { volumesOver } from "./subject.ts";
+
+describe("a volume's bucket", () => {
+  test("is closed to the public, has one set of rights, keeps what is deleted for a week, and stands in the region", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    expect(bucketOf(volume).settings).toEqual({
+      location: "europe-west1",
+      iamConfiguration: { uniformBucketLevelAccess: { enabled: true }, publicAccessPrevention: "enforced" },
+      softDeletePolicy: { retentionDurationSeconds: "604800" },
+    });
+  });
+
+  test("says whose it is by a digest, never by the account's id", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    const { labels, name } = bucketOf(volume);
+    expect(labels).toMatchObject({ "portside-owner": accountDigest(owner), "portside-volume": "data" });
+    expect(JSON.stringify([labels, name])).not.toContain("somebody");
+    const claims = fake.world.live.get("test-project-portside-volumes");
+    expect([...(claims?.objects.keys() ?? [])].filter((one) => one.includes("somebody"))).toEqual([]);
+  });
+
+  test("is open to nobody, until a service mounts it", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    expect(bucketOf(volume).policy.bindings).toEqual([]);
+  });
+
+  test("keeps the rights that it has from elsewhere", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const audit = { role: "roles/storage.objectViewer", members: ["group:audit@example.com"] };
+    fake.world.setPolicy(bucketOf(volume), { bindings: [...bucketOf(volume).policy.bindings, audit] });
+    await expectOk(volumes.hide(volume));
+    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(bucketOf(volume).policy.bindings).toEqual([audit]);
+  });
+
+  test("may be of a volume that is called as Google is", async () => {
+    const name = "google-exports" as VolumeName;
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, name));
+    expect(await expectOk(volumesOver(fake).find(owner, name))).toEqual({ kind: "held", volume });
+  });
+
+  test("of another account's digest is none, whatever its name", async () => {
+    const owner = account();
+    const { volume } = await expectOk(volumesOver(fake).create(owner, data));
+    bucketOf(volume).labels["portside-owner"] = accountDigest(account());
+    expect(await expectOk(volumesOver(fake).list(owner))).toEqual([]);
+    expect((await expectError(volumesOver(fake).hide(volume))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).restore(owner, volume.id))).kind).toBe("not_found");
+  });
+});
+
+describe("calls", () => {
+  test("a list is one call, however many volumes there are", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    for (const size of [1, 12]) {
+      for (let index = 0; index < size; index++) await expectOk(volumes.create(owner, `v${index}` as VolumeName));
+      fake.faults.clear();
+      expect(await expectOk(volumes.list(owner))).toHaveLength(size);
+      expect(fake.faults.log).toEqual(["storage.buckets.list"]);
+    }
+  });
+
+  test("a list of more volumes than a page has follows the pages", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    const sample = bucketOf(volume);
+    const copies = Array.from({ length: 1500 }, (_, index) => `${volume.id.slice(0, 20)}${index}x`);
+    for (const name of copies) {
+      const labels = { ...sample.labels, "portside-volume": `v${name.slice(-8)}`.replaceAll("-", "0") };
+      fake.world.live.set(name, { ...sample, name, labels });
+    }
+    fake.faults.clear();
+    expect((await expectOk(volumes.list(owner))).length).toBeGreaterThan(1000);
+    expect(fake.faults.log).toEqual(["storage.buckets.list", "storage.buckets.list"]);
+    for (const name of copies) fake.world.live.delete(name);
+  });
+
+  test("finding one's own volume is one call, finding none is two", async () => {
+    const owner = account();
+    await expectOk(volumesOver(fake).create(owner, data));
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).find(owner, data));
+    expect(fake.faults.log).toEqual(["storage.buckets.list"]);
+    await expectOk(volumesOver(fake).find(account(), data));
+    expect(fake.faults.log.slice(1)).toEqual(["storage.buckets.list", "storage.objects.list"]);
+  });
+
+  test("a URL is signed without a call where the credentials have a key", async () => {
+    const { volume } = await expectOk(volumesOver(fake).create(account(), data));
+    fake.faults.clear();
+    await expectOk(volumesOver(fake).grantDownload(volume, a, inAMinute()));
+    expect(fake.faults.log).toEqual([]);
+  });
+});
+
+test("a storage that never answers is an outage, in the end", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const silent = { request: () => undefined } as unknown as Storage;
+  const found = volumesOver(fake, { storage: silent, clock: createLeapingClock() }).find(account(), data);
+  let end: string | undefined;
+  found.match(
+    () => undefined,
+    ({ kind }) => {
+      end = kind;
+    },
+  );
+  for (let minutes = 0; minutes < 60 && end === undefined; minutes++) await vi.advanceTimersByTimeAsync(60_000);
+  vi.useRealTimers();
+  expect(end).toBe("unavailable");
+});

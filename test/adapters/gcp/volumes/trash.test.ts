@@ -1,0 +1,78 @@
+/** Deletion and restore by Cloud Storage's soft delete, and the check of its settings at startup. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { timestampOf } from "../../../../core/domain/wire/instant.ts";
+import { volumeReturnTests } from "../../../clouds/volumes/races.ts";
+import { account, data, now } from "../../../clouds/volumes/steps.ts";
+import { expectError, expectOk } from "../../../contracts/support.ts";
+import { startFakeStorage } from "../../../fakes/gcp/storage/index.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import { bucketOf, cloud, fake } from "./steps.ts";
+import { volumesOver } from "./subject.ts";
+
+describe("deletion and restore", () => {
+  volumeReturnTests(cloud);
+
+  test("more objects than a page has go and come back", async () => {
+    const owner = account();
+    const volumes = volumesOver(fake);
+    const { volume } = await expectOk(volumes.create(owner, data));
+    for (let index = 0; index < 1100; index++)
+      fake.world.putObject(bucketOf(volume), { name: `o${index}`, bytes: Buffer.from("x") });
+    await expectOk(volumes.hide(volume));
+    await expectOk(volumes.discard(volume, now()));
+    expect(fake.world.live.has(volume.id)).toBe(false);
+    await expectOk(volumes.restore(owner, volume.id));
+    expect(bucketOf(volume).objects.size).toBe(1100);
+  });
+
+  test("a week later there is nothing to restore", async () => {
+    const clock = createManualClock();
+    const later = await startFakeStorage({ clock });
+    const volumes = volumesOver(later, { clock });
+    const owner = account();
+    const inTime = <T>(work: PromiseLike<T>) => whileTicking(clock, work, 1);
+    const { volume } = await inTime(expectOk(volumes.create(owner, data)));
+    await inTime(expectOk(volumes.hide(volume)));
+    await inTime(expectOk(volumes.discard(volume, timestampOf(clock.now()))));
+    expect(await inTime(expectOk(volumes.trash(owner)))).toHaveLength(1);
+    await clock.advance(8 * 86_400_000);
+    expect(await inTime(expectOk(volumes.trash(owner)))).toEqual([]);
+    expect((await inTime(expectError(volumes.restore(owner, volume.id)))).kind).toBe("not_found");
+    await later.close();
+  });
+});
+
+describe("soft delete", () => {
+  test("of a week is no problem, and the look makes the bucket of the claims", async () => {
+    const other = await startFakeStorage();
+    expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
+    expect(await expectOk(volumesOver(other).softDeleteProblem())).toBeUndefined();
+    expect([...other.world.live.keys()]).toEqual(["test-project-portside-volumes"]);
+    await other.close();
+  });
+
+  test("of less is one, with the command that mends it, unless it was accepted", async () => {
+    const other = await startFakeStorage();
+    other.world.insertBucket({
+      name: "test-project-portside-volumes",
+      softDeletePolicy: { retentionDurationSeconds: "0" },
+    });
+    const problem = await expectOk(volumesOver(other).softDeleteProblem());
+    expect(problem).toMatch(/keeps what is deleted for 0 days, not 7/);
+    expect(problem).toContain("gcloud storage buckets update gs://test-project-portside-volumes");
+    const accepting = volumesOver(other, { config: { softDelete: "any" } });
+    expect(await expectOk(accepting.softDeleteProblem())).toBeUndefined();
+    await other.close();
+  });
+
+  test("that the organisation forbids is one; and where it is accepted, volumes are made as the project has it", async () => {
+    const other = await startFakeStorage();
+    Object.assign(other.world, { forcedRetention: 0, presetRetention: 0 });
+    expect(await expectOk(volumesOver(other).softDeleteProblem())).toMatch(/organisation's policies/);
+    expect((await expectError(volumesOver(other).create(account(), data))).kind).toBe("unavailable");
+    const accepting = volumesOver(other, { config: { softDelete: "any" } });
+    expect((await expectOk(accepting.create(account(), data))).created).toBe(true);
+    await other.close();
+  });
+});

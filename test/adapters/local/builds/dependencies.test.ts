@@ -1,0 +1,162 @@
+/** Dependencies of Node sources: as the lock file says, kept for the next build, from the registry that is configured. */
+import { mkdir, mkdtemp, readdir, rm, truncate } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sourceOf } from "../../../support/archives/archives.ts";
+import { type Registry, serveRegistry } from "../../../support/archives/npm-registry.ts";
+import { runners, startLocal, startLocalIn, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { needs } from "../../../support/vitest/machine.ts";
+
+let registry: Registry;
+beforeAll(async () => {
+  registry = await serveRegistry({
+    greeting: { version: "1.2.3", files: { "index.js": `exports.greet = (name) => "hi " + name;` } },
+    stamp: {
+      version: "4.0.0",
+      files: { "cli.js": `#!/usr/bin/env node\nrequire("fs").writeFileSync("stamp.txt", "stamped");` },
+    },
+  });
+});
+afterAll(() => registry[Symbol.asyncDispose]());
+
+const server = `
+const { existsSync, readFileSync } = require("node:fs");
+const { greet } = require("greeting");
+const has = (path) => existsSync(path);
+require("node:http").createServer((request, response) => response.end(JSON.stringify({
+  greeting: greet("you"), stamp: has("stamp.txt") && readFileSync("stamp.txt", "utf8"), tool: has("node_modules/stamp"),
+}))).listen(process.env.PORT);`;
+
+interface Change {
+  readonly manifest?: Readonly<Record<string, unknown>>;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly locked?: boolean;
+}
+
+const source = ({ manifest = {}, files = {}, locked = true }: Change = {}): Uint8Array => {
+  const dependencies = { greeting: "^1.0.0" };
+  const dev = (manifest["devDependencies"] ?? {}) as Record<string, string>;
+  const described = { name: "test", scripts: { start: "node server.js" }, dependencies, ...manifest };
+  return sourceOf({
+    "package.json": JSON.stringify(described),
+    ...(locked ? { "package-lock.json": registry.lockFor(dependencies, dev) } : {}),
+    "server.js": server,
+    ...files,
+  });
+};
+
+const start = (runner: (typeof runners)[number]): Promise<TestPlatform> =>
+  startLocal({ runner }, {}, { environment: { ...process.env, npm_config_registry: registry.url } });
+
+const words = async (deploy: ReturnType<TestPlatform["deploy"]>) => {
+  const records = await deploy;
+  expect(records.at(-1)).toMatchObject({ status: "DONE" });
+  return records.map(({ message }) => message).join("\n");
+};
+
+const archives = () => registry.asked.filter((path) => path.endsWith(".tgz")).length;
+
+describe.each(runners)("%s", (runner) => {
+  test("the lock file is honoured, and what it gives is kept by its hash", async (context) => {
+    needs(context, "npm");
+    await using platform = await start(runner);
+    const before = archives();
+    expect(await words(platform.deploy(source()))).toContain("Installing dependencies as in package-lock.json");
+    expect(archives()).toBe(before + 1);
+    const other = source({ files: { "more.txt": "another source with the same lock file" } });
+    const again = await words(platform.deploy(other));
+    expect(again).toContain("Dependencies as in package-lock.json, installed before");
+    expect(archives()).toBe(before + 1);
+    const settings = source({ files: { ".npmrc": "fund=false\n" } });
+    expect(await words(platform.deploy(settings)), "npm's settings may change it").toContain("Installing dependencies");
+    const theirs = await words(platform.deploy(source(), { function_name: "theirs" }, "others"));
+    expect(theirs, "nothing is shared between accounts").toContain("Installing dependencies");
+  });
+
+  test("a lock file that does not fit package.json fails the build with npm's words", async (context) => {
+    needs(context, "npm");
+    await using platform = await start(runner);
+    // Also where what the lock file says was kept before.
+    await words(platform.deploy(source()));
+    const changed = source({ manifest: { dependencies: { greeting: "^1.0.0", stamp: "^4.0.0" } } });
+    const records = await platform.deploy(changed);
+    const last = records.at(-1);
+    expect(last).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 1 });
+    expect(last?.message).toContain("npm ci ended with exit code 1");
+    expect(last?.log_tail?.length).toBeGreaterThan(5);
+    // npm goes on with its whole usage, so the reason is further up.
+    expect(records.map(({ message }) => message).join("\n")).toContain("in sync");
+  });
+
+  test("what only the build needs is there at build and gone after it", async (context) => {
+    needs(context, "npm");
+    await using platform = await start(runner);
+    const built = source({
+      manifest: { scripts: { start: "node server.js", build: "stamp" }, devDependencies: { stamp: "^4.0.0" } },
+    });
+    const url = await platform.up(built);
+    expect(await (await fetch(url)).json()).toEqual({ greeting: "hi you", stamp: "stamped", tool: false });
+  });
+
+  test("two builds at once that need the same install it once, and both come up", async (context) => {
+    needs(context, "npm");
+    await using platform = await start(runner);
+    const before = archives();
+    const sources = ["a", "b"].map((name) => source({ files: { [`${name}.txt`]: name } }));
+    const deploys = sources.map((one, index) => words(platform.deploy(one, { function_name: `app-${index}` })));
+    const said = await Promise.all(deploys);
+    expect(said.filter((text) => text.includes("installed before")).length).toBe(1);
+    expect(archives()).toBe(before + 1);
+  });
+
+  test("without a lock file it builds, with a warning", async (context) => {
+    needs(context, "npm");
+    await using platform = await start(runner);
+    expect(await words(platform.deploy(source({ locked: false })))).toContain("warning: no package-lock.json");
+    const bun = source({ locked: false, files: { "bun.lock": "{}" } });
+    expect(await words(platform.deploy(bun))).toContain("warning: bun.lock is not read");
+  });
+});
+
+test("halves of what is kept are swept when the server starts, and what is whole stays", async (context) => {
+  needs(context, "npm");
+  const dataDir = await mkdtemp(join(tmpdir(), "portside-kept-"));
+  const environment = { ...process.env, npm_config_registry: registry.url };
+  const first = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
+  await words(first.deploy(source()));
+  await first[Symbol.asyncDispose]();
+  const [account] = await readdir(join(dataDir, "cache"));
+  const folder = join(dataDir, "cache", account as string, "node_modules");
+  const [kept] = await readdir(folder);
+  await mkdir(join(folder, "0123.partial", "greeting"), { recursive: true });
+  await using second = await startLocalIn(dataDir, { runner: "process" }, {}, { environment });
+  expect(await readdir(folder)).toEqual([kept]);
+  const other = source({ files: { "more.txt": "more" } });
+  expect(await words(second.deploy(other))).toContain("installed before");
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+test("kept dependencies that lost files are installed again", async (context) => {
+  needs(context, "npm");
+  await using platform = await start("process");
+  await words(platform.deploy(source()));
+  const [account] = await readdir(join(platform.dataDir, "cache"));
+  const folder = join(platform.dataDir, "cache", account as string, "node_modules");
+  const losses: readonly ((kept: string) => Promise<void>)[] = [
+    async (kept) => {
+      await rm(kept, { recursive: true });
+      await mkdir(kept);
+    },
+    (kept) => rm(join(kept, "greeting", "package.json")),
+    (kept) => truncate(join(kept, "greeting", "package.json"), 1),
+  ];
+  for (const [index, lose] of losses.entries()) {
+    const [kept] = await readdir(folder);
+    await lose(join(folder, kept as string));
+    const url = await platform.up(source({ files: { "more.txt": `${index}` } }));
+    expect(await (await fetch(url)).json()).toMatchObject({ greeting: "hi you" });
+    expect(await readdir(folder)).toEqual([kept]);
+  }
+  expect(await words(platform.deploy(source({ files: { "more.txt": "last" } })))).toContain("installed before");
+});

@@ -1,0 +1,161 @@
+/**
+ * Builds that plant links, pipes, sockets, folders and races, in every way that a build runs a tenant's code: nothing
+ * outside changes, the server stays up, and neighbours are served.
+ */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { removeTree } from "../../../../adapters/local/tenant-files/remove-tree.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { type Registry, serveRegistry } from "../../../support/archives/npm-registry.ts";
+import { runners } from "../../../support/providers/local-platform.ts";
+import {
+  type Attack,
+  canaries,
+  evilPackage,
+  fingerprint,
+  hostileSource,
+  innocentSource,
+  isPython,
+  kinds,
+  reportOf,
+  vectors,
+} from "../../../support/sandbox/hostile-builds.ts";
+import { type HostileServer, startHostileServer } from "../../../support/sandbox/hostile-server.ts";
+import { has, needs } from "../../../support/vitest/machine.ts";
+
+type Runner = (typeof runners)[number];
+
+/** Builds at a time. */
+const AT_ONCE = 3;
+/** These are followed by a build that uses the same caches. */
+const FOLLOWED: readonly Attack["vector"][] = ["dependency", "build"];
+const IN_TIME = 120_000;
+/** npm itself waits for a pipe in place of a file that it reads. */
+const WAITS_FOR_PIPE = 15_000;
+
+/** A racing plain process follows its own links, and may write what they lead to. Only a sandbox keeps it from that. */
+const attacksOn = (runner: Runner): Attack[] =>
+  kinds
+    .filter((kind) => runner === "bubblewrap" || kind !== "race")
+    .flatMap((kind) => vectors.map((vector) => ({ kind, vector })))
+    .filter(({ vector }) => has("python") || !isPython(vector));
+
+/** The account and name of an attack. Each has its own, because an attack may break the caches of its account. */
+const accountOf = ({ kind, vector }: Attack): string => `a-${kind}-${vector.replace(".", "-")}`;
+
+const inTurn = async <T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> => {
+  const left = [...items];
+  const work = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await act(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+};
+
+class Siege implements AsyncDisposable {
+  readonly #outsides = new Map<Attack, Folder>();
+  readonly #before = new Map<Attack, string>();
+  readonly #dataDir = mkdtempSync(join(tmpdir(), "portside-hostile-"));
+  readonly #runner: Runner;
+  readonly #registry: Registry;
+  #server: HostileServer | undefined;
+
+  constructor(runner: Runner, registry: Registry, attacks: readonly Attack[]) {
+    this.#runner = runner;
+    this.#registry = registry;
+    for (const attack of attacks) {
+      const outside = folderWith(canaries);
+      this.#outsides.set(attack, outside);
+      this.#before.set(attack, fingerprint(outside.path));
+    }
+  }
+
+  async start(): Promise<HostileServer> {
+    this.#server = await startHostileServer(this.#dataDir, this.#runner, this.#registry.url);
+    return this.#server;
+  }
+
+  async attack(server: HostileServer, attack: Attack): Promise<void> {
+    const { kind, vector } = attack;
+    const outside = this.#outsides.get(attack)?.path ?? "";
+    const source = hostileSource(attack, this.#runner, outside, this.#registry);
+    // A mount below the app folder is made after the build. Plain processes would get a link on this machine.
+    const volumes = this.#runner === "bubblewrap" ? { "/app/data": "v", "/app/node_modules/inner/data": "w" } : {};
+    const deadline = kind === "fifo" && !isPython(vector) ? WAITS_FOR_PIPE : IN_TIME;
+    const account = accountOf(attack);
+    const fields = { function_name: account, volumes };
+    const { status, message } = await server.deploy({ account, source, fields, deadline });
+    expect(["DONE", "ERROR"], JSON.stringify(attack)).toContain(status);
+    // A plain process can put files where the platform makes its own, and breaks its own build thereby.
+    if (this.#runner === "bubblewrap") expect(message, JSON.stringify(attack)).not.toContain("could not build");
+    const [reported] = this.#registry.asked.filter((path) => path.startsWith(`/${reportOf(attack)}/`));
+    const [printed] = (await server.logs(account, account)).match(/planted \d+/) ?? [];
+    const planted = Number((reported ?? printed)?.match(/\d+$/)?.[0]);
+    // A race plants nothing at first.
+    if (kind !== "race") expect(planted, `${JSON.stringify(attack)}: ${message}`).toBeGreaterThan(0);
+    else expect(planted).not.toBeNaN();
+  }
+
+  /** Uses what the attack may have broken, then removes what it made. */
+  async clean(server: HostileServer, attack: Attack): Promise<void> {
+    const account = accountOf(attack);
+    if (FOLLOWED.includes(attack.vector)) {
+      const source = innocentSource(this.#registry);
+      const order = { account, source, fields: { function_name: account }, deadline: IN_TIME };
+      const { status } = await server.deploy(order);
+      expect(["DONE", "ERROR"], JSON.stringify(attack)).toContain(status);
+    }
+    await server.remove(account, account);
+  }
+
+  /** Another account deploys, and is served. */
+  async expectWell(server: HostileServer, name: string): Promise<void> {
+    const source = nodeSource(helloServer(name), { "name.txt": name });
+    const order = { account: "other", source, fields: { function_name: name }, deadline: IN_TIME };
+    const { url, message } = await server.deploy(order);
+    expect(url, message).toBeDefined();
+    expect(await (await fetch(url as string)).text()).toBe(name);
+  }
+
+  expectUnchanged(): void {
+    for (const [attack, { path }] of this.#outsides)
+      expect(fingerprint(path), JSON.stringify(attack)).toBe(this.#before.get(attack));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.kill();
+    await removeTree(this.#dataDir);
+    for (const { path } of this.#outsides.values()) await removeTree(path);
+  }
+}
+
+test.for(runners)(
+  "hostile builds change nothing outside and stall nobody (%s)",
+  { timeout: 900_000 },
+  async (runner, context) => {
+    needs(context, "npm");
+    await using registry = await serveRegistry({ evil: evilPackage });
+    const attacks = attacksOn(runner);
+    await using siege = new Siege(runner, registry, attacks);
+
+    const attacked = await siege.start();
+    await inTurn(attacks, (attack) => siege.attack(attacked, attack));
+    siege.expectUnchanged();
+    await siege.expectWell(attacked, "after-attacks");
+    await attacked.kill();
+
+    const recovered = await siege.start();
+    await inTurn(attacks, (attack) => siege.clean(recovered, attack));
+    siege.expectUnchanged();
+    await siege.expectWell(recovered, "after-kill");
+    await recovered.end();
+
+    // A start sweeps what builds have left.
+    const swept = await siege.start();
+    await siege.expectWell(swept, "after-sweep");
+    await swept.end();
+    siege.expectUnchanged();
+  },
+);

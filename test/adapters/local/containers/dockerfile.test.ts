@@ -1,0 +1,66 @@
+/** What of a Dockerfile only BuildKit understands, and that reading a hostile one costs nothing. */
+import { describe, expect, test } from "vitest";
+import { buildKitNeed } from "../../../../adapters/local/containers/build/dockerfile.ts";
+import { BuildOutput } from "../../../../adapters/local/containers/build/output.ts";
+
+describe("BuildKit is wanted by", () => {
+  test.each([
+    ["# syntax=docker/dockerfile:1\nFROM a\n", 1],
+    ["# escape=`\n# syntax = docker/dockerfile:1\nFROM a\n", 2],
+    ["FROM a\nRUN --mount=type=cache,target=/x true\n", 2],
+    ["FROM a\nRUN --network=none true\n", 2],
+    ["FROM a\nCOPY --link a b\n", 2],
+    ["FROM a\nRUN <<EOF\necho\nEOF\n", 2],
+    ["FROM a\nCOPY <<-'EOF' /x\ny\nEOF\n", 2],
+    ["FROM a\nRUN cat <<EOF > /x\ny\nEOF\n", 2],
+  ])("%j, line %i", (text, line) => expect(buildKitNeed(text)?.line).toBe(line));
+
+  test.each([
+    "FROM a\nRUN echo --mount=1\n",
+    "FROM a\n# syntax=late\n",
+    "FROM a\n# RUN --mount=1\n",
+    "FROM a\nRUN test $((1<<3)) -gt 1\n",
+    "FROM a\nCOPY --from=build --chown=1:1 a b\n",
+    "FROM a\nENV X=<<EOF\n",
+  ])("not %j", (text) => expect(buildKitNeed(text)).toBeUndefined());
+});
+
+/** Milliseconds of this process's own time, which no neighbour lengthens. */
+const worked = (work: () => void): number => {
+  const begun = process.cpuUsage();
+  work();
+  const { user } = process.cpuUsage(begun);
+  return user / 1000;
+};
+
+test("lines of a megabyte are read at once", () => {
+  const spaces = " ".repeat(1024 ** 2);
+  for (const line of [`RUN${spaces}x`, `RUN x${"<< ".repeat(300_000)}`, `COPY ${"--a ".repeat(250_000)}`])
+    expect(worked(() => buildKitNeed(`FROM a\n${line}\n`))).toBeLessThan(1000);
+});
+
+const failureOf = (message: string, code?: number) => {
+  const output = new BuildOutput(() => undefined);
+  void output.take({ stream: "Step 2/2 : RUN something\n" });
+  void output.take({ errorDetail: { message, ...(code === undefined ? {} : { code }) } });
+  return output.end();
+};
+
+describe("a failure", () => {
+  test("of a command is told as such, whatever it is called", () => {
+    expect(failureOf("The command 'openssl req -x509' returned a non-zero code: 127", 127)).toMatchObject({
+      message: "'RUN something' ended with exit code 127.",
+      exitCode: 127,
+    });
+  });
+
+  test("to get a base image is told in words", () => {
+    expect(failureOf("Get https://registry: dial tcp: lookup registry: no such host")?.message).toContain("base image");
+    expect(failureOf("manifest for a:1 not found: manifest unknown")?.message).toContain("base image");
+  });
+
+  test("with a message of a megabyte is read at once", () => {
+    for (const piece of ["manifest ", "lookup "])
+      expect(worked(() => failureOf(piece.repeat(100_000)))).toBeLessThan(1000);
+  });
+});

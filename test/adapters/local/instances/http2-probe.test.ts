@@ -1,0 +1,113 @@
+/** A service that declares HTTP/2 is asked for it before it gets requests, and no answer of its can hold that up. */
+import { once } from "node:events";
+import { createServer as createHttp } from "node:http";
+import { createServer as createHttp2 } from "node:http2";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import { askHttp2, judgeHttp2 } from "../../../../adapters/local/instances/http2-probe.ts";
+import { loopback } from "../../../../adapters/local/instances/ready.ts";
+import { helloServer } from "../../../support/archives/archives.ts";
+import { createInstances } from "../../../support/providers/instances.ts";
+import { runners } from "../../../support/providers/local-platform.ts";
+import { createBench } from "../../../support/sandbox/jobs.ts";
+
+const SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+
+const opened: Server[] = [];
+afterEach(() => {
+  for (const server of opened.splice(0)) server.close();
+});
+
+const ask = async (server: Server, millis?: number) => {
+  opened.push(server);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return askHttp2(loopback((server.address() as AddressInfo).port), millis);
+};
+
+/** A server that does this with each connection. */
+const doing = (act: (socket: Socket) => void): Server =>
+  createServer((socket) => {
+    socket.on("error", () => undefined);
+    act(socket);
+  });
+
+describe("what a service answers", () => {
+  test.each([
+    ["HTTP/2", () => createHttp2() as unknown as Server, "speaks"],
+    [
+      "HTTP/2, a byte at a time",
+      () => doing((socket) => [...SETTINGS].map((byte) => socket.write(Buffer.of(byte)))),
+      "speaks",
+    ],
+    ["HTTP/1.1", () => createHttp() as Server, "refuses"],
+    ["another protocol", () => doing((socket) => socket.end("220 mail.example ESMTP\r\n")), "refuses"],
+    ["a part, and the end", () => doing((socket) => socket.end(SETTINGS.subarray(0, 5))), "refuses"],
+    ["the end", () => doing((socket) => socket.end()), "refuses"],
+    ["a reset", () => doing((socket) => socket.resetAndDestroy()), "refuses"],
+  ] as const)("%s", async (_what, make, answer) => {
+    expect(await ask(make(), 60_000)).toBe(answer);
+  });
+
+  test.each([
+    ["nothing", () => doing(() => undefined)],
+    ["a part", () => doing((socket) => socket.write(SETTINGS.subarray(0, 5)))],
+  ] as const)("%s: the question ends all the same", async (_what, make) => {
+    expect(await ask(make(), 200)).toBe("silent");
+  });
+
+  test("a frame of another type, an acknowledgement, and one of a stream are not how a server begins", () => {
+    const changed = (at: number, value: number) => {
+      const bytes = Buffer.from(SETTINGS);
+      bytes[at] = value;
+      return judgeHttp2(bytes);
+    };
+    expect([changed(3, 7), changed(4, 1), changed(8, 1), changed(2, 6)]).toEqual([
+      "refuses",
+      "refuses",
+      "refuses",
+      "speaks",
+    ]);
+  });
+});
+
+const template = { useHttp2: true };
+const http1 = helloServer("hello").replace(
+  'import { createServer } from "node:http"',
+  'const { createServer } = require("node:http")',
+);
+
+describe.each(runners)("a start with use_http2: %s", (kind) => {
+  const start = async (server: string, listenMillis: number) => {
+    await using bench = await createBench({ kind, limits: "watchdog" });
+    const outcome = await createInstances(bench).start(server, { template, verifies: true, listenMillis });
+    if ("reason" in outcome) return outcome;
+    await outcome.stop();
+    return "ready";
+  };
+
+  test("is ready where the service speaks it", async () => {
+    expect(await start('require("node:http2").createServer().listen(process.env.PORT)', 60_000)).toBe("ready");
+  });
+
+  test("fails in words where it speaks HTTP/1.1 alone", async () => {
+    expect(await start(http1, 60_000)).toMatchObject({
+      reason: "did_not_listen",
+      message: expect.stringMatching(/declares use_http2 and does not speak HTTP\/2 without TLS \(h2c\)/),
+    });
+  });
+
+  test("fails at the deadline where it takes connections and says nothing", async () => {
+    const mute = 'require("node:net").createServer(() => {}).listen(process.env.PORT)';
+    // On a busy machine it may not listen by then.
+    let outcome: unknown;
+    for (const listenMillis of [2000, 20_000, 60_000]) {
+      outcome = await start(mute, listenMillis);
+      if (!JSON.stringify(outcome).includes("nothing listens")) break;
+    }
+    expect(outcome).toMatchObject({
+      reason: "did_not_listen",
+      message: expect.stringContaining("does not answer over HTTP/2"),
+    });
+  });
+});

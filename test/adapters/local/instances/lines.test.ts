@@ -1,0 +1,191 @@
+/** A byte stream as lines: whatever a service prints, in whatever pieces it arrives. */
+import { PassThrough, Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { readLines } from "../../../../adapters/local/instances/lines.ts";
+
+const KiB = 1024;
+const LIMIT = 256 * KiB;
+
+const linesOf = async (chunks: readonly (string | Uint8Array)[]): Promise<string[]> => {
+  const lines: string[] = [];
+  const stream = Readable.from(chunks.map((chunk) => Buffer.from(chunk)));
+  await readLines(stream, (line) => {
+    lines.push(line);
+    return undefined;
+  });
+  return lines;
+};
+
+test.each([
+  ["nothing", [], []],
+  ["an empty line", ["\n"], [""]],
+  ["two lines in one piece", ["a\nb\n"], ["a", "b"]],
+  ["a line in many pieces", ["a", "", "b", "c\n"], ["abc"]],
+  ["no newline at the end", ["a\nlast words"], ["a", "last words"]],
+  ["CRLF, also cut in two", ["a\r\nb\r", "\nc\r"], ["a", "b", "c"]],
+  ["a lone CR inside", ["10 %\r20 %\n"], ["10 %\r20 %"]],
+  ["a character cut in two", [Buffer.from("é").subarray(0, 1), Buffer.from("é\n").subarray(1)], ["é"]],
+  ["bytes that are no UTF-8", [Buffer.from([0x61, 0xff, 0xfe, 0x62, 10])], ["a\ufffd\ufffdb"]],
+  ["NUL and control characters", ["a\u0000\u001b[31mb\n"], ["a\u0000\u001b[31mb"]],
+])("%s", async (_what, chunks, expected) => {
+  expect(await linesOf(chunks)).toEqual(expected);
+});
+
+describe("a line over the limit", () => {
+  test.each([
+    ["with its end", [`${"x".repeat(300 * KiB)}\nnext\n`]],
+    ["without an end", ["x".repeat(300 * KiB), "\nnext"]],
+    ["in small pieces", [...Array.from({ length: 300 }, () => "x".repeat(KiB)), "\nnext"]],
+  ])("is cut into several, %s", async (_what, chunks) => {
+    const lines = await linesOf(chunks);
+    expect(lines.map((line) => line.length)).toEqual([LIMIT, 44 * KiB, 4]);
+  });
+
+  test("is never cut within a character", async () => {
+    // Three bytes a character, so that the limit falls inside one.
+    const text = "€".repeat(100 * KiB);
+    const lines = await linesOf([text]);
+    expect(lines.length).toBe(2);
+    expect(lines.join("") === text).toBe(true);
+  });
+
+  test("is cut though it is no UTF-8 at all", async () => {
+    const lines = await linesOf([Buffer.alloc(LIMIT + 10, 0x80), "\n"]);
+    expect(lines.join("").length).toBe(LIMIT + 10);
+  });
+});
+
+test("whatever the pieces, the lines are those of the whole text, and none is lost", async () => {
+  const piece = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\r", "\n", "\0"), maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 20 }), fc.infiniteStream(fc.nat(7)), async (pieces, sizes) => {
+      const bytes = Buffer.from(pieces.join(""));
+      const chunks: Buffer[] = [];
+      for (let at = 0; at < bytes.length; ) {
+        const size = (sizes.next().value as number) + 1;
+        chunks.push(bytes.subarray(at, at + size));
+        at += size;
+      }
+      const whole = pieces.join("").split("\n");
+      if (whole.at(-1) === "") whole.pop();
+      expect(await linesOf(chunks)).toEqual(whole.map((line) => line.replace(/\r$/, "")));
+    }),
+  );
+});
+
+test("a carriage return at the place of a cut is kept", async () => {
+  const text = `${"x".repeat(LIMIT - 1)}\rrest`;
+  expect((await linesOf([text])).join("") === text).toBe(true);
+});
+
+test("a busy reader holds the stream back", async () => {
+  let made = 0;
+  async function* endless() {
+    for (; made < 100_000; made++) yield Buffer.from(`${made}\n`);
+  }
+  const { promise: busy, resolve: free } = Promise.withResolvers<void>();
+  const stream = Readable.from(endless(), { highWaterMark: 1 });
+  const lines: string[] = [];
+  const reading = readLines(stream, (line) => {
+    lines.push(line);
+    return lines.length === 10 ? busy : undefined;
+  });
+  await sleep(50);
+  expect(lines.length).toBe(10);
+  expect(made).toBeLessThan(100);
+  free();
+  await reading;
+  expect(lines.length).toBe(100_000);
+});
+
+test("a stream that breaks leaves what was read", async () => {
+  async function* breaks() {
+    yield Buffer.from("one\ntw");
+    throw new Error("EIO");
+  }
+  const lines: string[] = [];
+  await readLines(Readable.from(breaks()), (line) => void lines.push(line) as undefined);
+  expect(lines).toEqual(["one", "tw"]);
+});
+
+describe("a line whose end does not come", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** What a stream prints, with so many seconds of silence after each piece. */
+  const heard = async (...pieces: readonly (readonly [text: string | Uint8Array, millis: number])[]) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const stream = new PassThrough();
+    const lines: string[] = [];
+    const reading = readLines(stream, (line) => void lines.push(line) as undefined);
+    const after: string[][] = [];
+    for (const [text, millis] of pieces) {
+      stream.write(Buffer.from(text));
+      await taken(stream);
+      await vi.advanceTimersByTimeAsync(millis);
+      await turns();
+      after.push([...lines]);
+    }
+    stream.end();
+    await reading;
+    return { lines, after };
+  };
+  /** Reading rests now and then, by the real clock. */
+  const taken = async (stream: PassThrough) => {
+    do await turns();
+    while (stream.readableLength > 0);
+    await turns();
+  };
+  const turns = async () => {
+    for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test("is shown after a second of silence, and its end is a line of its own", async () => {
+    const { lines, after } = await heard(["one\npassword: ", 999], ["still ", 1000], ["secret\nlast\n", 0]);
+    expect(after[0]).toEqual(["one"]);
+    expect(after[1]).toEqual(["one", "password: still "]);
+    expect(lines).toEqual(["one", "password: still ", "secret", "last"]);
+  });
+
+  test("has no empty rest", async () => {
+    expect((await heard(["10 %\r", 1000], ["\n", 0], ["\n", 0])).lines).toEqual(["10 %", ""]);
+    expect((await heard(["waiting", 1000])).lines).toEqual(["waiting"]);
+  });
+
+  test("is not cut inside a character", async () => {
+    const euro = Buffer.from("€\n");
+    const { lines } = await heard(
+      ["5 ", 0],
+      [euro.subarray(0, 1), 1000],
+      [euro.subarray(1, 2), 2000],
+      [euro.subarray(2), 0],
+    );
+    expect(lines).toEqual(["5 ", "€"]);
+  });
+
+  test("of a writer that goes on it is never cut", async () => {
+    const pieces = Array.from({ length: 20 }, (_, n) => [`${n} `, 900] as const);
+    expect((await heard(...pieces)).lines).toEqual([pieces.map(([text]) => text).join("")]);
+  });
+
+  test("holds the stream back where its reader is busy", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { promise: busy, resolve: free } = Promise.withResolvers<void>();
+    const stream = new PassThrough();
+    const lines: string[] = [];
+    const reading = readLines(stream, (line) => {
+      lines.push(line);
+      return line === "wait" ? busy : undefined;
+    });
+    stream.write("wait");
+    await turns();
+    await vi.advanceTimersByTimeAsync(1000);
+    stream.end(" for it\nnext\n");
+    await turns();
+    expect(lines).toEqual(["wait"]);
+    free();
+    await reading;
+    expect(lines).toEqual(["wait", " for it", "next"]);
+  });
+});

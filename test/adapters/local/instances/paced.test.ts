@@ -1,0 +1,79 @@
+/** Output is taken in whole and in order, and a writer that is ahead is held until its reader has caught up. */
+import { setTimeout as sleep } from "node:timers/promises";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { paced } from "../../../../adapters/local/instances/paced.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+async function* piecesOf(texts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+const busy = (millis: number): void => {
+  const until = performance.now() + millis;
+  while (performance.now() < until);
+};
+
+test("every piece, in order", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.string(), { maxLength: 20 }), async (texts) => {
+      const taken: string[] = [];
+      for await (const piece of paced(piecesOf(texts))) taken.push(piece.toString());
+      expect(taken).toEqual(texts);
+    }),
+    runs(50),
+  );
+});
+
+test("an error of the output is its reader's", async () => {
+  const broken = (async function* () {
+    yield Buffer.from("a");
+    throw new Error("the pipe broke");
+  })();
+  const taken: string[] = [];
+  const read = async () => {
+    for await (const piece of paced(broken)) taken.push(piece.toString());
+  };
+  await expect(read()).rejects.toThrow("the pipe broke");
+  expect(taken).toEqual(["a"]);
+});
+
+test("a writer that is ahead is held, and let go when there is nothing left to read", async () => {
+  let held = false;
+  const told: string[] = [];
+  const brake = {
+    hold: () => {
+      held = true;
+      told.push("hold");
+    },
+    release: () => told.push("release"),
+  };
+  const flood = (async function* () {
+    while (!held) yield Buffer.from("x");
+    while (told.at(-1) !== "release") await sleep(1);
+  })();
+  for await (const _ of paced(flood, brake)) busy(1);
+  expect(told).toEqual(["hold", "release"]);
+});
+
+test("a writer that is held is let go where its output ends", async () => {
+  const told: string[] = [];
+  const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
+  const flood = (async function* () {
+    while (told.length === 0) yield Buffer.from("x");
+  })();
+  for await (const _ of paced(flood, brake)) busy(1);
+  expect(told).toEqual(["hold", "release"]);
+});
+
+test("a writer that is waited for is never held", async () => {
+  const told: string[] = [];
+  const brake = { hold: () => told.push("hold"), release: () => told.push("release") };
+  const calm = (async function* () {
+    for (let n = 0; n < 30; n++) {
+      await sleep(20);
+      yield Buffer.from("x");
+    }
+  })();
+  for await (const _ of paced(calm, brake)) expect(told).toEqual([]);
+});

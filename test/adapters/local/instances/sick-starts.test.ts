@@ -1,0 +1,136 @@
+/** Services that do not come up: why is said, with the last words, and what served before serves on. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createControlPlane } from "../../../../core/control-plane.ts";
+import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
+import { nodeSource, sourceOf } from "../../../support/archives/archives.ts";
+import { deployThrough, runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
+import { marked } from "../../../support/sandbox/jobs.ts";
+
+const listens = (where: string, before = "") => `
+import { createServer } from "node:http";
+${before}
+createServer((request, response) => response.end("new")).listen(${where});`;
+
+const old = `
+import { createServer } from "node:http";
+createServer((request, response) => response.end(request.url === "/instance" ? process.env.PORTSIDE_INSTANCE : "old"))
+  .listen(process.env.PORT);`;
+
+interface Sick {
+  readonly reason: string;
+  readonly code?: number;
+  /** Parts of the message. */
+  readonly words?: readonly string[];
+  /** A part of one of the last lines. */
+  readonly lastWords?: string;
+  /** The deadline for listening. The others end by themselves, however slow the machine is. */
+  readonly within?: number;
+}
+
+const cases: readonly [string, Uint8Array, Sick][] = [
+  [
+    "crashes at start",
+    nodeSource('console.log("starting"); console.error("DATABASE_URL is missing"); process.exitCode = 7;'),
+    { reason: "crashed", code: 7, words: ["exit code 7"], lastWords: "DATABASE_URL is missing" },
+  ],
+  [
+    "throws at start",
+    nodeSource('console.log("starting"); throw new Error("no such table");'),
+    { reason: "crashed", code: 1, lastWords: "Error: no such table" },
+  ],
+  [
+    "is ended by a signal at start",
+    nodeSource('process.kill(process.pid, "SIGSEGV"); setInterval(() => {}, 1000);'),
+    { reason: "crashed", words: ["SIGSEGV"] },
+  ],
+  [
+    "exits with 0",
+    nodeSource('console.log("all done");'),
+    { reason: "exited", code: 0, words: ["exit code 0", "PORT"], lastWords: "all done" },
+  ],
+  [
+    "is started by a program that is not there",
+    sourceOf({ Procfile: "web: no-such-server --port $PORT" }),
+    { reason: "crashed", code: 127, lastWords: "no-such-server" },
+  ],
+  [
+    "never listens",
+    sourceOf({ Procfile: "web: echo thinking; exec sleep 1000" }),
+    { reason: "did_not_listen", words: ["After 3 s", "nothing listens on PORT"], lastWords: "thinking", within: 3000 },
+  ],
+  [
+    "listens on another port",
+    nodeSource(listens('0, () => console.log("up")')),
+    { reason: "did_not_listen", words: ["not on PORT", "environment variable PORT"], lastWords: "up" },
+  ],
+  [
+    "listens on another address",
+    nodeSource(listens('process.env.PORT, "127.0.0.2"')),
+    { reason: "did_not_listen", words: ["127.0.0.2", "listen on 0.0.0.0"] },
+  ],
+];
+
+describe.each(runners)("%s", (runner) => {
+  let platform: TestPlatform;
+  let url: string;
+  let instance: string;
+  const answer = async () => (await fetch(url)).text();
+
+  beforeAll(async () => {
+    platform = await startLocal({ runner, elsewhereSeconds: 1 });
+    url = await platform.up(nodeSource(old));
+    instance = await (await fetch(`${url}/instance`)).text();
+  });
+  afterAll(() => platform[Symbol.asyncDispose]());
+
+  test.each(cases)("one that %s", async (_what, source, sick) => {
+    const deployLimits = sick.within === undefined ? {} : { listenDeadline: sick.within };
+    const deploy = deployThrough(createControlPlane(platform.local.ports, { deployLimits }))(source);
+    let during = 0;
+    let ended = false;
+    void deploy.finally(() => {
+      ended = true;
+    });
+    while (!ended) {
+      expect(await answer()).toBe("old");
+      during++;
+      await sleep(20);
+    }
+    const records = await deploy;
+    const last = records.at(-1) as DeployEvent;
+    expect(last).toMatchObject({ status: "ERROR", reason: sick.reason });
+    expect(last.exit_code).toBe(sick.code);
+    for (const part of sick.words ?? []) expect(last.message).toContain(part);
+    if (sick.lastWords !== undefined) expect(last.log_tail?.join("\n")).toContain(sick.lastWords);
+    expect(during).toBeGreaterThan(0);
+    expect(await answer()).toBe("old");
+    // Of all that was started, the instance that serves is left.
+    const left = marked(`${instance.split(".")[0]}.`).map((one) => one.instance);
+    expect([...new Set(left)]).toEqual([instance]);
+  });
+});
+
+test.concurrent.each(runners)("one that takes 5 s to start comes up (%s)", async (runner) => {
+  await using platform = await startLocal({ runner });
+  const slow = listens("process.env.PORT", "await new Promise((resolve) => setTimeout(resolve, 5000));");
+  const url = await platform.up(nodeSource(slow));
+  expect(await (await fetch(url)).text()).toBe("new");
+});
+
+test.concurrent.each(runners)("one that listens on loopback alone comes up, with a warning (%s)", async (runner) => {
+  await using platform = await startLocal({ runner });
+  const records = await platform.deploy(nodeSource(listens('process.env.PORT, "127.0.0.1"')));
+  expect(records.at(-1)?.status).toBe("DONE");
+  const warning = records.find(({ message }) => message.includes("127.0.0.1 only"));
+  expect(warning).toMatchObject({ status: "DEPLOYING", message: expect.stringContaining("on a cloud") });
+});
+
+test.concurrent.each(runners)("one that listens on IPv6 loopback alone does not (%s)", async (runner) => {
+  await using platform = await startLocal({ runner, elsewhereSeconds: 1 });
+  const records = await platform.deploy(nodeSource(listens('process.env.PORT, "::1"')));
+  expect(records.at(-1)).toMatchObject({ status: "ERROR" });
+  if (records.at(-1)?.reason === "crashed")
+    expect(JSON.stringify(records.at(-1))).toMatch(/EADDRNOTAVAIL|EAFNOSUPPORT/);
+  else expect(records.at(-1)).toMatchObject({ reason: "did_not_listen", message: expect.stringContaining("[::1]") });
+});

@@ -1,0 +1,129 @@
+/** An instance from its start until it listens, and the ways in which that goes wrong through no fault of its own. */
+import { existsSync, readdirSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Instance } from "../../../../adapters/local/instances/instance.ts";
+import type { Runner } from "../../../../adapters/local/sandbox/runner.ts";
+import { helloServer } from "../../../support/archives/archives.ts";
+import { createInstances } from "../../../support/providers/instances.ts";
+import { runners } from "../../../support/providers/local-platform.ts";
+import { createBench, type JobSetup } from "../../../support/sandbox/jobs.ts";
+
+const hello = helloServer("hello").replace(
+  'import { createServer } from "node:http"',
+  'const { createServer } = require("node:http")',
+);
+const started = (outcome: unknown): Instance => {
+  if (typeof outcome === "object" && outcome !== null && "reason" in outcome) throw new Error(JSON.stringify(outcome));
+  return outcome as Instance;
+};
+
+const thieves: Server[] = [];
+afterEach(() => {
+  for (const thief of thieves.splice(0)) thief.close();
+});
+
+/** A runner whose jobs find their port taken by somebody else, so many times. */
+const robbed = (runner: Runner, times: number): Runner & { starts: number } => ({
+  ...runner,
+  starts: 0,
+  start(job, onLine) {
+    if (++this.starts <= times) {
+      const thief = createServer().listen(Number(job.env["PORT"]), "127.0.0.1");
+      // Where a real thief was faster, the port is taken all the same.
+      thief.on("error", () => undefined);
+      thieves.push(thief);
+    }
+    return runner.start(job, onLine);
+  },
+});
+
+describe.each(runners)("%s", (kind) => {
+  const setup: JobSetup = { kind, limits: "watchdog" };
+
+  test("a service gets a free port and is ready when it listens", async () => {
+    await using bench = await createBench(setup);
+    const instances = createInstances(bench);
+    const instance = started(await instances.start(hello));
+    expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
+    const exit = await instance.stop();
+    expect(exit.code).toBe(0);
+    expect(bench.survivors()).toEqual([]);
+    await expect.poll(() => readdirSync(instances.runDir)).toEqual([]);
+  });
+
+  test.each([
+    ["ends because of it", hello],
+    ["takes no notice", `process.on("uncaughtException", () => setInterval(() => {}, 1000)); ${hello}`],
+  ])("a port that somebody else takes first is given up for another, where the service %s", async (_how, server) => {
+    await using bench = await createBench(setup);
+    const runner = robbed(bench.runner, 2);
+    const instances = createInstances(bench, { runner });
+    const instance = started(await instances.start(server));
+    expect(runner.starts).toBe(3);
+    expect(await (await fetch(`http://127.0.0.1:${instance.port}`)).text()).toBe("hello");
+    await instance.stop();
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test("ports that are taken again and again end the start, in words", async () => {
+    await using bench = await createBench(setup);
+    const runner = robbed(bench.runner, 99);
+    const outcome = await createInstances(bench, { runner }).start(hello);
+    expect(outcome).toMatchObject({
+      reason: "did_not_listen",
+      message: expect.stringContaining("keep taking the ports"),
+    });
+    expect(runner.starts).toBe(3);
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test("a start that is ended leaves nothing", async () => {
+    await using bench = await createBench(setup);
+    const instances = createInstances(bench);
+    const outcome = await instances.start("setInterval(() => {}, 1000)", { signal: AbortSignal.timeout(300) });
+    expect(outcome).toMatchObject({ reason: "interrupted" });
+    expect(bench.survivors()).toEqual([]);
+    await expect.poll(() => readdirSync(instances.runDir)).toEqual([]);
+  });
+
+  test("Node is told its memory where no kernel limit tells it, unless the service says otherwise", async () => {
+    await using bench = await createBench(setup);
+    const instances = createInstances(bench, { tellsNodeItsMemory: true });
+    const says = `console.log("options:" + process.env.NODE_OPTIONS); ${hello}`;
+    const heard = async (env: Record<string, string>) => {
+      const from = instances.entries.length;
+      await started(await instances.start(says, { template: { memory: 512 * 1024 ** 2, env } })).stop();
+      return instances.entries.slice(from).find(({ text }) => text?.startsWith("options:"))?.text;
+    };
+    expect(await heard({})).toBe("options:--max-old-space-size=384");
+    expect(await heard({ NODE_OPTIONS: "--no-warnings" })).toBe("options:--no-warnings --max-old-space-size=384");
+    const own = "--max-old-space-size=99";
+    expect(await heard({ NODE_OPTIONS: own })).toBe(`options:${own}`);
+  });
+});
+
+test("a machine that cannot start anything more is said to be so, and nothing throws", async () => {
+  await using bench = await createBench({ kind: "process", limits: "watchdog" });
+  const runner: Runner = {
+    ...bench.runner,
+    start: () => {
+      throw Object.assign(new Error("write ENOSPC"), { code: "ENOSPC" });
+    },
+  };
+  const instances = createInstances(bench, { runner });
+  expect(await instances.start(hello)).toMatchObject({ reason: "provider_unavailable" });
+  expect(instances.complaints).toEqual(["an instance could not be started"]);
+});
+
+test("a folder that a service made hard to remove is removed", async () => {
+  await using bench = await createBench({ kind: "process", limits: "watchdog" });
+  const instances = createInstances(bench);
+  const hard = `const fs = require("fs"); process.chdir(process.env.HOME); fs.mkdirSync("closed/inner", { recursive: true });
+    fs.chmodSync("closed", 0); ${hello}`;
+  const instance = started(await instances.start(hard));
+  expect(existsSync(`${instances.runDir}/${instance.id}/closed`)).toBe(true);
+  await instance.stop();
+  await expect.poll(() => readdirSync(instances.runDir)).toEqual([]);
+  expect(instances.complaints).toEqual([]);
+});

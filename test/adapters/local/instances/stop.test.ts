@@ -1,0 +1,87 @@
+/** Commands end when they are told to, and nothing that came from them is left. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { stopRunning } from "../../../../adapters/local/sandbox/runner.ts";
+import { nodeSource } from "../../../support/archives/archives.ts";
+import { runners, startLocal } from "../../../support/providers/local-platform.ts";
+import { createBench, jobSetups, markedProcesses, node, sh } from "../../../support/sandbox/jobs.ts";
+
+/** Starts what is hard to find again: a grandchild, one in a session of its own, one whose parents are gone. */
+const scatter = `
+const { spawn } = require("child_process");
+const stubborn = "trap '' TERM HUP INT; while :; do sleep 1; done";
+spawn("sh", ["-c", "sh -c \\"" + stubborn + "\\" & wait"], { stdio: "ignore" });
+spawn("sh", ["-c", stubborn], { stdio: "ignore", detached: true }).unref();
+spawn("sh", ["-c", "(sh -c \\"" + stubborn + "\\" &) & exit 0"], { stdio: "ignore", detached: true }).unref();
+setTimeout(() => { console.log("scattered"); END }, 200);
+`;
+
+describe.each(jobSetups)("$kind with $limits", (setup) => {
+  test("SIGTERM reaches the command behind its shell, which may finish", async () => {
+    await using bench = await createBench(setup);
+    const code = `process.on("SIGTERM", () => setTimeout(() => { console.log("finished"); process.exit(4); }, 100));
+      setInterval(() => {}, 1000); console.log("up")`;
+    const { running, said, stdout } = bench.start(sh(`'${process.execPath}' -e '${code}'; exit $?`));
+    await said("up");
+    const exit = await stopRunning(running, 20_000);
+    expect(exit).toMatchObject({ code: 4, signal: null });
+    expect(stdout).toEqual(["up", "finished"]);
+  });
+
+  test("one that does not mind SIGTERM is killed after the grace, and not before", async () => {
+    await using bench = await createBench(setup);
+    const { running, said } = bench.start(
+      node(`process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
+    );
+    await said("up");
+    const begun = Date.now();
+    const exit = await stopRunning(running, 500);
+    expect(exit).toMatchObject({ code: null, signal: "SIGKILL" });
+    expect(Date.now() - begun).toBeGreaterThanOrEqual(490);
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test.each([
+    ["it ends by itself", "process.exit(0)"],
+    ["it crashes", "process.kill(process.pid, 'SIGKILL')"],
+    ["it is stopped", "setInterval(() => {}, 1000)"],
+  ])("nothing is left when %s", async (_when, end) => {
+    await using bench = await createBench(setup);
+    const { running, said } = bench.start(node(scatter.replace("END", end)));
+    await said("scattered");
+    if (end.startsWith("setInterval")) {
+      expect(bench.survivors().length).toBeGreaterThan(4);
+      running.terminate();
+      await sleep(100);
+      running.kill();
+    }
+    await running.exited;
+    expect(bench.survivors()).toEqual([]);
+    expect(running.processes()).toEqual([]);
+  });
+
+  test("one that takes the sandbox's name does not escape its end", async () => {
+    await using bench = await createBench(setup);
+    const { running, said } = bench.start(
+      node(`process.title = "bwrap"; process.on("SIGTERM", () => {}); setInterval(() => {}, 9); console.log("up")`),
+    );
+    await said("up");
+    await stopRunning(running, 100);
+    expect(bench.survivors()).toEqual([]);
+  });
+});
+
+describe.each(runners)("a platform that is closed (%s)", (runner) => {
+  test("leaves no process, also of a service that scatters some", async () => {
+    const platform = await startLocal({ runner, graceSeconds: 0.5, drainSeconds: 1 });
+    const server = `${scatter.replace("END", "").replace('const { spawn } = require("child_process");', "")}
+      import { spawn } from "node:child_process";
+      import { createServer } from "node:http";
+      createServer((request, response) => response.end(process.env.PORTSIDE_INSTANCE)).listen(process.env.PORT);`;
+    const id = await (await fetch(await platform.up(nodeSource(server)))).text();
+    const [scope] = id.split(".");
+    await expect.poll(() => markedProcesses(`${scope}.`).length).toBeGreaterThan(4);
+    await platform[Symbol.asyncDispose]();
+    expect(markedProcesses(`${scope}.`)).toEqual([]);
+  });
+});

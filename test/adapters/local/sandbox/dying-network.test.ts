@@ -1,0 +1,95 @@
+/** The network of a sandbox ends with its server, at whatever moment the server is killed. */
+import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { allProcesses, environmentOf } from "../../../../adapters/local/instances/proc.ts";
+import { killOrphans, MARKER } from "../../../../adapters/local/sandbox/launch.ts";
+import { whyNoNetworks } from "../../../../adapters/local/sandbox/network/networks.ts";
+import type { SeenNetworks } from "../../../support/sandbox/dying-network.ts";
+import { needs } from "../../../support/vitest/machine.ts";
+
+const child = new URL("../../../support/sandbox/dying-network.ts", import.meta.url).pathname;
+const lacking = await whyNoNetworks("test");
+
+/** A process shows no environment while it becomes another program, so one empty look proves nothing. */
+const QUIET_LOOKS = 10;
+
+let scope: string;
+let folder: string;
+
+beforeEach(async (context) => {
+  needs(context, "bubblewrap", "python");
+  if (lacking !== undefined) context.skip(lacking);
+  scope = `test${randomUUID().slice(0, 8)}`;
+  folder = await mkdtemp(join(tmpdir(), "portside-dying-"));
+  await chmod(folder, 0o755);
+});
+
+afterEach(async () => {
+  if (scope === undefined) return;
+  await killOrphans(scope);
+  await rm(folder, { recursive: true, force: true });
+});
+
+const PLAIN = 54_321;
+const isRoot = process.getuid?.() === 0;
+const servers = isRoot
+  ? [
+      { server: "root", service: [] },
+      { server: "root", service: ["2100000001"] },
+      { server: "a plain user", service: [] },
+    ]
+  : [{ server: "a plain user", service: [] }];
+
+const left = (): number[] =>
+  allProcesses()
+    .map(({ pid }) => pid)
+    .filter((pid) => environmentOf(pid).some((entry) => entry.startsWith(`${MARKER}=${scope}.`)));
+
+/** When a process started, in seconds after the machine. */
+const startOf = (pid: string): number => {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // In clock ticks (proc(5)), of which Linux shows a hundred a second.
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]) / 100;
+};
+
+/**
+ * The network namespaces of the processes that started by then. The kernel gives the number of a namespace that
+ * ended to a new one, for example to a sandbox of another test.
+ */
+const namespacesOfThoseBy = (uptime: number): string[] =>
+  readdirSync("/proc").flatMap((name) => {
+    try {
+      return /^\d+$/.test(name) && startOf(name) <= uptime ? readlinkSync(`/proc/${name}/ns/net`) : [];
+    } catch {
+      return [];
+    }
+  });
+
+describe.each(servers)("of $server, service $service", ({ server, service }) => {
+  // 0: before anything runs. The rest, in milliseconds, is spread over a start.
+  test.each([0, 10, 30, 60, 120, "listening", "spare"])("killed then: %s", async (moment) => {
+    const user = server === "root" || !isRoot ? {} : { uid: PLAIN, gid: PLAIN };
+    if (user.uid !== undefined) await chown(folder, PLAIN, PLAIN);
+    const argv = [child, scope, join(folder, "sandbox"), String(moment), ...service];
+    const started = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "inherit"], ...user });
+    const [said, [, signal]] = await Promise.all([text(started.stdout), once(started, "exit")]);
+    expect(signal).toBe("SIGKILL");
+    let quiet = 0;
+    await expect
+      .poll(() => {
+        quiet = left().length === 0 ? quiet + 1 : 0;
+        return quiet;
+      })
+      .toBeGreaterThanOrEqual(QUIET_LOOKS);
+    const { networks, uptime } = said === "" ? { networks: [], uptime: 0 } : (JSON.parse(said) as SeenNetworks);
+    expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
+    expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);
+  });
+});

@@ -1,0 +1,79 @@
+/** Limits where no control groups can be made: the watchdog and the resource limits behind it. */
+import { describe, expect, test } from "vitest";
+import { describeExit } from "../../../../adapters/local/instances/exit.ts";
+import { findControlGroups } from "../../../../adapters/local/sandbox/cgroup.ts";
+import { runners } from "../../../support/providers/local-platform.ts";
+import { createBench, type JobSetup, node, sh } from "../../../support/sandbox/jobs.ts";
+
+const MiB = 1024 ** 2;
+const limits = { memory: 128 * MiB, cpu: 1, processes: 60 };
+
+test("it is what is left where control groups cannot be found", () => {
+  expect(findControlGroups("portside-x", "/no/such/mount")).toBeUndefined();
+});
+
+describe.each(runners)("%s", (kind) => {
+  const setup: JobSetup = { kind, limits: "watchdog" };
+  const eat = `const kept = []; setInterval(() => kept.push(Buffer.alloc(16 << 20, 1)), 20);`;
+
+  test("a process over its memory is ended, and that is told", async () => {
+    await using bench = await createBench(setup);
+    const exit = await bench.run(node(eat), { limits });
+    expect(exit).toMatchObject({ signal: "SIGKILL", outOfMemory: true });
+  });
+
+  test("the memory of the whole tree counts, whatever its processes are called", async () => {
+    await using bench = await createBench(setup);
+    // Each for itself is far below the limit; the name is that of the sandbox's own processes.
+    const piece = `process.title = "bwrap"; let kept;
+      setTimeout(() => { kept = Buffer.alloc(60 << 20, 1); }, 1500); setInterval(() => kept, 1000)`;
+    const tree = `for (let n = 0; n < 3; n++) require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(piece)}]);`;
+    const exit = await bench.run(node(tree), { limits: { ...limits, memory: 160 * MiB } });
+    expect(exit).toMatchObject({ outOfMemory: true });
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test("a process that is refused memory between two looks ended for its memory, too", async () => {
+    await using bench = await createBench(setup);
+    // Nothing of it is ever used, so there is nothing for the watchdog to see.
+    const exit = await bench.run(node("Buffer.alloc(1300 << 20)"), { limits });
+    expect(exit).toMatchObject({ code: 1, outOfMemory: false, dataLimited: true });
+    expect(describeExit(exit, limits.memory, exit.stderr)).toMatchObject({ reason: "out_of_memory" });
+  });
+
+  test("memory within the limit is left alone", async () => {
+    await using bench = await createBench(setup);
+    const exit = await bench.run(node("const kept = Buffer.alloc(40 << 20, 1); setTimeout(() => kept, 700)"), {
+      limits,
+    });
+    expect(exit).toMatchObject({ code: 0, outOfMemory: false });
+  });
+
+  test("one that forks without end is ended", async () => {
+    await using bench = await createBench(setup);
+    const exit = await bench.run(sh("bomb() { while :; do sleep 100 & done; }; bomb"), { limits });
+    expect(exit.code).not.toBe(0);
+    expect(exit.outOfMemory).toBe(false);
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test("one that forks without end does not keep its neighbours from forking", async () => {
+    await using bench = await createBench(setup);
+    const many = { limits: { ...limits, processes: 200 } };
+    const neighbour = bench.start(sh("echo up; n=0; while [ $n -lt 40 ]; do sleep 0.05; n=$((n+1)); done"), many);
+    await neighbour.said("up");
+    // It takes no notice where it cannot fork any more. The watchdog has seconds to see it, on the busiest machine.
+    const bomb = `const { spawn } = require("child_process");
+      setInterval(() => { for (let n = 0; n < 4; n++) spawn("sleep", ["100"]).on("error", () => {}); }, 20);`;
+    const exit = await bench.run(node(bomb), many);
+    expect(exit).toMatchObject({ signal: "SIGKILL", outOfMemory: false });
+    expect(await neighbour.running.exited).toMatchObject({ code: 0 });
+    expect(bench.survivors()).toEqual([]);
+  });
+
+  test("a reservation far over the limit is refused at once", async () => {
+    await using bench = await createBench(setup);
+    const { stdout } = await bench.run(sh("ulimit -d"), { limits });
+    expect(stdout).toEqual([String((128 * MiB + 1024 ** 3) / 1024)]);
+  });
+});

@@ -1,0 +1,214 @@
+/** The local clock of services: fires when the rule says, tries again, gives up, and survives clocks that are set. */
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { LocalScheduler } from "../../../../adapters/local/schedules/scheduler.ts";
+import { openState } from "../../../../adapters/local/state/database.ts";
+import { ScheduleRows } from "../../../../adapters/local/state/schedules.ts";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { CronJob } from "../../../../core/domain/schedules/cron-job.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { type Folder, folderWith } from "../../../support/archives/folders.ts";
+import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+
+const MINUTE = 60_000;
+
+let folder: Folder;
+let server: Server;
+let url: string;
+/** What the service got, and what it answers: a status, or undefined for nothing at all. */
+let fires: IncomingHttpHeaders[];
+let answers: (number | undefined)[];
+
+beforeEach(async () => {
+  folder = folderWith();
+  fires = [];
+  answers = [];
+  server = createServer((req, res) => {
+    expect([req.method, req.url]).toEqual(["POST", "/cron"]);
+    fires.push(req.headers);
+    const status = answers.length > 0 ? answers.shift() : 204;
+    if (status !== undefined) res.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+  folder[Symbol.dispose]();
+});
+
+const job = (cron: string, change: Partial<CronJob> = {}): CronJob => ({
+  name: "app" as DeploymentName,
+  owner: "acme" as AccountId,
+  schedule: { cron, timezone: "UTC" },
+  token: "the-token",
+  url: "unused",
+  maxSeconds: 60,
+  ...change,
+});
+
+const start = (wanted: readonly CronJob[] = []) => {
+  const time = createManualClock("2026-01-01T00:00:30Z");
+  const clock = shiftedClock(time);
+  const db = openState(folder.path);
+  const rows = new ScheduleRows(db);
+  const entries: NewLogEntry[] = [];
+  const quiet = () => undefined;
+  const scheduler = new LocalScheduler({
+    rows,
+    clock,
+    log: (entry) => void entries.push(entry),
+    urlOf: (one) => (rows.find(one) === null ? undefined : url),
+    logger: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+  });
+  scheduler.open(wanted);
+  const outcomes = () => entries.map(({ severity, json }) => [severity, json?.["attempt"], json?.["status"]]);
+  /** Lets time pass, and what it sets off come to its end. */
+  const pass = async (millis: number, ended: number) => {
+    await time.advance(millis);
+    await eventually(() => expect(entries).toHaveLength(ended));
+  };
+  const close = () => {
+    scheduler.close();
+    db.close();
+  };
+  return { scheduler, clock, time, entries, outcomes, pass, close, rows };
+};
+
+const times = () => fires.map((headers) => headers["x-cron-time"]);
+
+test("a fire is POST /cron at its time, with the token and the time that was scheduled", async () => {
+  const { scheduler, pass, entries, close } = start();
+  (await scheduler.put(job("5 0 * * *")))._unsafeUnwrap();
+  await pass(4 * MINUTE, 0);
+  await pass(MINUTE, 1);
+  expect(fires).toMatchObject([{ "x-cron-token": "the-token", "x-cron-time": "2026-01-01T00:05:00+00:00" }]);
+  expect(entries).toMatchObject([
+    { owner: "acme", service: "app", severity: "INFO", logName: "platform", json: { event: "cron", status: 204 } },
+  ]);
+  await pass(24 * 60 * MINUTE, 2);
+  expect(times()).toEqual(["2026-01-01T00:05:00+00:00", "2026-01-02T00:05:00+00:00"]);
+  close();
+});
+
+test("a 5xx, and no answer, is tried again after 5, 10 and 20 seconds, and then given up", async () => {
+  answers = [500, undefined, 503, 500];
+  const { scheduler, pass, outcomes, close, time } = start();
+  (await scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
+  await pass(30_000, 1);
+  await time.advance(4999);
+  expect(fires).toHaveLength(1);
+  await pass(1, 2);
+  await pass(10_000, 3);
+  await time.advance(19_999);
+  expect(fires).toHaveLength(3);
+  await pass(1, 4);
+  await pass(60 * MINUTE, 4);
+  expect(new Set(times())).toEqual(new Set(["2026-01-01T00:01:00+00:00"]));
+  expect(outcomes()).toEqual([
+    ["WARNING", 1, 500],
+    ["WARNING", 2, undefined],
+    ["WARNING", 3, 503],
+    ["ERROR", 4, 500],
+  ]);
+  close();
+});
+
+test("a retry that succeeds ends it, and so does a 4xx at once", async () => {
+  answers = [500, 200, 404];
+  const { scheduler, pass, outcomes, close } = start();
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
+  await pass(30_000, 1);
+  await pass(5000, 2);
+  await pass(55_000, 3);
+  await pass(30_000, 3);
+  expect(outcomes()).toEqual([
+    ["WARNING", 1, 500],
+    ["INFO", 2, 200],
+    ["ERROR", 1, 404],
+  ]);
+  close();
+});
+
+test("the result of the last fire is kept over a new schedule and a restart, and goes with the schedule", async () => {
+  answers = [undefined, 404];
+  const first = start();
+  (await first.scheduler.put(job("1 0 * * *", { maxSeconds: 1 })))._unsafeUnwrap();
+  expect(first.rows.lastFire(job(""))).toBeNull();
+  await first.pass(30_000, 1);
+  const at = "2026-01-01T00:01:00+00:00";
+  expect(first.rows.lastFire(job(""))).toEqual({ at, status: null, attempts: 1 });
+  await first.pass(5000, 2);
+  (await first.scheduler.put(job("2 0 * * *")))._unsafeUnwrap();
+  first.close();
+  const second = start([job("2 0 * * *")]);
+  expect(second.rows.lastFire(job(""))).toEqual({ at, status: 404, attempts: 2 });
+  (await second.scheduler.remove(job("")))._unsafeUnwrap();
+  expect(second.rows.lastFire(job(""))).toBeNull();
+  second.close();
+});
+
+test("a run that goes on does not hold back the next one", async () => {
+  answers = [undefined];
+  const { scheduler, pass, time, close } = start();
+  (await scheduler.put(job("* * * * *", { maxSeconds: 1800 })))._unsafeUnwrap();
+  await time.advance(30_000);
+  await eventually(() => expect(fires).toHaveLength(1));
+  await pass(MINUTE, 1);
+  expect(times()).toEqual(["2026-01-01T00:01:00+00:00", "2026-01-01T00:02:00+00:00"]);
+  close();
+});
+
+test("a schedule that is replaced or removed fires by its old times no more, and is not tried again", async () => {
+  answers = [500];
+  const { scheduler, pass, rows, close } = start();
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
+  await pass(30_000, 1);
+  (await scheduler.remove(job("")))._unsafeUnwrap();
+  await pass(10 * MINUTE, 1);
+  (await scheduler.put(job("0 1 * * *")))._unsafeUnwrap();
+  await pass(10 * MINUTE, 1);
+  await pass(60 * MINUTE, 2);
+  expect(times()).toEqual(["2026-01-01T00:01:00+00:00", "2026-01-01T01:00:00+00:00"]);
+  expect(rows.all()).toHaveLength(1);
+  close();
+});
+
+test("a clock that is set back fires the minutes that come again, and one that is right by a hair none twice", async () => {
+  const { scheduler, clock, pass, close } = start();
+  (await scheduler.put(job("* * * * *")))._unsafeUnwrap();
+  await pass(30_000, 1);
+  clock.set(-200);
+  await pass(10_000, 1);
+  clock.set(-60 * MINUTE);
+  await pass(MINUTE, 2);
+  expect(times()).toEqual(["2026-01-01T00:01:00+00:00", "2025-12-31T23:02:00+00:00"]);
+  close();
+});
+
+test("what a jump forward skips is not made up for; what comes next is made", async () => {
+  const { scheduler, clock, pass, close } = start();
+  (await scheduler.put(job("*/5 * * * *")))._unsafeUnwrap();
+  clock.set(32 * MINUTE);
+  await pass(15_000, 0);
+  await pass(3 * MINUTE, 1);
+  expect(times()).toEqual(["2026-01-01T00:35:00+00:00"]);
+  close();
+});
+
+test("the schedules of what is deployed are followed again after a start, and no others", async () => {
+  const first = start();
+  (await first.scheduler.put(job("1 0 * * *")))._unsafeUnwrap();
+  (await first.scheduler.put(job("1 0 * * *", { name: "stale" as DeploymentName })))._unsafeUnwrap();
+  first.close();
+  const second = start([job("2 0 * * *")]);
+  expect(second.rows.all().map(({ name, schedule }) => [name, schedule.cron])).toEqual([["app", "2 0 * * *"]]);
+  await second.pass(10 * MINUTE, 1);
+  expect(times()).toEqual(["2026-01-01T00:02:00+00:00"]);
+  second.close();
+});

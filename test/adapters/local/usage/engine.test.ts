@@ -1,0 +1,84 @@
+/** The engine meters what really runs: from start to exit, through a restart, and through kills. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, test } from "vitest";
+import { createSystemClock } from "../../../../adapters/shared/runtime/system.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { shiftedClock } from "../../../support/clocks/shifted-clock.ts";
+import { startLocalIn } from "../../../support/providers/local-platform.ts";
+import { acme, openBilled, told } from "../../../support/usage/billed.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+
+const amountOf = (rows: readonly string[], unit: string): number =>
+  rows.filter((row) => row.includes(` ${unit} `)).reduce((sum, row) => sum + Number(row.split(" ")[3]), 0);
+
+test("an instance and its requests, and nothing while it is stopped or the server is down", async () => {
+  using folder = folderWith();
+  const clock = shiftedClock(createSystemClock());
+  const open = () => startLocalIn(folder.path, { runner: "process" }, {}, { clock });
+  const first = await open();
+  const url = await first.up(nodeSource(helloServer()), { cpu: 2, memory: "512Mi" });
+  for (let n = 0; n < 3; n++) expect((await fetch(url)).status).toBe(200);
+  clock.set(3_600_000);
+  await first[Symbol.asyncDispose]();
+
+  // An hour without the server costs nothing, and the service is not started before it is called.
+  clock.set(3_600_000);
+  const second = await open();
+  const rows = told(second.local.billing, acme);
+  const cpu = amountOf(rows, "vCPU-second");
+  expect(cpu).toBeGreaterThanOrEqual(7200);
+  expect(cpu).toBeLessThan(7200 + 600);
+  expect(amountOf(rows, "GiB-second")).toBeCloseTo(cpu / 4, 6);
+  expect(amountOf(rows, "request")).toBe(3);
+  clock.set(3_600_000);
+  expect((await fetch(url)).status).toBe(200);
+  await eventually(() => expect(amountOf(told(second.local.billing, acme), "request")).toBe(4));
+  expect(amountOf(told(second.local.billing, acme), "vCPU-second")).toBeLessThan(7200 + 1200);
+  await second[Symbol.asyncDispose]();
+});
+
+/** Meters one instance of one vCPU, and says the milliseconds that are safe in the file after each write. */
+const child = `
+  import { BillingFile } from "./adapters/local/usage/file.ts";
+  import { Meter } from "./adapters/local/usage/meter.ts";
+  import { loadPrices } from "./adapters/local/usage/prices.ts";
+  import { BillingRows } from "./adapters/local/usage/rows.ts";
+  import { createSystemClock } from "./adapters/shared/runtime/system.ts";
+  const logger = { debug() {}, info() {}, warn() {}, error(message, { cause }) { throw cause; } };
+  const file = new BillingFile(process.argv[1], logger);
+  const meter = new Meter({ file, prices: loadPrices(undefined), clock: createSystemClock(), logger });
+  meter.started({ owner: "acme", name: "app", cpu: 1, memory: 1024 ** 3 });
+  for (;;) {
+    meter.flush();
+    const row = new BillingRows(file).ofAccount("acme").find(({ usage }) => usage.unit === "vCPU-second");
+    console.log(row?.usage.amount ?? "0");
+    await new Promise((resolve) => setImmediate(resolve));
+  }`;
+
+test("kills lose nothing that was written, and nothing is counted twice", async () => {
+  using folder = folderWith();
+  let ran = 0;
+  let safe = 0;
+  for (let kill = 0; kill < 5; kill++) {
+    const begun = performance.now();
+    const metering = spawn(process.execPath, ["--input-type=module-typescript", "-e", child, folder.path], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let lines = 0;
+    for await (const line of createInterface({ input: metering.stdout })) {
+      safe = Math.max(safe, Number(line));
+      if (++lines === 20 + kill * 7) metering.kill("SIGKILL");
+    }
+    if (metering.exitCode === null && metering.signalCode === null) await once(metering, "exit");
+    ran += performance.now() - begun;
+  }
+  const { file, told: rows } = openBilled(folder.path);
+  const counted = amountOf(rows(), "vCPU-second");
+  file.close();
+  expect(counted).toBeGreaterThanOrEqual(safe);
+  expect(safe).toBeGreaterThan(0);
+  expect(counted).toBeLessThanOrEqual(ran / 1000);
+});

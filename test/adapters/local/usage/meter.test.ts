@@ -1,0 +1,202 @@
+/** What is counted, to which day, what it costs, and that nothing is counted twice. */
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { loadPrices } from "../../../../adapters/local/usage/prices.ts";
+import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { acme, GiB, openBilled, sized, told } from "../../../support/usage/billed.ts";
+
+const request = (fields: Partial<NewLogEntry> = {}): NewLogEntry => ({
+  ...{ owner: acme, service: sized(1, GiB).name, severity: "INFO", logName: "requests", instance: "i1", ...fields },
+});
+
+test("an instance costs its declared size from its start to its exit, exactly", async () => {
+  using folder = folderWith();
+  const { meter, clock, told } = openBilled(folder.path);
+  const ended = meter.started(sized(2, GiB / 2));
+  await clock.advance(1500);
+  ended();
+  await clock.advance(60_000);
+  ended();
+  meter.close();
+  expect(told()).toEqual(["2026-01-01 app vCPU-second 3 0.000054", "2026-01-01 app GiB-second 0.75 0.0000015"]);
+});
+
+test("an instance that runs is counted as it goes, a day's part to each UTC day", async () => {
+  using folder = folderWith();
+  const { meter, clock, told } = openBilled(folder.path, createManualClock("2026-02-28T23:59:59Z"));
+  meter.started(sized(1, 3 * 1024));
+  await clock.advance(500);
+  meter.flush();
+  expect(told()).toEqual([
+    "2026-02-28 app vCPU-second 0.5 0.000009",
+    "2026-02-28 app GiB-second 0.000001430511474609375 0.00000000000286102294921875",
+  ]);
+  await clock.advance(86_400_000 + 1500);
+  meter.close();
+  const cpu = told().filter((row) => row.includes("vCPU"));
+  expect(cpu).toEqual([
+    "2026-02-28 app vCPU-second 1 0.000018",
+    "2026-03-01 app vCPU-second 86400 1.5552",
+    "2026-03-02 app vCPU-second 1 0.000018",
+  ]);
+});
+
+test("requests that reached an instance are counted, no others", () => {
+  using folder = folderWith();
+  const { meter, told } = openBilled(folder.path);
+  for (const entry of [request(), request(), request({ logName: "stdout" })]) meter.served(entry);
+  const { instance: _none, ...refused } = request();
+  meter.served(refused);
+  meter.close();
+  expect(told()).toEqual(["2026-01-01 app request 2 0"]);
+});
+
+test("a restart goes on where the file is; what ran before it is not counted again", async () => {
+  using folder = folderWith();
+  const clock = createManualClock();
+  const first = openBilled(folder.path, clock);
+  first.meter.started(sized(1, GiB));
+  await clock.advance(10_000);
+  first.meter.close();
+  first.file.close();
+  await clock.advance(50_000);
+  const second = openBilled(folder.path, clock);
+  const ended = second.meter.started(sized(1, GiB));
+  await clock.advance(5000);
+  ended();
+  second.meter.close();
+  second.meter.flush();
+  expect(second.told()[0]).toBe("2026-01-01 app vCPU-second 15 0.00027");
+});
+
+test("a write that fails is made up for, once", async () => {
+  using folder = folderWith();
+  const { file, meter, clock, said, told } = openBilled(folder.path);
+  meter.started(sized(1, GiB));
+  await clock.advance(1000);
+  const exec = (sql: string) => file.use((db) => db.exec(sql));
+  exec("CREATE TRIGGER broken BEFORE UPDATE ON batches BEGIN SELECT RAISE(ABORT, 'disk full'); END");
+  meter.flush();
+  expect(told()).toEqual([]);
+  expect(said).toEqual(["what services use could not be written; it is kept for the next try"]);
+  await clock.advance(1000);
+  exec("DROP TRIGGER broken");
+  for (let n = 0; n < 3; n++) meter.flush();
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
+  meter.close();
+});
+
+test("a file that is damaged while it is open is set aside, and metering goes on in a new one", async () => {
+  using folder = folderWith();
+  const { file, meter, clock, told, said, fileSaid } = openBilled(folder.path);
+  meter.started(sized(1, GiB));
+  await clock.advance(1000);
+  meter.flush();
+  file.use((db) => db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  writeFileSync(join(folder.path, "billing.sqlite"), "not a database ".repeat(1000));
+  // SQLite would answer from its cache.
+  file.use((db) => db.exec("PRAGMA shrink_memory"));
+  await clock.advance(2000);
+  meter.flush();
+  expect(said).toEqual([]);
+  expect(fileSaid).toEqual(["set the damaged file of metered usage aside: 'billing' in SQL begins anew"]);
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 2 0.000036");
+  const [kept] = readdirSync(join(folder.path, "set-aside"));
+  expect(readdirSync(join(folder.path, "set-aside", kept as string))).toContain("billing.sqlite");
+  await clock.advance(1000);
+  meter.close();
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 3 0.000054");
+});
+
+test("a commit that was carried out, and said that it was not, is not repeated", async () => {
+  using folder = folderWith();
+  const { file, meter, clock, told } = openBilled(folder.path);
+  meter.started(sized(1, GiB));
+  await clock.advance(1000);
+  const db = file.use((opened) => opened);
+  const exec = db.exec.bind(db);
+  db.exec = (sql) => {
+    exec(sql);
+    if (sql === "COMMIT") throw new Error("the disk went away");
+  };
+  meter.flush();
+  db.exec = exec;
+  meter.flush();
+  meter.close();
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 1 0.000018");
+});
+
+test("a clock that is set back counts nothing twice", async () => {
+  using folder = folderWith();
+  let back = 0;
+  const clock = createManualClock();
+  const set = { ...clock, now: () => (clock.now() - BigInt(back) * 1_000_000n) as ReturnType<typeof clock.now> };
+  const { meter, told } = openBilled(folder.path, set);
+  meter.started(sized(1, GiB));
+  await clock.advance(5000);
+  meter.flush();
+  back = 3000;
+  meter.flush();
+  await clock.advance(4000);
+  meter.close();
+  expect(told()[0]).toBe("2026-01-01 app vCPU-second 6 0.000108");
+});
+
+test("a new price is for what is used from then on; another currency has rows of its own", async () => {
+  using folder = folderWith();
+  const list = { currency: "USD", prices: { cpu: "1", memory: "0", requests: "0" } };
+  const priced = async (change: object) => {
+    const path = join(folder.path, "prices.json");
+    writeFileSync(path, JSON.stringify({ ...list, ...change }));
+    const clock = createManualClock();
+    const { file, meter, told } = openBilled(folder.path, clock, loadPrices(path));
+    meter.started(sized(1, GiB));
+    await clock.advance(1000);
+    meter.close();
+    const rows = told().filter((row) => row.includes("vCPU"));
+    file.close();
+    return rows;
+  };
+  expect(await priced({})).toEqual(["2026-01-01 app vCPU-second 1 1"]);
+  const dearer = { prices: { ...list.prices, cpu: "0.5" } };
+  expect(await priced(dearer)).toEqual(["2026-01-01 app vCPU-second 2 1.5"]);
+  expect(await priced({ currency: "EUR" })).toEqual([
+    "2026-01-01 app vCPU-second 1 1",
+    "2026-01-01 app vCPU-second 2 1.5",
+  ]);
+});
+
+test("rows are an account's own, from a day on, with every field of the contract", async () => {
+  using folder = folderWith();
+  const { meter, clock, rows } = openBilled(folder.path);
+  meter.started(sized(1, GiB));
+  meter.started({ ...sized(1, GiB), owner: "beta" as AccountId });
+  await clock.advance(86_400_000 + 1000);
+  meter.close();
+  expect(told(rows, "beta" as AccountId)).toHaveLength(4);
+  expect(rows.since(acme, "2026-01-02")[0]).toEqual({
+    usage_start_time: "2026-01-02T00:00:00+00:00",
+    usage_end_time: "2026-01-03T00:00:00+00:00",
+    service: { description: "Portside" },
+    sku: { description: "CPU allocated to instances" },
+    usage: { amount: "1", unit: "vCPU-second" },
+    cost: "0.000018",
+    currency: "USD",
+    resource: { name: "app" },
+  });
+});
+
+test.each([
+  ["{", "cannot be read"],
+  ['{"currency":"dollars","prices":{"cpu":"1","memory":"1","requests":"1"}}', "currency: must be an ISO 4217 code"],
+  ['{"currency":"USD","prices":{"cpu":0.1,"memory":"1","requests":"1"}}', "prices.cpu: "],
+  ['{"currency":"USD","prices":{"cpu":"-1","memory":"1","requests":"1"}}', "prices.cpu: must be a price as text"],
+  ['{"currency":"USD","prices":{"cpu":"1","memory":"1"}}', "prices.requests: "],
+])("a price list %s is refused in words", (text, words) => {
+  using folder = folderWith({ "prices.json": text });
+  expect(() => loadPrices(join(folder.path, "prices.json"))).toThrow(words);
+});

@@ -1,0 +1,89 @@
+/** Uploads that end before they should leave the earlier object, and nothing beside it. */
+import fs, { readdirSync, readFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import type { ObjectPath } from "../../../../core/domain/volumes/object-path.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { serveObjects } from "../../../support/providers/local-objects.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+/** Sends so many bytes of the body that it announced, and breaks off. */
+const cutAfter = (url: string, bytes: number, announced: number, chunked: boolean): Promise<void> =>
+  new Promise((resolve) => {
+    const headers = chunked ? { "transfer-encoding": "chunked" } : { "content-length": announced };
+    const req = request(url, { method: "PUT", headers });
+    req.on("error", () => resolve());
+    req.on("close", () => resolve());
+    req.flushHeaders();
+    req.write(Buffer.alloc(bytes, "x"), () => setTimeout(() => req.destroy(), 5));
+    if (bytes === 0) setTimeout(() => req.destroy(), 20);
+  });
+
+test("an upload that is cut anywhere leaves the earlier object and nothing half-written", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  await storage.put("a/file", "the earlier one");
+  const cut = fc.record({ bytes: fc.nat(400_000), chunked: fc.boolean(), fresh: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(cut, async ({ bytes, chunked, fresh }) => {
+      await cutAfter(storage.url("PUT", fresh ? "new/file" : "a/file"), bytes, bytes + 1 + bytes, chunked);
+      await eventually(() => expect(readdirSync(storage.uploads)).toEqual([]));
+      expect(readFileSync(join(storage.folder, "a/file"), "utf8")).toBe("the earlier one");
+      const { objects } = await storage.objects.list("vol-test", { prefix: "", limit: 10 });
+      expect(objects.map(({ path }) => path)).toEqual(["a/file"]);
+    }),
+    runs(40),
+  );
+  expect(storage.complaints).toEqual([]);
+});
+
+const ALWAYS = { ifMatch: undefined, ifNoneMatch: undefined };
+
+test("an upload that is cut while its file is still being made leaves none", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const open = fs.open.bind(fs) as (...args: unknown[]) => void;
+  let made = 0;
+  const slowly = (...args: unknown[]) => {
+    const told = args.pop() as (...answer: unknown[]) => void;
+    const tell = (...answer: unknown[]) => {
+      made++;
+      told(...answer);
+    };
+    setTimeout(() => open(...args, tell), 100);
+  };
+  using _slow = vi.spyOn(fs, "open").mockImplementation(slowly as unknown as typeof fs.open);
+  const body = new Readable({ read: () => undefined });
+  setImmediate(() => body.destroy(new Error("cut")));
+  await expect(storage.objects.put("vol-test", "new/file" as ObjectPath, body, ALWAYS)).rejects.toThrow();
+  await eventually(() => expect(made).toBe(1));
+  expect(readdirSync(storage.uploads)).toEqual([]);
+});
+
+test("what a stop has cut is gone at the next start", async () => {
+  using folder = folderWith({ "uploads/half": "half" });
+  await using storage = await serveObjects(folder.path);
+  expect(readdirSync(storage.uploads)).toEqual([]);
+});
+
+test("uploads of one object at once: one after the other, each whole", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const bodies = Array.from({ length: 12 }, (_, index) => String(index).repeat(200_000));
+  const answers = await Promise.all(bodies.map((body) => storage.put("same/object", body)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(11).fill(200), 201]);
+  expect(bodies).toContain(readFileSync(join(storage.folder, "same/object"), "utf8"));
+});
+
+test("of writers that ask for an object that is not there, one makes it", async () => {
+  using folder = folderWith();
+  await using storage = await serveObjects(folder.path);
+  const make = (body: string) =>
+    fetch(storage.url("PUT", "lock"), { method: "PUT", body, headers: { "if-none-match": "*" } });
+  const answers = await Promise.all(["a", "b", "c", "d"].map(make));
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 412, 412, 412]);
+});

@@ -1,0 +1,139 @@
+/** Credentials in PostgreSQL, on a real server: the contract, replicas that share, migrations, an outage. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { silent } from "../../../../adapters/local/accounts/identity.ts";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { createPostgresIdentity } from "../../../../adapters/postgres/index.ts";
+import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
+import { createKeyInFolder } from "../../../../hosts/composition/accounts/bootstrap.ts";
+import { firstKey } from "../../../../hosts/composition/accounts/first-key.ts";
+import { buildPlatform, resolveSettings, SettingsError } from "../../../../hosts/composition/index.ts";
+import { contractTests, freshNames, identityCases } from "../../../contracts/index.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { startPostgres } from "../../../support/providers/postgres.ts";
+import { has, needs } from "../../../support/vitest/machine.ts";
+
+let server: Awaited<ReturnType<typeof startPostgres>>;
+beforeAll(async () => {
+  if (has("postgres")) server = await startPostgres();
+});
+afterAll(() => server?.close());
+beforeEach((context) => needs(context, "postgres"));
+
+const config = { clock: createSystemClock(), ids: randomIds, logger: silent };
+const replica = () => createPostgresIdentity(server.pool(), config);
+const acme = parseAccount("acme") as AccountId;
+
+if (has("postgres"))
+  contractTests("PostgreSQL identity", identityCases, async () => {
+    const own = await startPostgres();
+    const { identity } = await createPostgresIdentity(own.pool(), config);
+    return { subject: { identity, ...freshNames("pg") }, close: own.close };
+  });
+
+test("replicas that start at once make the tables once, and share keys and the signing key", async () => {
+  const replicas = await Promise.all(Array.from({ length: 5 }, replica));
+  const [first, second] = replicas.map(({ identity }) => identity);
+  if (first === undefined || second === undefined) throw new Error("there are no replicas");
+  const { key, id } = (await first.keys.create(acme, "shared"))._unsafeUnwrap();
+  const credential = { kind: "api_key", value: key } as const;
+  expect((await second.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
+  const principal = { account: acme, credentialId: id, credentialKind: "key" } as const;
+  const tokens = await Promise.all(replicas.map(({ identity }) => identity.tokens.issue(principal)));
+  for (const token of tokens)
+    for (const { identity } of replicas) {
+      const bearer = { kind: "bearer", value: token._unsafeUnwrap().token } as const;
+      expect((await identity.authenticator.authenticate(bearer))._unsafeUnwrap().account).toBe(acme);
+    }
+  expect((await second.keys.revoke(acme, id)).isOk()).toBe(true);
+  expect((await first.authenticator.authenticate(credential))._unsafeUnwrapErr().kind).toBe("unauthenticated");
+});
+
+test("a token ends on every replica within ten seconds of the revocation of its key", async () => {
+  const clock = createManualClock();
+  const replicas = await Promise.all(
+    Array.from({ length: 3 }, () => createPostgresIdentity(server.pool(), { ...config, clock })),
+  );
+  const [first] = replicas.map(({ identity }) => identity);
+  if (first === undefined) throw new Error("there are no replicas");
+  const { id } = (await first.keys.create(acme, "revoked"))._unsafeUnwrap();
+  const holder = { account: acme, credentialId: id, credentialKind: "key" } as const;
+  const { token } = (await first.tokens.issue(holder))._unsafeUnwrap();
+  const kinds = () =>
+    Promise.all(
+      replicas.map(async ({ identity }) => {
+        const answer = await identity.authenticator.authenticate({ kind: "bearer", value: token });
+        return answer.isErr() ? answer.error.kind : answer.value.credentialKind;
+      }),
+    );
+  expect(new Set(await kinds())).toEqual(new Set(["platform_token"]));
+  expect((await first.keys.revoke(acme, id)).isOk()).toBe(true);
+  await clock.advance(10_000);
+  expect(new Set(await kinds())).toEqual(new Set(["unauthenticated"]));
+});
+
+test("a migration that is done is not done again, and no key is lost", async () => {
+  const before = await replica();
+  const { id } = (await before.identity.keys.create(acme, "kept"))._unsafeUnwrap();
+  const after = await replica();
+  const ids = (await after.identity.keys.list(acme))._unsafeUnwrap().map((key) => key.id);
+  expect(ids).toContain(id);
+  const { rows } = await server.pool().query("SELECT version FROM portside_migrations ORDER BY version");
+  expect(rows).toEqual([{ version: 1 }]);
+});
+
+test("nothing of a key that would open anything is kept", async () => {
+  const { identity } = await replica();
+  const { key } = (await identity.keys.create(acme, "secret"))._unsafeUnwrap();
+  const { rows } = await server.pool().query("SELECT * FROM portside_keys");
+  expect(JSON.stringify(rows)).not.toContain(key.slice(12));
+});
+
+test("while the server is away calls are unavailable; when it is back they go on", async () => {
+  const { identity } = await replica();
+  const { key } = (await identity.keys.create(acme, "patient"))._unsafeUnwrap();
+  const credential = { kind: "api_key", value: key } as const;
+  await server.stop();
+  expect((await identity.authenticator.authenticate(credential))._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await identity.keys.create(acme, "no"))._unsafeUnwrapErr().kind).toBe("unavailable");
+  await server.restart();
+  expect((await identity.authenticator.authenticate(credential))._unsafeUnwrap().account).toBe(acme);
+});
+
+test("replicas of the whole platform take each other's keys; the first key is made once, others by the command", async () => {
+  const settings = (dataDir: string) =>
+    resolveSettings({ provider: "memory", dataDir, keysDatabase: own.url, logLevel: "error" }, {});
+  const own = await startPostgres();
+  using folder = folderWith();
+  try {
+    const [one, two] = await Promise.all([buildPlatform(settings(folder.path)), buildPlatform(settings(folder.path))]);
+    const offered = await Promise.all([one, two].map(firstKey));
+    const first = offered.find((key) => key !== undefined);
+    expect(first).toMatch(/^psk_/);
+    expect(offered).toContain(undefined);
+    const made = await createKeyInFolder(
+      { dataDir: folder.path },
+      { PORTSIDE_KEYS_DATABASE: own.url },
+      acme,
+      "by hand",
+    );
+    for (const { controlPlane } of [one, two])
+      for (const apiKey of [first, made.key]) expect((await controlPlane.authenticate({ apiKey })).isOk()).toBe(true);
+    await Promise.all([one.close(), two.close()]);
+    const again = await buildPlatform(settings(folder.path));
+    expect(await firstKey(again)).toBeUndefined();
+    await again.close();
+  } finally {
+    await own.close();
+  }
+});
+
+test("a database that does not answer is said so at start, without its password", async () => {
+  using folder = folderWith();
+  const keysDatabase = "postgres://someone:s3cret@127.0.0.1:1/nothing";
+  const settings = resolveSettings({ provider: "memory", dataDir: folder.path, keysDatabase }, {});
+  const refusal = await buildPlatform(settings).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(SettingsError);
+  expect((refusal as Error).message).toContain("PORTSIDE_KEYS_DATABASE");
+  expect((refusal as Error).message).not.toContain("s3cret");
+});

@@ -1,0 +1,170 @@
+/** API keys: their form, what is kept of them, and that a revoked one is refused from that moment on. */
+import { describe, expect, test } from "vitest";
+import { createMemoryKeys } from "../../../../adapters/memory/accounts/keys.ts";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { createWorld } from "../../../../adapters/memory/world.ts";
+import { createApiKeys } from "../../../../adapters/shared/accounts/api-keys.ts";
+import type { KeyRecords } from "../../../../adapters/shared/accounts/key-record.ts";
+import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import { type AccountId, parseAccount } from "../../../../core/domain/accounts/account.ts";
+
+const acme = parseAccount("acme") as AccountId;
+const beta = parseAccount("beta") as AccountId;
+
+const setUp = (wrap: (records: KeyRecords) => KeyRecords = (records) => records, ids = randomIds) => {
+  const world = createWorld();
+  const clock = createManualClock();
+  const warnings: unknown[] = [];
+  const logger = {
+    debug: () => {},
+    info: () => {},
+    warn: (...said: unknown[]) => warnings.push(said),
+    error: () => {},
+  };
+  const keys = createApiKeys({ records: wrap(createMemoryKeys(world)), clock, ids, logger });
+  const who = async (value: string) =>
+    (await keys.authenticate({ kind: "api_key", value })).match(
+      ({ account }) => account as string,
+      ({ kind }) => kind,
+    );
+  const make = async (account = acme, label = "ci") => (await keys.create(account, label))._unsafeUnwrap();
+  return { world, clock, keys, who, make, warnings };
+};
+
+test("a key is 'psk_' and 40 base62 characters, and no two are alike", async () => {
+  const { make } = setUp();
+  const made = await Promise.all(Array.from({ length: 50 }, () => make()));
+  for (const { key } of made) expect(key).toMatch(/^psk_[0-9A-Za-z]{40}$/);
+  expect(new Set(made.map(({ key }) => key)).size).toBe(50);
+  // Every letter of the alphabet turns up somewhere: nothing of it is left out.
+  expect(new Set(made.flatMap(({ key }) => [...key.slice(4)])).size).toBe(62);
+});
+
+test("what is kept recognises a key and does not give it away", async () => {
+  const { make, world, keys } = setUp();
+  const { key, prefix, id } = await make();
+  expect(key.startsWith(prefix)).toBe(true);
+  expect(prefix).toHaveLength(12);
+  expect(JSON.stringify([...world.keys])).not.toContain(key.slice(prefix.length));
+  const listed = (await keys.list(acme))._unsafeUnwrap();
+  expect(listed).toEqual([{ id, account: acme, label: "ci", prefix, createdAt: expect.any(String), lastUsedAt: null }]);
+});
+
+describe("who a key is", () => {
+  test("its account's", async () => {
+    const { make, who } = setUp();
+    const [a, b] = [await make(acme), await make(beta)];
+    expect([await who(a.key), await who(b.key)]).toEqual(["acme", "beta"]);
+  });
+
+  test("one wrong character is nobody", async () => {
+    const { make, who } = setUp();
+    const { key } = await make();
+    const other = (letter: string | undefined) => (letter === "a" ? "b" : "a");
+    for (const at of [4, 11, 12, 20, 43])
+      expect(await who(key.slice(0, at) + other(key[at]) + key.slice(at + 1))).toBe("unauthenticated");
+  });
+
+  test.each([
+    "",
+    "psk_",
+    "psk_short",
+    `psk_${"a".repeat(41)}`,
+    `psk_${"é".repeat(40)}`,
+    `PSK_${"a".repeat(40)}`,
+    " ",
+    "\0",
+  ])("%j is nobody", async (value) => {
+    expect(await setUp().who(value)).toBe("unauthenticated");
+  });
+
+  test("two keys with the same beginning are told apart", async () => {
+    const alike = { ...randomIds, secret: (length: number) => `12345678${randomIds.secret(length - 8)}` };
+    const { make, who } = setUp(undefined, alike);
+    const [a, b] = [await make(acme), await make(beta)];
+    expect(a.prefix).toBe(b.prefix);
+    expect([await who(a.key), await who(b.key)]).toEqual(["acme", "beta"]);
+  });
+});
+
+describe("a revoked key", () => {
+  test("is refused at once, though it was recognised a moment ago", async () => {
+    const { make, keys, who } = setUp();
+    const { key, id } = await make();
+    expect(await who(key)).toBe("acme");
+    expect((await keys.revoke(acme, id)).isOk()).toBe(true);
+    expect(await who(key)).toBe("unauthenticated");
+  });
+
+  test("is not remembered by a look-up that began before", async () => {
+    const held = Promise.withResolvers<void>();
+    const { make, keys, who } = setUp((records) => ({
+      ...records,
+      withPrefix: async (prefix) => {
+        const found = await records.withPrefix(prefix);
+        await held.promise;
+        return found;
+      },
+    }));
+    const { key, id } = await make();
+    const before = who(key);
+    expect((await keys.revoke(acme, id)).isOk()).toBe(true);
+    held.resolve();
+    await before;
+    expect(await who(key)).toBe("unauthenticated");
+  });
+
+  test("cannot be revoked by another account, nor twice", async () => {
+    const { make, keys, who } = setUp();
+    const { key, id } = await make();
+    expect((await keys.revoke(beta, id))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect(await who(key)).toBe("acme");
+    expect((await keys.revoke(acme, id)).isOk()).toBe(true);
+    expect((await keys.revoke(acme, id))._unsafeUnwrapErr().kind).toBe("not_found");
+  });
+
+  test("elsewhere is refused within ten seconds", async () => {
+    const { make, world, who, clock } = setUp();
+    const { key, id } = await make();
+    expect(await who(key)).toBe("acme");
+    world.keys.delete(id);
+    await clock.advance(10_000);
+    expect(await who(key)).toBe("unauthenticated");
+  });
+});
+
+describe("the time of its last use", () => {
+  const lastUse = async ({ keys }: ReturnType<typeof setUp>) => (await keys.list(acme))._unsafeUnwrap()[0]?.lastUsedAt;
+
+  test("is noted, a minute apart at most often", async () => {
+    const set = setUp();
+    const { key } = await set.make();
+    expect(await lastUse(set)).toBeNull();
+    await set.who(key);
+    expect(await lastUse(set)).toBe("2026-01-01T00:00:00+00:00");
+    await set.clock.advance(59_000);
+    await set.who(key);
+    expect(await lastUse(set)).toBe("2026-01-01T00:00:00+00:00");
+    await set.clock.advance(1000);
+    await set.who(key);
+    expect(await lastUse(set)).toBe("2026-01-01T00:01:00+00:00");
+  });
+
+  test("that cannot be noted keeps nobody out, and the key out of the log", async () => {
+    const set = setUp((records) => ({ ...records, used: () => Promise.reject(new Error("disk full")) }));
+    const { key } = await set.make();
+    expect(await set.who(key)).toBe("acme");
+    await Promise.resolve();
+    expect(set.warnings).toHaveLength(1);
+    expect(JSON.stringify(set.warnings)).not.toContain(key.slice(12));
+  });
+});
+
+test("a store that does not answer is unavailable, whoever asks", async () => {
+  const down = () => Promise.reject(new Error("connection refused"));
+  const { who, keys } = setUp(() => ({ insert: down, withPrefix: down, ofAccount: down, remove: down, used: down }));
+  expect(await who(`psk_${"a".repeat(40)}`)).toBe("unavailable");
+  expect((await keys.create(acme, "ci"))._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await keys.list(acme))._unsafeUnwrapErr().kind).toBe("unavailable");
+  expect((await keys.revoke(acme, "id"))._unsafeUnwrapErr().kind).toBe("unavailable");
+});

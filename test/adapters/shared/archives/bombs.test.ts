@@ -1,0 +1,41 @@
+/** Archives of some megabytes that claim, or are, ten gigabytes: refused for little work, in little memory. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import { bombs } from "../../../support/archives/odd-archives.ts";
+
+const child = fileURLToPath(new URL("../../../support/archives/walk-child.ts", import.meta.url));
+
+/** What each is refused for; another reason would be luck. */
+const words: Readonly<Record<keyof typeof bombs, RegExp>> = {
+  "an entry that claims it": /"big" is over 512Mi/,
+  "a pax header that claims it": /"big" is over 512Mi/,
+  "a pax header for all entries that claims it": /"big" is over 512Mi/,
+  "a pax header that is itself so long": /special entry/,
+  "a long name that is itself so long": /special entry/,
+  "zeros after the end of the archive": /goes on after its end/,
+  "members of gzip after the end of the archive": /goes on after its end/,
+  "entries that are each allowed": /"big-3" takes the archive over 2Gi unpacked/,
+  "an entry whose size the headers disagree about": /"big" is over 512Mi/,
+  "a gzip within the gzip": /not a tar archive/,
+  "headers without end": /second extended header/,
+  "headers for all entries without end": /far more than its entries hold/,
+};
+
+/** Two gigabytes may be in it, so two gigabytes are unpacked: their garbage is collected later than after 50 MB. */
+const unpacksMuch = ["entries that are each allowed"];
+
+test.each(Object.keys(bombs))(
+  "%s",
+  async (name) => {
+    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", child, name]);
+    const { problem, cpuSeconds, grown } = JSON.parse(stdout);
+    expect(problem).toMatch(words[name] as RegExp);
+    // Of the processor, which other work on the machine does not lengthen.
+    expect(cpuSeconds).toBeLessThan(10);
+    expect(grown).toBeLessThan(unpacksMuch.includes(name) ? 120 * MiB : 50 * MiB);
+  },
+  120_000,
+);

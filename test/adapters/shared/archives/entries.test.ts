@@ -1,0 +1,131 @@
+/** Every entry that must not come in is refused and named, however it is spelled; what is safe is taken. */
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { type Entry, tarGz } from "../../../support/archives/archives.ts";
+import {
+  blocksOf,
+  END,
+  entryOfType,
+  gnuLongName,
+  hugeHeader,
+  paxHeader,
+} from "../../../support/archives/odd-archives.ts";
+import { walkArchive } from "../../../support/archives/walking.ts";
+
+const good: Entry = { path: "index.js", content: "run()" };
+const around = (...blocks: readonly Buffer[]): Buffer =>
+  gzipSync(Buffer.concat([blocksOf(good), ...blocks, blocksOf(good), END]));
+const named = (path: string): RegExp =>
+  new RegExp(
+    JSON.stringify(path.slice(0, 60))
+      .slice(0, -1)
+      .replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+  );
+
+describe("a path that leads out", () => {
+  const paths = [
+    "..",
+    "../",
+    "../evil",
+    "./../evil",
+    "a/../../evil",
+    "a/..",
+    "a/../b",
+    "a/./../../evil",
+    "/etc/passwd",
+    "//etc/passwd",
+    "C:/windows",
+    "c:evil",
+    "..\\evil",
+    "a\\b",
+    "a\u0000b",
+    "a\nb",
+    "a\u007f",
+    "\u001b[31m",
+  ];
+
+  test.each(paths)("%j is refused, in a plain header as in a pax one", async (path) => {
+    const plain = await walkArchive(around(blocksOf({ path, content: "x" })));
+    const pax = await walkArchive(around(paxHeader({ path }), blocksOf({ path: "short", content: "x" })));
+    expect(pax).toMatch(/^is refused: entry/);
+    expect(pax).toMatch(named(path));
+    // The path in a plain header ends at its first NUL, for every reader.
+    if (path.includes("\0")) return expect(plain).toBeUndefined();
+    expect(plain).toMatch(/^is refused: entry/);
+    return expect(plain).toMatch(named(path));
+  });
+
+  test.each(["...", "a..b", "..a", ".hidden", "./a", "a//b", "a b", "-rf", "%2e%2e/x", "ünï/çødé", "日本語.txt", "＼"])(
+    "%j does not lead out",
+    async (path) => {
+      expect(await walkArchive(around(blocksOf({ path, content: "x" })))).toBeUndefined();
+    },
+  );
+});
+
+describe("an entry that is neither a file nor a folder", () => {
+  const links: readonly Entry[] = [
+    { path: "link", type: "SymbolicLink", linkpath: "index.js" },
+    { path: "out", type: "SymbolicLink", linkpath: "../../etc" },
+    { path: "nowhere", type: "SymbolicLink" },
+    { path: "hard", type: "Link", linkpath: "index.js" },
+    { path: "tty", type: "CharacterDevice" },
+    { path: "disk", type: "BlockDevice" },
+    { path: "pipe", type: "FIFO" },
+  ];
+  test.each(links)("$type $path is refused", async (entry) => {
+    expect(await walkArchive(around(blocksOf(entry)))).toMatch(named(entry.path));
+  });
+
+  // GNU's dump folders, continued files, sparse files, labels; Solaris' access lists; anything unheard of.
+  test.each([..."DMSVAIZ?"])("an entry of type %j is refused, not left out", async (letter) => {
+    const words = await walkArchive(around(entryOfType(letter, { path: "odd", content: "x" })));
+    expect(words).toMatch(/^is refused: entry "odd"/);
+  });
+
+  test("a folder, old files and contiguous ones are taken", async () => {
+    const folder = blocksOf({ path: "lib/", type: "Directory" });
+    const old = entryOfType("\0", { path: "old", content: "x" });
+    const contiguous = entryOfType("7", { path: "contiguous", content: "x" });
+    expect(await walkArchive(around(folder, old, contiguous))).toBeUndefined();
+  });
+});
+
+describe("names and sizes that do not fit into a header", () => {
+  const long = `${"d/".repeat(40)}${"x".repeat(120)}`;
+
+  test.each([
+    ["GNU tar", gnuLongName(long)],
+    ["pax", paxHeader({ path: long })],
+    ["pax with a time", paxHeader({ mtime: "1700000000.123456789", path: long })],
+  ])("a long path is taken from %s", async (_how, header) => {
+    expect(await walkArchive(around(header, blocksOf({ path: "short", content: "x" })))).toBeUndefined();
+  });
+
+  test("a header for all files, as 'git archive' writes it, is no entry", async () => {
+    const comment = paxHeader({ comment: "4b825dc642cb6eb9a060e54bf8d69288fbee4904" }, "g");
+    expect(await walkArchive(gzipSync(Buffer.concat([comment, blocksOf(good), END])))).toBeUndefined();
+  });
+
+  test.each([
+    ["its header", hugeHeader("big", 9_000_000_000n)],
+    ["a pax header", Buffer.concat([paxHeader({ size: "9000000000" }), blocksOf({ path: "big" })])],
+  ])("a size that is claimed by %s is refused", async (_how, blocks) => {
+    expect(await walkArchive(around(blocks))).toMatch(/"big" is over 512Mi/);
+  });
+
+  test("a size for all files that the next header contradicts is refused", async () => {
+    const both = [paxHeader({ size: "9e9" }, "g"), paxHeader({ size: "0" }), blocksOf({ path: "big" })];
+    expect(await walkArchive(around(...both))).toMatch(/^is refused/);
+  });
+
+  test.each(["-512", "Infinity", "1.5", "1e3", "0x10", ""])("the pax size %j is refused", async (size) => {
+    const odd = Buffer.concat([paxHeader({ size }), blocksOf({ path: "odd", content: "x" })]);
+    expect(await walkArchive(around(odd))).toMatch(/"odd" has a size that is not a number/);
+  });
+});
+
+test("the modes that an archive claims are no reason to refuse it", async () => {
+  for (const mode of [0o000, 0o4755, 0o6777, 0o1777])
+    expect(await walkArchive(tarGz([{ ...good, mode }]))).toBeUndefined();
+});

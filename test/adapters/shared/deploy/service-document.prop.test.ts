@@ -1,0 +1,76 @@
+/** `parse(render(template))` is the template, for every template; what is not ours is not taken for one. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseService, renderService } from "../../../../adapters/shared/deploy/service-document.ts";
+import { serviceTemplate } from "../../../arbitraries/index.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+test("rendered and parsed, a template is itself, as a document and as JSON text", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const document = renderService(template);
+      expect(parseService(document)).toStrictEqual(template);
+      expect(parseService(JSON.parse(JSON.stringify(document)))).toStrictEqual(template);
+      expect(renderService(parseService(document) ?? template)).toStrictEqual(document);
+    }),
+    runs(500),
+  );
+});
+
+test("the environment's names and their order are kept, `__proto__` among them", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const pairs = Object.entries(template.env);
+      expect(Object.entries(parseService(renderService(template))?.env ?? {})).toEqual(pairs);
+    }),
+    runs(200),
+  );
+});
+
+test("rendering copies: changing the document leaves the template alone", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), (template) => {
+      const before = structuredClone(template);
+      const document = renderService(template);
+      for (const mount of document.spec.mounts) mount.volume = "changed";
+      if (document.spec.schedule !== null) document.spec.schedule.cron = "changed";
+      expect(template).toEqual(before);
+    }),
+    runs(100),
+  );
+});
+
+/** The places of every value in a document, as paths of keys. */
+const leaves = (value: unknown, path: readonly string[] = []): (readonly string[])[] =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+    ? Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...path, key]))
+    : [path];
+
+const without = (document: unknown, [key = "", ...rest]: readonly string[]): unknown => {
+  const { [key]: inner, ...others } = document as Record<string, unknown>;
+  return rest.length === 0 ? others : { ...others, [key]: without(inner, rest) };
+};
+
+test("a document that lacks any one part is not ours", () => {
+  fc.assert(
+    fc.property(serviceTemplate(), fc.nat(), (template, pick) => {
+      // Aliases came later than the first documents, and may be absent.
+      const { envAliases: _aliases, ...first } = template;
+      const document = renderService({ ...first, schedule: null, mounts: [] });
+      const places = leaves(document);
+      expect(parseService(without(document, places[pick % places.length] ?? []))).toBeUndefined();
+    }),
+    runs(300),
+  );
+});
+
+test.each([
+  null,
+  undefined,
+  5,
+  "text",
+  [],
+  {},
+  { apiVersion: "portside/v1" },
+  { apiVersion: "other/v1", metadata: {}, spec: {} },
+])("%j is not ours", (raw) => expect(parseService(raw)).toBeUndefined());

@@ -1,0 +1,45 @@
+/** Clients' regular expressions: RE2, and none takes longer than its text is long. */
+import { expect, test } from "vitest";
+import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
+
+const finds = (pattern: string, text: string): boolean => {
+  const search = compileRe2(pattern);
+  if (typeof search !== "function") throw new Error(search.problem);
+  return search(text);
+};
+
+test.each([
+  ["a+b", "xaab", true],
+  ["^a", "ba", false],
+  ["(?i)HeLLo", "say hello", true],
+  ["\\p{Greek}", "σ", true],
+  ["", "", true],
+  ["(?P<name>x)", "x", true],
+])("%s in %j: %s", (pattern, text, found) => expect(finds(pattern, text)).toBe(found));
+
+test.each(["(", "a{1001}", "(?=x)", "\\1", "[z-a]", "*", "((a{100}){100}){100}"])(
+  "%s is none, and that is said",
+  (pattern) => {
+    expect(compileRe2(pattern)).toEqual({ problem: expect.stringContaining("not a regular expression of RE2") });
+  },
+);
+
+test.each([
+  "a{1000}",
+  "(a?){100}a{100}",
+  "((a{1,10}){1,10}){1,10}$",
+  `${".*".repeat(450)}X`,
+  `${".?".repeat(490)}X$`,
+  `${"[^q]*".repeat(180)}X$`,
+  `(${"[ab]*".repeat(180)})*X$`,
+  `${"(?i:é|a|b)*".repeat(70)}X$`,
+  `a${".".repeat(200)}X$`,
+])("%.40s has too many steps, and that is said", (pattern) => {
+  expect(compileRe2(pattern)).toEqual({ problem: expect.stringContaining("too long: unfolded it has") });
+});
+
+test.each(["", "(?i)"])("a long list of words has not, %s", (flags) => {
+  const words = Array.from({ length: 120 }, (_, n) => `word${n}\\.x`).join("|");
+  expect(finds(`${flags}(?:${words})$`, "this is word119.x")).toBe(true);
+  expect(finds(`${flags}(?:${words})$`, "this is word119")).toBe(false);
+});

@@ -1,0 +1,60 @@
+/** Work under one key, one at a time. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Turns } from "../../../../adapters/shared/runtime/keyed-mutex.ts";
+
+const never = new AbortController().signal;
+
+test("work under one key goes one after the other, under another key beside it", async () => {
+  const turns = new Turns();
+  const steps: string[] = [];
+  const work = (name: string) => async () => {
+    steps.push(`${name} begins`);
+    await sleep(20);
+    steps.push(`${name} ends`);
+    return name;
+  };
+  const all = [turns.take("a", never, work("1")), turns.take("a", never, work("2")), turns.take("b", never, work("3"))];
+  expect(await Promise.all(all)).toEqual(["1", "2", "3"]);
+  expect(steps.slice(0, 2)).toEqual(["1 begins", "3 begins"]);
+  expect(steps.indexOf("2 begins")).toBeGreaterThan(steps.indexOf("1 ends"));
+});
+
+test("a failure is its own, and the next turn comes", async () => {
+  const turns = new Turns();
+  const failing = turns.take("a", never, () => Promise.reject(new Error("broken")));
+  const next = turns.take("a", never, async () => "fine");
+  await expect(failing).rejects.toThrow("broken");
+  expect(await next).toBe("fine");
+});
+
+test("one that gives up while it waits does so at once, and lets nobody overtake", async () => {
+  const turns = new Turns();
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  let running = 0;
+  const work = async () => {
+    running++;
+    expect(running).toBe(1);
+    await gate;
+    running--;
+  };
+  const first = turns.take("a", never, work);
+  const leaving = new AbortController();
+  let begun = false;
+  const second = turns.take("a", leaving.signal, async () => {
+    begun = true;
+  });
+  leaving.abort(new Error("gone"));
+  await expect(second).rejects.toThrow("gone");
+  const third = turns.take("a", never, work);
+  await sleep(20);
+  expect(running).toBe(1);
+  open();
+  await Promise.all([first, third]);
+  expect(begun).toBe(false);
+});
+
+test("one that had given up before is never begun", async () => {
+  const work = () => Promise.reject(new Error("begun"));
+  await expect(new Turns().take("a", AbortSignal.abort(new Error("gone")), work)).rejects.toThrow("gone");
+});

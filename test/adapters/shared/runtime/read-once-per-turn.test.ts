@@ -1,0 +1,41 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { oneReadATurn } from "../../../../adapters/shared/runtime/read-once-per-turn.ts";
+
+test("calls of one turn share one read for each key, which starts after the last of them", async () => {
+  const events: string[] = [];
+  const read = oneReadATurn((key: string) => {
+    events.push(`read ${key}`);
+    return events.length;
+  });
+  const calls = ["a", "b", "a"].map((key) => {
+    events.push(`call ${key}`);
+    return read(key);
+  });
+  expect(await Promise.all(calls)).toEqual([4, 5, 4]);
+  expect(events).toEqual(["call a", "call b", "call a", "read a", "read b"]);
+});
+
+test("a call that arrives while a read runs gets a read of its own", async () => {
+  const ends: ((value: number) => void)[] = [];
+  const read = oneReadATurn(() => new Promise<number>((resolve) => void ends.push(resolve)));
+  const first = read("a");
+  await turn();
+  const second = read("a");
+  await turn();
+  ends.forEach((end, index) => {
+    end(index);
+  });
+  expect(await Promise.all([first, second])).toEqual([0, 1]);
+});
+
+test("a read that throws rejects its own calls only", async () => {
+  let fails = true;
+  const read = oneReadATurn(() => {
+    if (fails) throw new Error("no disk");
+    return "read";
+  });
+  await Promise.all([1, 2].map(() => expect(read("a")).rejects.toThrow("no disk")));
+  fails = false;
+  expect(await read("a")).toBe("read");
+});

@@ -1,0 +1,12 @@
+/** The system's clock and ids keep the promises of their ports. */
+import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
+import { clockCases, contractTests, idsCases } from "../../../contracts/index.ts";
+
+const nothing = async () => undefined;
+
+contractTests("system clock", clockCases, async () => {
+  const clock = createSystemClock();
+  return { subject: { clock, pass: (millis) => clock.sleep(millis) }, close: nothing };
+});
+
+contractTests("random ids", idsCases, async () => ({ subject: randomIds, close: nothing }));

@@ -1,0 +1,65 @@
+/** What is asked of Stripe is what its published API takes, and what it answers can be read: against its own mock. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createStripeClient } from "../../../../adapters/stripe/usage/client.ts";
+import { customersOf, subscriptionsOf } from "../../../../adapters/stripe/usage/stripe.ts";
+import { subscriptionOf } from "../../../../adapters/stripe/usage/subscription.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { subscriptionSchema } from "../../../../core/domain/usage/subscription.ts";
+import { billingOver } from "../../../support/usage/stripe-server.ts";
+import { item, price, subscription } from "../../../support/usage/stripe-shapes.ts";
+import { has, needs } from "../../../support/vitest/machine.ts";
+
+const acme = "acme" as AccountId;
+let mock: ChildProcess | undefined;
+let url = "";
+
+/** It says where it listens, given any port. */
+const listening = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout?.on("data", (chunk) => {
+      said += chunk;
+      const port = /Listening for HTTP at address: .*:(\d+)/.exec(said)?.[1];
+      if (port !== undefined) resolve(`http://127.0.0.1:${port}`);
+    });
+    child.once("exit", () => reject(new Error(`stripe-mock ended: ${said}`)));
+  });
+
+beforeAll(async () => {
+  if (!has("stripe-mock")) return;
+  mock = spawn("stripe-mock", ["-http-addr", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+  url = await listening(mock);
+});
+afterAll(() => void mock?.kill("SIGKILL"));
+
+describe("Stripe's mock", () => {
+  test("takes the search for an account's customers; others' are none of it", async (context) => {
+    needs(context, "stripe-mock");
+    expect(await customersOf(await createStripeClient("sk_test_123", url), acme)).toEqual([]);
+  });
+
+  test("takes the list of a customer's subscriptions, and what it gives can be told", async (context) => {
+    needs(context, "stripe-mock");
+    const [found] = await subscriptionsOf(await createStripeClient("sk_test_123", url), "cus_1");
+    if (found === undefined) throw new Error("the mock has no subscription");
+    const told = subscriptionOf(found, "plan");
+    expect(subscriptionSchema.parse(told)).toEqual(told);
+    expect(told).toMatchObject({ status: "active", currency: "USD", interval: "month" });
+  });
+
+  test("has every field that the recorded shapes have", async (context) => {
+    needs(context, "stripe-mock");
+    const [found] = await subscriptionsOf(await createStripeClient("sk_test_123", url), "cus_1");
+    const first = found?.items.data[0];
+    expect(Object.keys(found ?? {})).toEqual(expect.arrayContaining(Object.keys(subscription())));
+    expect(Object.keys(first ?? {})).toEqual(expect.arrayContaining(Object.keys(item())));
+    expect(Object.keys(first?.price ?? {})).toEqual(expect.arrayContaining(Object.keys(price())));
+  });
+
+  test("gives an account that it does not know the free plan", async (context) => {
+    needs(context, "stripe-mock");
+    const { billing } = await billingOver({ url });
+    expect((await billing.subscription(acme))._unsafeUnwrap()).toMatchObject({ plan: "free", provider: "stripe" });
+  });
+});

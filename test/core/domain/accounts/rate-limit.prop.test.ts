@@ -1,0 +1,80 @@
+/** The token bucket: never more in any window than a minute's burst and the window's own share. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Bucket, takeToken } from "../../../../core/domain/accounts/rate-limit.ts";
+import { type Instant, plusMillis } from "../../../../core/domain/wire/instant.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const start = 1_767_225_600_000_000_000n as Instant;
+const perMinute = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.constantFrom(60, 3000));
+/** Milliseconds between requests: mostly none, sometimes minutes. */
+const pauses = fc.array(
+  fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3000 }), fc.integer({ min: 0, max: 200_000 })),
+  {
+    maxLength: 150,
+    size: "max",
+  },
+);
+
+const admittedAt = (rate: number, waits: readonly number[]): number[] => {
+  let bucket: Bucket | undefined;
+  let at = 0;
+  return waits.flatMap((wait) => {
+    at += wait;
+    const taken = takeToken(bucket, rate, plusMillis(start, at));
+    bucket = taken.bucket;
+    return taken.retryAfterSeconds === undefined ? [at] : [];
+  });
+};
+
+/** The largest excess over burst and share that any window between two admissions has. */
+const worstWindow = (rate: number, times: readonly number[]): number => {
+  let worst = Number.NEGATIVE_INFINITY;
+  for (const [from, first] of times.entries())
+    for (const [more, last] of times.slice(from).entries())
+      worst = Math.max(worst, more + 1 - rate - (rate * (last - first)) / 60_000);
+  return worst;
+};
+
+test("in any window, at most one burst and the window's share are let through", () => {
+  fc.assert(
+    fc.property(perMinute, pauses, (rate, waits) => {
+      expect(worstWindow(rate, admittedAt(rate, waits))).toBeLessThanOrEqual(1e-6);
+    }),
+    runs(300),
+  );
+});
+
+test("a burst of a whole minute is let through after a pause, and not one more", () => {
+  fc.assert(
+    fc.property(perMinute, (rate) => {
+      const burst = Array.from({ length: rate + 5 }, (_, index) => (index === 0 ? 60_000 : 0));
+      expect(admittedAt(rate, burst)).toHaveLength(rate);
+    }),
+    runs(50),
+  );
+});
+
+test("who waits as long as was said gets through, and not much is asked for", () => {
+  fc.assert(
+    fc.property(perMinute, pauses, (rate, waits) => {
+      let bucket: Bucket | undefined;
+      let now = start;
+      for (const wait of waits) {
+        now = plusMillis(now, wait);
+        const taken = takeToken(bucket, rate, now);
+        bucket = taken.bucket;
+        if (taken.retryAfterSeconds === undefined) continue;
+        expect(taken.retryAfterSeconds).toBeLessThanOrEqual(Math.max(1, Math.ceil(60 / rate)));
+        const later = plusMillis(now, taken.retryAfterSeconds * 1000);
+        expect(takeToken(bucket, rate, later).retryAfterSeconds).toBeUndefined();
+      }
+    }),
+    runs(300),
+  );
+});
+
+test("a clock that was set back takes nothing away and gives nothing", () => {
+  const { bucket } = takeToken({ tokens: 5, at: plusMillis(start, 60_000) }, 10, start);
+  expect(bucket.tokens).toBe(4);
+});

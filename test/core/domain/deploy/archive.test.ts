@@ -1,0 +1,149 @@
+/** Which entries a source archive may have, by example, at every bound of contract 4.1. */
+import { describe, expect, test } from "vitest";
+import { type ArchiveLimits, archiveLimits, MiB } from "../../../../core/domain/accounts/limits.ts";
+import { ArchiveContents, type ArchiveEntry } from "../../../../core/domain/deploy/archive.ts";
+
+const file = (path: string, size = 1): ArchiveEntry => ({ path, type: "file", size });
+
+const folder = (path: string): ArchiveEntry => ({ path, type: "folder", size: 0 });
+
+/** What is wrong with the last entry, where the ones before it are taken. */
+const problemOf = (...entries: readonly ArchiveEntry[]): string | undefined => {
+  const contents = new ArchiveContents();
+  const problems = entries.map((entry) => contents.admit(entry));
+  expect(problems.slice(0, -1).every((problem) => problem === undefined)).toBe(true);
+  return problems.at(-1);
+};
+
+const contentsOf = (limits: Partial<ArchiveLimits>, ...entries: readonly ArchiveEntry[]) => {
+  const contents = new ArchiveContents({ ...archiveLimits, ...limits });
+  const problem = entries.map((entry) => contents.admit(entry)).find((one) => one !== undefined);
+  return { entries: contents.entries, bytes: contents.bytes, problem };
+};
+
+const deep = (parts: number): string => Array.from({ length: parts }, () => "a").join("/");
+
+describe("taken", () => {
+  test.each([
+    "a",
+    "a/b.txt",
+    "./a",
+    "a//b",
+    "...",
+    "..a",
+    "a..",
+    "a b",
+    "-rf",
+    "数据",
+    deep(64),
+    "a".repeat(255),
+    `${"a".repeat(255)}/`.repeat(3).concat("a".repeat(255)),
+  ])("%j", (path) => expect(problemOf(file(path))).toBeUndefined());
+
+  test("folders", () => expect(problemOf(folder("src/"))).toBeUndefined());
+
+  test("the source's own folder", () => expect(problemOf(folder("./"))).toBeUndefined());
+
+  test("up to each limit exactly", () => {
+    expect(problemOf(file("a", 512 * MiB))).toBeUndefined();
+    expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)))).toBeUndefined();
+  });
+
+  test("a file that comes twice", () => expect(problemOf(file("a"), file("a"))).toBeUndefined());
+});
+
+describe("counting", () => {
+  test("entries and bytes add up", () =>
+    expect(contentsOf({}, file("a", 10), file("b", 5))).toMatchObject({ entries: 2, bytes: 15 }));
+
+  test("each folder that a path implies is an entry, once", () => {
+    expect(contentsOf({}, file("a/b/c/d.txt")).entries).toBe(4);
+    expect(contentsOf({}, file("a/b/c/d.txt"), file("a/b/e.txt"), file("./a//b/./f.txt")).entries).toBe(6);
+  });
+
+  test.each([
+    ["before", [folder("a/"), folder("a/b"), file("a/b/c")]],
+    ["after", [file("a/b/c"), folder("a/b"), folder("a/")]],
+  ])("a folder with an entry of its own %s its files is counted once", (_when, entries) =>
+    expect(contentsOf({}, ...entries).entries).toBe(3),
+  );
+
+  test("an entry that comes again is counted again, so that headers are bounded", () => {
+    expect(contentsOf({}, folder("a"), folder("a"), file("b"), file("b")).entries).toBe(4);
+    expect(contentsOf({ entries: 3 }, folder("./"), folder("./"), folder("."), folder("./")).problem).toContain(
+      "one too",
+    );
+  });
+
+  test("implied folders past the limit are refused, and no more of them remembered", () => {
+    const { entries, problem } = contentsOf({ entries: 10 }, file("a/b/c/d"), file(`x/${"y/".repeat(50)}z`));
+    expect(problem).toBe(
+      `entry ${JSON.stringify(`x/${"y/".repeat(50)}z`)} is one too many: at most 10 entries, and each folder that a path implies is one`,
+    );
+    expect(entries).toBe(11);
+  });
+});
+
+describe("a path that is a file and a folder", () => {
+  test.each([
+    ["a file below a file", [file("a"), file("a/b")], 'entry "a/b" is below "a", which is a file'],
+    ["a file far below a file", [file("x/a"), file("x/./a/b/c")], '"x/./a/b/c" is below "x/a", which is a file'],
+    ["a folder below a file", [file("a"), folder("a/b/")], "is below"],
+    ["a file where files are below", [file("a/b"), file("a")], 'entry "a" is a file, but an earlier entry needs'],
+    ["a file where a folder is", [folder("a/"), file("a")], 'entry "a" is a file'],
+    ["a folder where a file is", [file("a"), folder("a/")], 'entry "a/" is a folder, but an earlier entry is a file'],
+  ])("%s", (_what, entries, words) => expect(problemOf(...entries)).toContain(words));
+
+  test("case and Unicode's forms make another path", () =>
+    expect(problemOf(file("A"), file("a/b"), file("e\u0301"), file("\u00e9/b"))).toBeUndefined());
+});
+
+describe("refused, naming the entry", () => {
+  test.each([
+    ["an absolute path", "/etc/passwd", "absolute"],
+    ["a drive", "C:/windows", "absolute"],
+    ["a way out", "../x", "'..'"],
+    ["a way out in the middle", "a/../../x", "'..'"],
+    ["a way out at the end", "a/..", "'..'"],
+    ["a backslash", "a\\..\\b", "backslash"],
+    ["a null byte", "a\0b", "control character"],
+    ["a line end", "a\nb", "control character"],
+    ["too many folders", deep(65), "deeper than 64"],
+    ["too long a path", "a".repeat(1025), "over 1024 bytes"],
+    ["too long a name", `a/${"b".repeat(256)}/c`, "over 255 bytes"],
+    ["too long a name in UTF-8", "é".repeat(128), "over 255 bytes"],
+    ["no path", "", "has no path"],
+    ["a folder's path", "a/", "the path of a folder"],
+    ["the source's own folder", "./", "the path of a folder"],
+    ["a folder's path with a dot", "a/.", "the path of a folder"],
+    ["too long a path in UTF-8", "é".repeat(513), "over 1024 bytes"],
+  ])("%s", (_what, path, words) => {
+    const problem = problemOf(file(path));
+    expect(problem).toContain(words);
+    expect(problem).toMatch(/^entry "/);
+  });
+
+  test("links and devices, whatever they lead to", () =>
+    expect(problemOf({ path: "link", type: "other", size: 0 })).toContain('entry "link" is a link, a device'));
+
+  test("a folder with content", () =>
+    expect(problemOf({ path: "a/", type: "folder", size: 1 })).toContain('"a/" is a folder with content'));
+
+  test("a flaw of its headers", () =>
+    expect(problemOf({ ...file("a"), flaw: "has two paths" })).toBe('entry "a" has two paths'));
+
+  test("past each limit by one", () => {
+    expect(problemOf(file("a", 512 * MiB + 1))).toContain("over 512Mi");
+    expect(problemOf(...["a", "b", "c", "d"].map((path) => file(path, 512 * MiB)), file("e"))).toContain("over 2Gi");
+    expect(problemOf(...Array.from({ length: 50_001 }, (_, at) => file(`${at}`)))).toContain("at most 50000 entries");
+  });
+
+  test("a path's control characters are not written to the answer", () =>
+    expect(problemOf(file("a\u001b[2Jb"))).not.toContain("\u001b"));
+
+  test("a long path is shortened in the words", () =>
+    expect(problemOf(file("a".repeat(5000)))?.length).toBeLessThan(300));
+});
+
+test("the limits are a parameter", () =>
+  expect(contentsOf({ entries: 1 }, file("a"), file("b")).problem).toContain("at most 1 entries"));

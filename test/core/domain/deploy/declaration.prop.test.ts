@@ -1,0 +1,78 @@
+/** Any valid request is read as what it declares; any single fault is answered with its field and that alone. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { brokenDeployRequest, deployRequest, fargateLikeCatalogue, nastyString } from "../../../arbitraries/index.ts";
+import { everything, selling } from "../../../support/providers/capabilities.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const context = { capabilities: everything, archive: { issues: [] } };
+
+test("form text and JSON values declare the same, and what was meant", () => {
+  fc.assert(
+    fc.property(deployRequest(), ({ json, form, declares }) => {
+      const expected = { ...declares, source: { kind: "archive" } };
+      expect(declareDeploy(json, context)._unsafeUnwrap()).toEqual(expected);
+      expect(declareDeploy(form, context)._unsafeUnwrap()).toEqual(expected);
+    }),
+    runs(500),
+  );
+});
+
+test("what one provider sells is asked of that provider", () => {
+  fc.assert(
+    fc.property(deployRequest(fargateLikeCatalogue), ({ json, declares }) => {
+      const read = declareDeploy(json, { ...context, capabilities: selling(fargateLikeCatalogue) });
+      expect(read._unsafeUnwrap()).toMatchObject({ cpu: declares.cpu, memory: declares.memory });
+    }),
+    runs(200),
+  );
+});
+
+test("any single violated bound gives issues that name its field, and only that", () => {
+  fc.assert(
+    fc.property(brokenDeployRequest(), ({ fields, field, type }) => {
+      const issues = declareDeploy(fields, context)._unsafeUnwrapErr();
+      expect([...new Set(issues.map((one) => one.path[0]))]).toEqual([field]);
+      if (type !== undefined) expect([...new Set(issues.map((one) => one.type))]).toEqual([type]);
+      for (const { message } of issues) expect(message).not.toBe("");
+    }),
+    runs(2000),
+  );
+});
+
+test("two faults of two fields are both told", () => {
+  fc.assert(
+    fc.property(brokenDeployRequest(), brokenDeployRequest(), (one, other) => {
+      fc.pre(one.field !== other.field && !("schedule" in other.fields && one.field === "timezone"));
+      const value = Object.hasOwn(other.fields, other.field) ? { [other.field]: other.fields[other.field] } : undefined;
+      fc.pre(value !== undefined && other.field !== "timezone" && other.field !== "__proto__");
+      const named = declareDeploy({ ...one.fields, ...value }, context)
+        ._unsafeUnwrapErr()
+        .map(({ path }) => path[0]);
+      expect(named).toContain(one.field);
+      expect(named).toContain(other.field);
+    }),
+    runs(500),
+  );
+});
+
+test("no request is thrown at", () => {
+  const name = fc.constantFrom(
+    "function_name",
+    "volumes",
+    "env",
+    "schedule",
+    "timezone",
+    "memory",
+    "cpu",
+    "source_object",
+  );
+  fc.assert(
+    fc.property(fc.dictionary(fc.oneof(name, nastyString()), fc.oneof(nastyString(), fc.jsonValue())), (raw) => {
+      const read = declareDeploy(raw, context);
+      if (read.isErr()) expect(read.error.length).toBeGreaterThan(0);
+    }),
+    runs(500),
+  );
+});

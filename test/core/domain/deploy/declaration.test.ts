@@ -1,0 +1,189 @@
+/** What a deploy request declares, by example: the defaults, the normal form, and every kind of refusal. */
+import { describe, expect, test } from "vitest";
+import { GiB } from "../../../../core/domain/accounts/limits.ts";
+import { type DeclareContext, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { issue } from "../../../../core/domain/wire/issue.ts";
+import { everything, nothingMuch } from "../../../support/providers/capabilities.ts";
+
+const sent: DeclareContext = { capabilities: everything, archive: { issues: [] } };
+const least = { function_name: "my_app", volumes: "{}" };
+
+const declared = (fields: Readonly<Record<string, unknown>>, context: Partial<DeclareContext> = {}) =>
+  declareDeploy({ ...least, ...fields }, { ...sent, ...context })._unsafeUnwrap();
+
+const issuesOf = (fields: Readonly<Record<string, unknown>>, context: Partial<DeclareContext> = {}) =>
+  declareDeploy({ ...least, ...fields }, { ...sent, ...context })
+    ._unsafeUnwrapErr()
+    .map(({ path, type }) => [path.join("."), type]);
+
+describe("a complete declaration", () => {
+  test("the least one may send, and what it means", () => {
+    expect(declared({})).toEqual({
+      name: "my-app",
+      writtenName: "my_app",
+      port: 8080,
+      memory: GiB,
+      cpu: 1,
+      timeout: 600,
+      concurrency: 80,
+      maxInstances: 0,
+      sessionAffinity: false,
+      useHttp2: false,
+      mounts: [],
+      schedule: null,
+      source: { kind: "archive" },
+    });
+  });
+
+  test("form text and JSON values are the same declaration", () => {
+    const form = declared({
+      port: "3000",
+      memory: "2Gi",
+      session_affinity: "True",
+      use_http2: "0",
+      volumes: '{"/data": "vol"}',
+      schedule: "0 9 * * *",
+      timezone: "Europe/Paris",
+      env: '{"A": "1"}',
+    });
+    const json = declared({
+      port: 3000,
+      memory: "2Gi",
+      session_affinity: true,
+      use_http2: false,
+      volumes: { "/data": "vol" },
+      schedule: { cron: "0 9 * * *", timezone: "Europe/Paris" },
+      env: { A: "1" },
+    });
+    expect(form).toEqual(json);
+    expect(json).toMatchObject({ port: 3000, sessionAffinity: true, env: { A: "1" } });
+  });
+
+  test("env has three meanings: absent keeps, {} clears, else it replaces", () => {
+    expect(declared({})).not.toHaveProperty("env");
+    expect(declared({ env: "{}" }).env).toEqual({});
+  });
+
+  test("the archive is needed, except for a plan", () => {
+    expect(issuesOf({}, { archive: undefined })).toEqual([["source_archive", "missing"]]);
+    expect(declared({}, { archive: undefined, sourceOptional: true })).not.toHaveProperty("source");
+  });
+
+  test("an object of a volume may be the source instead", () => {
+    const none = { archive: undefined };
+    expect(declared({ source_object: "vol/a/b.tar.gz" }, none).source).toEqual({
+      kind: "object",
+      volume: "vol",
+      path: "a/b.tar.gz",
+    });
+    expect(issuesOf({ source_object: "vol/x" })).toEqual([["source_archive", "value_error"]]);
+    for (const odd of ["vol", "vol/", "/x"])
+      expect(issuesOf({ source_object: odd }, none)).toEqual([["source_object", "value_error"]]);
+    for (const absent of ["", null, undefined, "null"])
+      expect(declared({ source_object: absent }).source?.kind).toBe("archive");
+  });
+});
+
+describe("refusals", () => {
+  test("every broken rule comes back at once", () => {
+    const refused = [issue(["source_archive"], "the archive is empty", "archive_invalid")];
+    expect(
+      issuesOf(
+        {
+          function_name: "",
+          port: "x",
+          volumes: "",
+          schedule: "@daily",
+          timezone: "Mars",
+          cpus: 2,
+          env: '{"PORT":"1"}',
+        },
+        { archive: { issues: refused } },
+      ),
+    ).toEqual([
+      ["cpus", "extra_forbidden"],
+      ["function_name", "string_too_short"],
+      ["port", "int_parsing"],
+      ["volumes", "missing"],
+      ["env.PORT", "value_error"],
+      ["timezone", "value_error"],
+      ["schedule", "value_error"],
+      ["source_archive", "archive_invalid"],
+    ]);
+  });
+
+  test("a message says what is wrong and what would be right", () => {
+    const messages = (fields: Record<string, unknown>) =>
+      declareDeploy({ ...least, ...fields }, sent)
+        ._unsafeUnwrapErr()
+        .map(({ message }) => message);
+    expect(messages({ port: "70000" })).toEqual(["must be an integer from 1 to 65535; got 70000"]);
+    expect(messages({ memory: "1 GB" })).toEqual(["must be a quantity such as '512Mi', '1Gi' or '2G'"]);
+    expect(messages({ use_http2: "yes" })).toEqual(['must be true or false; got "yes"']);
+    expect(messages({ memroy: "1Gi" })).toEqual(["unknown field 'memroy'; did you mean 'memory'?"]);
+  });
+
+  test("reserved names are a setting", () => {
+    expect(issuesOf({ function_name: "www" })).toEqual([["function_name", "value_error"]]);
+    expect(declared({ function_name: "www" }, { reserved: ["mine"] }).name).toBe("www");
+    expect(issuesOf({ function_name: "mi_ne" }, { reserved: ["mi-ne"] })).toEqual([["function_name", "value_error"]]);
+  });
+
+  test("what the account may run at most", () => {
+    const limits = {
+      deployments: 50,
+      instances: 3,
+      volumes: 1,
+      buildsAtOnce: 1,
+      uploadsAtOnce: 1,
+      sqlAtOnce: 1,
+      requestsPerMinute: 1,
+    };
+    expect(declared({ max_instances: 3 }, { limits }).maxInstances).toBe(3);
+    expect(issuesOf({ max_instances: 4 }, { limits })).toEqual([["max_instances", "quota_exceeded"]]);
+    expect(issuesOf({ max_instances: 201 })).toEqual([["max_instances", "quota_exceeded"]]);
+  });
+});
+
+describe("what the provider allows less than the contract", () => {
+  const small = {
+    ...everything,
+    resources: [{ cpu: 2, memory: { min: GiB, max: 3 * GiB, step: 2 * GiB } }],
+    instances: { preset: 1, max: 5 },
+  };
+
+  test("its most is named", () => {
+    const refused = declareDeploy(
+      { ...least, cpu: 3, memory: "4Gi", max_instances: 6 },
+      { ...sent, capabilities: small },
+    );
+    expect(refused._unsafeUnwrapErr()).toEqual([
+      { path: ["cpu"], message: "at most 2 on this provider", type: "less_than_equal" },
+      { path: ["memory"], message: "at most 3Gi on this provider", type: "less_than_equal" },
+      { path: ["max_instances"], message: "at most 5 on this provider", type: "less_than_equal" },
+    ]);
+    expect(declared({ cpu: 2, memory: "3Gi", max_instances: 5 }, { capabilities: small }).cpu).toBe(2);
+  });
+
+  test("a size that no raise can reach", () => {
+    const gaps = { ...everything, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
+    expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);
+  });
+
+  test.each([
+    ["volumes", { volumes: '{"/data": "vol"}' }, "no mounts here"],
+    ["schedule", { schedule: "0 9 * * *" }, "no schedules here"],
+    ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
+    ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
+  ])("%s, where it is not offered, is a 422 with the provider's own reason", (field, fields, reason) => {
+    const context = { capabilities: nothingMuch, ...(field === "source_object" ? {} : { archive: { issues: [] } }) };
+    expect(declareDeploy({ ...least, ...fields }, context)._unsafeUnwrapErr()).toEqual([
+      { path: [field], message: reason, type: "unsupported" },
+    ]);
+  });
+
+  test("what is not used is not refused, and what is only not enforced neither", () => {
+    const plain = { volumes: "{}", schedule: "", use_http2: "false", source_object: "", session_affinity: "true" };
+    expect(declared(plain, { capabilities: nothingMuch }).sessionAffinity).toBe(true);
+  });
+});

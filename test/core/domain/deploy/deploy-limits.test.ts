@@ -1,0 +1,100 @@
+/** Every bound of a deploy's fields: the value on it is taken, the next one outside is refused, with the right word. */
+import { describe, expect, test } from "vitest";
+import { MiB } from "../../../../core/domain/accounts/limits.ts";
+import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { everything } from "../../../support/providers/capabilities.ts";
+
+const limits = {
+  deployments: 1,
+  instances: 1000,
+  volumes: 1,
+  buildsAtOnce: 1,
+  uploadsAtOnce: 1,
+  sqlAtOnce: 1,
+  requestsPerMinute: 1,
+};
+
+const read = (fields: Readonly<Record<string, unknown>>) =>
+  declareDeploy(
+    { function_name: "app", volumes: {}, ...fields },
+    { capabilities: everything, limits, archive: { issues: [] } },
+  );
+
+interface Bound {
+  readonly field: string;
+  readonly inside: readonly unknown[];
+  readonly outside: readonly (readonly [unknown, string])[];
+}
+
+const integers = (field: string, min: number, max: number): Bound => ({
+  field,
+  inside: [min, max, String(min), String(max), `+${max}`],
+  outside: [
+    [min - 1, "greater_than_equal"],
+    [String(min - 1), "greater_than_equal"],
+    [max + 1, "less_than_equal"],
+    [String(max + 1), "less_than_equal"],
+    [min + 0.5, "int_parsing"],
+    [`${min}.0`, "int_parsing"],
+    [` ${min}`, "int_parsing"],
+    ["", "int_parsing"],
+    [null, "int_parsing"],
+    [true, "int_parsing"],
+  ],
+});
+
+const mounts = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`/m${index}`, "vol"]));
+const variables = (bytes: number) => ({ A: "x".repeat(bytes - 3) });
+
+const bounds: readonly Bound[] = [
+  integers("port", 1, 65_535),
+  integers("timeout", 1, 3600),
+  integers("concurrency", 1, 1000),
+  integers("max_instances", 0, 1000),
+  integers("cpu", 1, 8),
+  {
+    field: "memory",
+    inside: ["128Mi", String(128 * MiB), "0.125Gi", "32Gi", "32768Mi"],
+    outside: [
+      [String(128 * MiB - 1), "greater_than_equal"],
+      ["0", "greater_than_equal"],
+      [String(32 * 1024 * MiB + 1), "less_than_equal"],
+      ["33Gi", "less_than_equal"],
+    ],
+  },
+  {
+    field: "function_name",
+    inside: ["a", "a".repeat(49), `a${"_".repeat(47)}b`],
+    outside: [
+      ["", "string_too_short"],
+      ["a".repeat(50), "string_too_long"],
+    ],
+  },
+  {
+    field: "volumes",
+    inside: [{}, "{}", mounts(10)],
+    outside: [
+      [mounts(11), "less_than_equal"],
+      ["", "missing"],
+      [null, "missing"],
+      [undefined, "missing"],
+    ],
+  },
+  {
+    field: "env",
+    inside: [{}, variables(32 * 1024)],
+    outside: [[variables(32 * 1024 + 1), "too_large"]],
+  },
+];
+
+describe.each(bounds)("$field", ({ field, inside, outside }) => {
+  test.each(inside.map((value) => [value]))("%j is taken", (value) =>
+    expect(read({ [field]: value }).isOk()).toBe(true),
+  );
+
+  test.each(outside)("%j is refused: %s", (value, type) => {
+    const issues = read({ [field]: value })._unsafeUnwrapErr();
+    expect(issues.map((one) => [one.path[0], one.type])).toEqual([[field, type]]);
+  });
+});

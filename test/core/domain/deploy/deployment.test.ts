@@ -1,0 +1,97 @@
+/** A row of the deployment list: what serves is shown, else what was tried last (contract 4.3). */
+import { describe, expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { GiB } from "../../../../core/domain/accounts/limits.ts";
+import { deploymentOf, deploymentSchema } from "../../../../core/domain/deploy/deployment.ts";
+import { type ServiceTemplate, shownTemplate, statusOf } from "../../../../core/domain/deploy/service-template.ts";
+import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName, VolumeName } from "../../../../core/domain/wire/names.ts";
+import { serviceOf, templateOf } from "../../../support/logs/services.ts";
+
+const template: ServiceTemplate = templateOf({
+  name: "app" as DeploymentName,
+  owner: "acme" as AccountId,
+  port: 8080,
+  memory: 2 * GiB,
+  cpu: 2,
+  timeout: 60,
+  concurrency: 10,
+  maxInstances: 3,
+  sessionAffinity: true,
+  useHttp2: false,
+  mounts: [{ path: "/data", volume: "vol" as VolumeName, readOnly: true }],
+  schedule: { cron: "0 9 * * *", timezone: "UTC" },
+  env: { ZED: "s3cret", ALPHA: "s3cret" },
+});
+
+const serving = serviceOf(template);
+const next = { ...template, port: 9000 };
+
+test("every field of the contract, by its wire name", () => {
+  const row = deploymentOf({
+    ...serving,
+    lastDeploy: { deployId: "d1", status: "DONE", reason: null, finishedAt: "2026-01-01T00:00:00+00:00" },
+  });
+  expect(deploymentSchema.parse(row)).toEqual(row);
+  expect(row).toEqual({
+    name: "app",
+    function_name: "app",
+    url: "https://app.memory.invalid",
+    region: "memory",
+    status: "READY",
+    revision: "app-00001",
+    created_at: "2026-01-01T00:00:00+00:00",
+    updated_at: "2026-01-01T00:00:00+00:00",
+    port: 8080,
+    memory: "2Gi",
+    cpu: 2,
+    timeout: 60,
+    concurrency: 10,
+    max_instances: 3,
+    session_affinity: true,
+    use_http2: false,
+    volumes: { "/data": { name: "vol", read_only: true } },
+    schedule: { cron: "0 9 * * *", timezone: "UTC" },
+    env: ["ALPHA", "ZED"],
+    last_deploy: { deploy_id: "d1", status: "DONE", reason: null, finished_at: "2026-01-01T00:00:00+00:00" },
+  });
+});
+
+test("the values of the environment are nowhere in it", () => {
+  expect(JSON.stringify(deploymentOf(serving))).not.toContain("s3cret");
+});
+
+test("the latest fire is shown with a schedule, where the platform knows it", () => {
+  const lastFire = { at: "2026-01-01T00:00:00+00:00" as Timestamp, status: 404, attempts: 1 };
+  const row = deploymentOf({ ...serving, lastFire });
+  expect(deploymentSchema.parse(row).cron).toEqual({ last: lastFire });
+  expect(deploymentOf({ ...serving, lastFire: null }).cron).toEqual({ last: null });
+  const unscheduled = serviceOf({ ...template, schedule: null });
+  expect(deploymentOf({ ...unscheduled, lastFire })).not.toHaveProperty("cron");
+});
+
+describe("what is shown", () => {
+  test("a rollout that runs leaves the serving fields in place", () => {
+    const rolling = { ...serving, rollingOut: next, attempted: next };
+    expect(statusOf(rolling)).toBe("DEPLOYING");
+    expect(deploymentOf(rolling)).toMatchObject({ status: "DEPLOYING", port: 8080, revision: "app-00001" });
+  });
+
+  test("a rollout that failed, too", () => {
+    expect(deploymentOf({ ...serving, attempted: next })).toMatchObject({ status: "READY", port: 8080 });
+  });
+
+  test("where nothing serves, the last attempt is", () => {
+    const never = { ...serving, serving: [], attempted: next };
+    expect(shownTemplate(never)).toBe(next);
+    expect(deploymentOf(never)).toMatchObject({ status: "FAILED", port: 9000, revision: null, last_deploy: null });
+  });
+
+  test("the first deploy, while it runs", () => {
+    expect(deploymentOf({ ...serving, serving: [], rollingOut: next, attempted: next })).toMatchObject({
+      status: "DEPLOYING",
+      revision: null,
+      port: 9000,
+    });
+  });
+});

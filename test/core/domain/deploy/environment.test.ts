@@ -1,0 +1,96 @@
+/** The environment that a deployment declares: names, reserved ones, values, size (contract 4.1). */
+import { describe, expect, test } from "vitest";
+import { envAliasesProblem, readEnvironment, withAliases } from "../../../../core/domain/deploy/environment.ts";
+
+const issuesOf = (raw: unknown) => readEnvironment(raw).issues.map(({ path, type }) => [path.join("."), type]);
+
+test("texts by name are taken as they are", () => {
+  const env = { LOG_LEVEL: "debug", _x1: "", lower: "grüß\n" };
+  expect(readEnvironment(env)).toEqual({ env, issues: [] });
+  expect(readEnvironment({})).toEqual({ env: {}, issues: [] });
+});
+
+test("a variable may have a name that objects already have", () => {
+  const { env, issues } = readEnvironment(JSON.parse('{"__proto__": "a", "constructor": "b", "toString": "c"}'));
+  expect(issues).toEqual([]);
+  expect(Object.entries(env)).toEqual([
+    ["__proto__", "a"],
+    ["constructor", "b"],
+    ["toString", "c"],
+  ]);
+});
+
+describe("refused", () => {
+  test.each(["PORT", "CRON_TOKEN", "K_SERVICE", "K_", "PORTSIDE_VOLUMES", "PORTSIDE_"])(
+    "%s is the platform's",
+    (name) => expect(issuesOf({ [name]: "x" })).toEqual([[name, "value_error"]]),
+  );
+
+  test.each(["port", "PORTS", "CRON_TOKENS", "k_service", "PORTSIDE", "MY_PORT", "KAFKA_URL"])("%s is not", (name) =>
+    expect(issuesOf({ [name]: "x" })).toEqual([]),
+  );
+
+  test.each(["", "1A", "A-B", "A B", "A=B", "é", "A\n"])("%j is no name", (name) =>
+    expect(issuesOf({ [name]: "x" })).toEqual([[name, "string_pattern_mismatch"]]),
+  );
+
+  test.each([[5], [true], [null], [[]], [{}], [{ toString: 1 }]])("%j is no value", (value) =>
+    expect(issuesOf({ A: value })).toEqual([["A", "string_type"]]),
+  );
+
+  test("a null byte ends the value for every program", () =>
+    expect(issuesOf({ A: "a\0b" })).toEqual([["A", "value_error"]]));
+
+  test.each([[[]], ["text"], [null], [5]])("%j is no environment", (raw) =>
+    expect(issuesOf(raw)).toEqual([["", "dict_type"]]),
+  );
+
+  test("everything at once, and then nothing of it is taken", () => {
+    const raw = { "1A": 5, PORT: "1", FINE: "x" };
+    expect(issuesOf(raw)).toEqual([
+      ["1A", "string_pattern_mismatch"],
+      ["1A", "string_type"],
+      ["PORT", "value_error"],
+    ]);
+    expect(readEnvironment(raw).env).toEqual({});
+  });
+});
+
+describe("size: names and values with the two bytes around each, in UTF-8", () => {
+  const LIMIT = 32 * 1024;
+  const filling = (unit: string, bytes: number) => ({ A: unit.repeat((LIMIT - 3) / bytes) });
+
+  test("32 KiB are taken, one byte more is not", () => {
+    expect(issuesOf({ A: "x".repeat(LIMIT - 3) })).toEqual([]);
+    expect(issuesOf({ A: "x".repeat(LIMIT - 2) })).toEqual([["", "too_large"]]);
+  });
+
+  test("bytes are counted, not characters", () => {
+    expect(issuesOf(filling("é", 2))).toEqual([]);
+    expect(issuesOf({ A: "é".repeat(LIMIT / 2) })).toEqual([["", "too_large"]]);
+  });
+});
+
+describe("aliases of the platform's variables", () => {
+  test("have the value of what they stand for, where that is there", () => {
+    const variables = { PORT: "1", CRON_TOKEN: "t" };
+    expect(withAliases(variables)).toEqual(variables);
+    expect(withAliases(variables, { OTHER: "CRON_TOKEN", MORE: "CRON_TOKEN", DATA: "PORTSIDE_VOLUMES" })).toEqual({
+      ...variables,
+      OTHER: "t",
+      MORE: "t",
+    });
+  });
+
+  test("are names of their own, for variables that every provider has", () => {
+    expect(envAliasesProblem({})).toBeUndefined();
+    expect(envAliasesProblem({ A: "PORT", B: "CRON_TOKEN", C: "PORTSIDE_VOLUMES" })).toBeUndefined();
+    expect(envAliasesProblem({ "A-B": "PORT" })).toMatch(/^the alias 'A-B' is no variable's name/);
+    expect(envAliasesProblem({ K_TOKEN: "PORT" })).toBe(
+      "the alias 'K_TOKEN' is a name of the platform; choose another",
+    );
+    expect(envAliasesProblem({ A: "K_SERVICE" })).toBe(
+      "the alias 'A' stands for 'K_SERVICE'; it may stand for PORT, CRON_TOKEN, PORTSIDE_VOLUMES",
+    );
+  });
+});

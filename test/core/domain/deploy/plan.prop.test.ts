@@ -1,0 +1,178 @@
+/**
+ * The plan is the whole truth about a deploy: what runs afterwards is what was declared, plus exactly what the plan
+ * announced, and declaring that again is nothing new.
+ */
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseService, renderService } from "../../../../adapters/shared/deploy/service-document.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { type DeployDeclaration, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { deploymentOf } from "../../../../core/domain/deploy/deployment.ts";
+import { deployFields } from "../../../../core/domain/deploy/fields.ts";
+import { type DeployPlan, planDeploy, planInWords } from "../../../../core/domain/deploy/plan.ts";
+import { parseMemory } from "../../../../core/domain/deploy/resources.ts";
+import type { ServiceSpec, ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import {
+  cloudRunLikeCatalogue,
+  deployRequest,
+  environment,
+  fargateLikeCatalogue,
+  resourceCatalogue,
+  volumeName,
+} from "../../../arbitraries/index.ts";
+import { declarationOf, serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
+import { selling } from "../../../support/providers/capabilities.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const acme = "acme" as AccountId;
+
+/** Any catalogue that has at least the size of a request without `cpu` and `memory`. */
+const catalogue = fc.oneof(
+  fc.constantFrom(cloudRunLikeCatalogue, fargateLikeCatalogue),
+  resourceCatalogue().filter((sizes) => sizes.some(({ memory }) => memory.max >= 2 ** 30 && memory.min <= 2 ** 33)),
+);
+
+const declared = catalogue.chain((sizes) =>
+  fc.record({
+    capabilities: fc.constant(selling(sizes)),
+    declaration: deployRequest(sizes).map(
+      ({ declares }): DeployDeclaration => ({ ...declares, source: { kind: "archive" } }),
+    ),
+  }),
+);
+
+const throughTheDocument = (plan: DeployPlan): ServiceTemplate =>
+  parseService(JSON.parse(JSON.stringify(renderService(templateOf(plan.spec))))) as ServiceTemplate;
+
+/** The declaration with the plan's announced raises applied by hand, read from the announcement's own words. */
+const adjusted = (declaration: DeployDeclaration, plan: DeployPlan): DeployDeclaration => ({
+  ...declaration,
+  ...Object.fromEntries(
+    plan.adjustments.map(({ field, to }) => [field, field === "cpu" ? Number(to) : parseMemory(to)]),
+  ),
+});
+
+test("rendered and parsed, the plan's template is the declaration with exactly the announced adjustments", () => {
+  fc.assert(
+    fc.property(declared, ({ declaration, capabilities }) => {
+      const plan = planDeploy(acme, declaration, null, capabilities, []);
+      for (const { field, from } of plan.adjustments)
+        expect(field === "cpu" ? Number(from) : parseMemory(from)).toBe(declaration[field as "cpu" | "memory"]);
+      const { writtenName, ...expected } = adjusted(declaration, plan);
+      expect(declarationOf(throughTheDocument(plan))).toEqual({ env: {}, ...expected, writtenName: declaration.name });
+    }),
+    runs(500),
+  );
+});
+
+test("planning that against itself announces nothing and changes nothing", () => {
+  fc.assert(
+    fc.property(declared, fc.boolean(), ({ declaration, capabilities }, keepEnv) => {
+      const first = planDeploy(acme, declaration, null, capabilities, []);
+      const template = throughTheDocument(first);
+      const { env, ...rest } = declarationOf(template);
+      const again = planDeploy(
+        acme,
+        keepEnv || env === undefined ? rest : { ...rest, env },
+        serviceOf(template),
+        capabilities,
+        first.volumesToCreate.map(volumeNamed),
+      );
+      expect(again).toMatchObject({ adjustments: [], changes: [], volumesToCreate: [], volumesDetached: [] });
+      expect(again.spec).toEqual(first.spec);
+      expect(again.cronToken).toBe(template.cronToken);
+      expect(again.volumes.every(({ id }) => id !== null)).toBe(true);
+      expect(again.schedule).toBe(declaration.schedule === null ? "none" : "put");
+    }),
+    runs(500),
+  );
+});
+
+test("what the list shows of a deployment declares that deployment", () => {
+  fc.assert(
+    fc.property(declared, ({ declaration, capabilities }) => {
+      const service = serviceOf(throughTheDocument(planDeploy(acme, declaration, null, capabilities, [])));
+      const shown = Object.entries(JSON.parse(JSON.stringify(deploymentOf(service))));
+      // Of an environment the list shows the names alone.
+      const fields = Object.fromEntries(shown.filter(([name]) => name in deployFields && name !== "env"));
+      const read = declareDeploy(fields, { capabilities, archive: { issues: [] } })._unsafeUnwrap();
+      const plan = planDeploy(acme, read, service, capabilities, []);
+      expect(plan.changes).toEqual([]);
+      expect(plan.adjustments).toEqual([]);
+      const { mounts } = plan.spec;
+      const made = { image: undefined, deployId: undefined, cronToken: undefined };
+      expect(plan.spec).toEqual({ ...service.attempted, ...made, mounts });
+      expect(mounts).toEqual(read.mounts);
+    }),
+    runs(300),
+  );
+});
+
+test("the generated requests are worth planning: many are raised, mounted, scheduled", () => {
+  const plans = fc
+    .sample(deployRequest(), runs(2000))
+    .map(({ declares }) => planDeploy(acme, declares, null, selling(cloudRunLikeCatalogue), []));
+  const share = (holds: (plan: DeployPlan) => boolean) => plans.filter(holds).length / plans.length;
+  expect(share((plan) => plan.adjustments.length > 0)).toBeGreaterThanOrEqual(0.2);
+  expect(share((plan) => plan.adjustments.some(({ field }) => field === "cpu"))).toBeGreaterThanOrEqual(0.1);
+  expect(share((plan) => plan.adjustments.some(({ field }) => field === "memory"))).toBeGreaterThanOrEqual(0.05);
+  expect(share((plan) => plan.spec.mounts.length > 0)).toBeGreaterThanOrEqual(0.2);
+  expect(share((plan) => plan.spec.schedule !== null)).toBeGreaterThanOrEqual(0.2);
+  expect(share((plan) => Object.keys(plan.spec.env).length > 0)).toBeGreaterThanOrEqual(0.2);
+});
+
+const wireNames = {
+  port: "port",
+  memory: "memory",
+  cpu: "cpu",
+  timeout: "timeout",
+  concurrency: "concurrency",
+  max_instances: "maxInstances",
+  session_affinity: "sessionAffinity",
+  use_http2: "useHttp2",
+  volumes: "mounts",
+  schedule: "schedule",
+  env: "env",
+} as const;
+
+const volumesOf = ({ mounts }: ServiceSpec): string[] => [...new Set(mounts.map(({ volume }) => volume))].sort();
+
+const two = fc.tuple(deployRequest(), deployRequest()).map((both) => both.map(({ declares }) => declares));
+
+test("from any deployment to any other, exactly the fields that differ are changes", () => {
+  fc.assert(
+    fc.property(two, fc.array(volumeName(), { maxLength: 3 }), ([before, after], known) => {
+      const capabilities = selling(cloudRunLikeCatalogue);
+      const from = planDeploy(acme, before as DeployDeclaration, null, capabilities, []).spec;
+      const plan = planDeploy(
+        acme,
+        { ...(after as DeployDeclaration), name: from.name },
+        serviceOf(templateOf(from)),
+        capabilities,
+        known.map(volumeNamed),
+      );
+      const differing = Object.entries(wireNames).filter(([, key]) => !isDeepStrictEqual(from[key], plan.spec[key]));
+      expect(plan.changes.map(({ field }) => field).sort()).toEqual(differing.map(([field]) => field).sort());
+      const [old, now] = [volumesOf(from), volumesOf(plan.spec)];
+      expect(plan.volumesDetached).toEqual(old.filter((name) => !now.includes(name)));
+      expect(plan.volumesToCreate).toEqual(now.filter((name) => !(known as string[]).includes(name)));
+    }),
+    runs(300),
+  );
+});
+
+test("no value of an environment is ever in a plan's words or changes", () => {
+  const secrets = environment().map((env) =>
+    Object.fromEntries(Object.keys(env).map((name, index) => [name, `s3cret-${index}`])),
+  );
+  fc.assert(
+    fc.property(deployRequest(), secrets, secrets, ({ declares }, before, after) => {
+      const capabilities = selling(cloudRunLikeCatalogue);
+      const first = planDeploy(acme, { ...declares, env: before }, null, capabilities, []);
+      const plan = planDeploy(acme, { ...declares, env: after }, serviceOf(templateOf(first.spec)), capabilities, []);
+      expect(JSON.stringify([planInWords(first), planInWords(plan), plan.changes])).not.toContain("s3cret-");
+    }),
+    runs(200),
+  );
+});

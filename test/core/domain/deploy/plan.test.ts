@@ -1,0 +1,143 @@
+/** What a deploy would change, by example; every number and word here is one that a client sees. */
+import { describe, expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import { type DeployPlan, planDeploy, planInWords } from "../../../../core/domain/deploy/plan.ts";
+import type { Service } from "../../../../core/domain/deploy/service-template.ts";
+import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
+import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
+import { everything, nothingMuch } from "../../../support/providers/capabilities.ts";
+
+const acme = "acme" as AccountId;
+
+interface PlanOptions {
+  readonly current?: Service | null;
+  readonly capabilities?: Capabilities;
+  readonly volumes?: readonly string[];
+}
+
+const plan = (fields: Readonly<Record<string, unknown>>, options: PlanOptions = {}): DeployPlan => {
+  const { current = null, capabilities = everything, volumes = [] } = options;
+  const context = { capabilities: everything, archive: { issues: [] } };
+  const declaration = declareDeploy({ function_name: "app", volumes: {}, ...fields }, context)._unsafeUnwrap();
+  return planDeploy(acme, declaration, current, capabilities, volumes.map(volumeNamed));
+};
+
+const running = (fields: Readonly<Record<string, unknown>>): Service => serviceOf(templateOf(plan(fields).spec));
+
+test("a first deploy creates: it expects nothing under the name", () => {
+  expect(plan({})).toMatchObject({
+    action: "create",
+    expected: "absent",
+    changes: [],
+    adjustments: [],
+    schedule: "none",
+  });
+  expect(planInWords(plan({}))).toEqual(["Create 'app'"]);
+});
+
+test("a later one updates what it saw", () => {
+  expect(plan({}, { current: running({}) })).toMatchObject({
+    action: "update",
+    expected: { etag: "m1", owner: "acme" },
+    changes: [],
+  });
+  expect(planInWords(plan({}, { current: running({}) }))).toEqual(["Update 'app'"]);
+});
+
+test("only what differs is replaced, in the words of the wire", () => {
+  const current = running({ port: 3000, memory: "2G", session_affinity: true });
+  const next = plan({ memory: "3Gi", timeout: 60 }, { current });
+  expect(next.changes).toEqual([
+    { field: "port", from: 3000, to: 8080 },
+    { field: "memory", from: "2G", to: "3Gi" },
+    { field: "timeout", from: 600, to: 60 },
+    { field: "session_affinity", from: true, to: false },
+  ]);
+  expect(planInWords(next)).toContain("Replace memory: 2G → 3Gi");
+});
+
+test("a raise is announced, and the raised value is what is deployed", () => {
+  const raised = plan({ cpu: 3, memory: "1Gi" });
+  expect(raised.spec).toMatchObject({ cpu: 4, memory: 2 * 1024 ** 3 });
+  expect(planInWords(raised)).toEqual([
+    "Create 'app'",
+    "CPU raised from 3 to 4: this provider has no 3",
+    "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
+  ]);
+});
+
+test("what no size of the provider fits stays as it was declared", () => {
+  const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...everything, resources: [] } });
+  expect(larger.spec).toMatchObject({ cpu: 4, memory: 16 * 1024 ** 3 });
+  expect(larger.adjustments).toEqual([]);
+});
+
+describe("volumes", () => {
+  const mounted = { volumes: { "/a": "one", "/b": "two", "/c": "one" } };
+
+  test("those that are named but not there are created, each once", () => {
+    expect(plan(mounted).volumesToCreate).toEqual(["one", "two"]);
+    expect(plan(mounted, { volumes: ["two", "other"] }).volumesToCreate).toEqual(["one"]);
+    expect(planInWords(plan(mounted))).toEqual(["Create 'app'", "Create volume 'one'", "Create volume 'two'"]);
+  });
+
+  test("those that are no longer mounted are detached, never deleted", () => {
+    const next = plan({ volumes: { "/a": "two" } }, { current: running(mounted), volumes: ["one", "two"] });
+    expect(next.volumesDetached).toEqual(["one"]);
+    expect(planInWords(next)).toContain("Detach volume 'one'; its data stays");
+  });
+});
+
+describe("the schedule is part of the declaration", () => {
+  const daily = { schedule: "0 9 * * *", timezone: "Europe/Paris" };
+
+  test("declared, it is put", () => {
+    expect(plan(daily).schedule).toBe("put");
+    expect(planInWords(plan(daily))).toContain("Scheduled: 0 9 * * * (Europe/Paris)");
+  });
+
+  test("left out, it is removed where there was one", () => {
+    expect(plan({}, { current: running(daily) }).schedule).toBe("remove");
+    expect(planInWords(plan({}, { current: running(daily) }))).toContain("Schedule removed");
+    expect(plan({}, { current: running({}) }).schedule).toBe("none");
+  });
+});
+
+describe("env", () => {
+  const current = running({ env: { TOKEN: "s3cret", KEEP: "x" } });
+
+  test("absent keeps it", () => {
+    const next = plan({}, { current });
+    expect(next.spec.env).toEqual({ TOKEN: "s3cret", KEEP: "x" });
+    expect(next.changes).toEqual([]);
+  });
+
+  test("{} clears it, an object replaces it whole, and only names are shown", () => {
+    expect(plan({ env: {} }, { current }).changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: [] }]);
+    const next = plan({ env: { TOKEN: "0ther", KEEP: "x" } }, { current });
+    expect(next.changes).toEqual([{ field: "env", from: ["KEEP", "TOKEN"], to: ["KEEP", "TOKEN"] }]);
+    expect(planInWords(next).join()).not.toMatch(/s3cret|0ther/);
+  });
+
+  test("a first deploy without it has none", () => expect(plan({}).spec.env).toEqual({}));
+
+  test("a service that never served keeps what its last attempt declared", () => {
+    expect(plan({}, { current: { ...current, serving: [] } }).spec.env).toHaveProperty("TOKEN");
+  });
+});
+
+test("what this provider does not enforce is said, affinity and read-only mounts only where they were asked for", () => {
+  const said = (fields: Readonly<Record<string, unknown>>) => plan(fields, { capabilities: nothingMuch }).notEnforced;
+  expect(said({})).toEqual([
+    "memory is not enforced: no memory limit here",
+    "cpu is not enforced: no CPU limit here",
+    "concurrency is not enforced: no cap here",
+    "timeout is not enforced: no timeout here",
+  ]);
+  expect(said({ session_affinity: true })).toContain("session_affinity is not enforced: no affinity here");
+  expect(said({ volumes: { "/a": "one", "/b": { name: "two", read_only: true } } })).toContain(
+    "read_only of volumes is not enforced: no read-only mounts here",
+  );
+  expect(said({ volumes: { "/a": "one" } }).join()).not.toContain("read_only");
+});

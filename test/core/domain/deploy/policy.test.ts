@@ -1,0 +1,189 @@
+/** Policies: asked in order, each about what those before it made; vetoes and broken rules come back at once. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { AccountId, Principal } from "../../../../core/domain/accounts/account.ts";
+import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
+import { type DeployDeclaration, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
+import {
+  adjust,
+  applyPolicies,
+  type Policy,
+  type PolicyQuestion,
+  veto,
+} from "../../../../core/domain/deploy/policy.ts";
+import { writtenFields } from "../../../../core/domain/deploy/service-template.ts";
+import type { Issue } from "../../../../core/domain/wire/issue.ts";
+import { cloudRunLikeCatalogue, deployRequest } from "../../../arbitraries/index.ts";
+import { selling } from "../../../support/providers/capabilities.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const capabilities = selling(cloudRunLikeCatalogue);
+const principal: Principal = { account: "acme" as AccountId, credentialId: "test" };
+const declared = (fields: Readonly<Record<string, unknown>> = {}): DeployDeclaration =>
+  declareDeploy(
+    { function_name: "app", volumes: {}, ...fields },
+    { capabilities, sourceOptional: true },
+  )._unsafeUnwrap();
+const question = (declaration = declared()): PolicyQuestion => ({ declaration, current: null, principal });
+const rule = (policies: readonly Policy[], asked = question()) => applyPolicies(policies, asked, { capabilities });
+const issuesOf = (policies: readonly Policy[], asked = question()) =>
+  rule(policies, asked)._unsafeUnwrapErr() as readonly Issue[];
+const policy = (name: string, judge: Policy["judge"]): Policy => ({ name, judge });
+
+const readOnly = policy("read-only", ({ declaration }) =>
+  declaration.mounts.some((mount) => !mount.readOnly) ? [veto("volumes", "must be read_only here")] : [],
+);
+
+test("none: the declaration as it is", () => {
+  const asked = question();
+  expect(rule([], asked)._unsafeUnwrap()).toEqual({ declaration: asked.declaration, adjustments: [] });
+});
+
+test("a veto names the field, the reason and the policy", () => {
+  const asked = question(declared({ volumes: { "/data": "data" } }));
+  expect(rule([readOnly], asked)._unsafeUnwrapErr()).toEqual([
+    { path: ["volumes"], message: "must be read_only here (policy 'read-only')", type: "value_error" },
+  ]);
+});
+
+test.each([
+  ["an error", new TypeError("no such field"), "no such field"],
+  ["something that is not an error", "no such field", "no such field"],
+])("a policy that throws %s fails as a value that names it", (_what, cause, words) => {
+  const broken = policy("careless", () => {
+    throw cause;
+  });
+  expect(rule([broken])._unsafeUnwrapErr()).toEqual({
+    kind: "internal",
+    message: `Policy 'careless' failed: ${words}`,
+    cause,
+  });
+});
+
+test.each([
+  ["a value of another type", "memory", "512Mi"],
+  ["the name", "name", "other"],
+  ["the environment", "env", {}],
+  ["a field by its wire name", "max_instances", 3],
+  ["a name that every object inherits", "toString", () => "x"],
+])("%s is no adjustment, and the policy is named", (_what, field, value) => {
+  const wrong = policy("careless", () => [adjust(field as never, value as never, "changed")]);
+  expect(rule([wrong])._unsafeUnwrapErr()).toMatchObject({
+    kind: "internal",
+    message: `Policy 'careless' failed: it gave '${field}' a value that the field cannot have`,
+  });
+});
+
+test("a promise of rulings is none", () => {
+  const late = policy("late", (async () => []) as never);
+  expect(rule([late])._unsafeUnwrapErr()).toMatchObject({
+    kind: "internal",
+    message: "Policy 'late' failed: it returned no list of rulings",
+  });
+});
+
+test("an adjustment is told with both values as the wire writes them", () => {
+  const less = policy("small", () => [adjust("memory", 512 * MiB, "Memory lowered to 512Mi")]);
+  const { declaration, adjustments } = rule([less])._unsafeUnwrap();
+  expect(declaration.memory).toBe(512 * MiB);
+  expect(adjustments).toEqual([
+    { field: "memory", from: "1Gi", to: "512Mi", message: "Memory lowered to 512Mi (policy 'small')" },
+  ]);
+});
+
+test("an adjustment to what is declared already is none", () => {
+  expect(
+    rule([policy("same", () => [adjust("memory", GiB, "1Gi for everybody")])])._unsafeUnwrap().adjustments,
+  ).toEqual([]);
+});
+
+test("each is asked about what those before it made", () => {
+  const seen: number[] = [];
+  const double = policy("double", ({ declaration: { timeout } }) => {
+    seen.push(timeout);
+    return [adjust("timeout", timeout * 2, "twice the time")];
+  });
+  expect(rule([double, double], question(declared({ timeout: 100 })))._unsafeUnwrap().declaration.timeout).toBe(400);
+  expect(seen).toEqual([100, 200]);
+});
+
+test("several rulings of one policy go by its own order; the later one of a field holds", () => {
+  const both = policy("both", () => [adjust("port", 81, "81"), adjust("port", 82, "82")]);
+  const { declaration, adjustments } = rule([both])._unsafeUnwrap();
+  expect(declaration.port).toBe(82);
+  expect(adjustments.map(({ from, to }) => [from, to])).toEqual([
+    ["8080", "81"],
+    ["81", "82"],
+  ]);
+});
+
+test("every veto comes back, of every policy", () => {
+  const never = policy("never", () => [veto("port", "no"), veto("env", "no")]);
+  expect(issuesOf([never, readOnly], question(declared({ volumes: { "/d": "d" } }))).map(({ path }) => path)).toEqual([
+    ["port"],
+    ["env"],
+    ["volumes"],
+  ]);
+});
+
+test("what a client could not declare, a policy cannot either; it is named", () => {
+  const huge = policy("huge", () => [adjust("memory", 1024 * GiB, "a lot"), adjust("port", 0, "none")]);
+  const issues = issuesOf([huge]);
+  expect(issues.map(({ path }) => path)).toContainEqual(["memory"]);
+  expect(issues.map(({ path }) => path)).toContainEqual(["port"]);
+  for (const { message } of issues) expect(message).toContain("(policy 'huge')");
+});
+
+test("the present service and the caller are part of the question", () => {
+  const asked: PolicyQuestion[] = [];
+  const keep = policy("keep", (one) => {
+    asked.push(one);
+    return [];
+  });
+  const current = { ...declared(), owner: principal.account, env: {} };
+  expect(rule([keep], { declaration: declared(), current, principal }).isOk()).toBe(true);
+  expect(asked).toEqual([{ declaration: declared(), current, principal }]);
+});
+
+describe("whatever is declared", () => {
+  const declaration = deployRequest(cloudRunLikeCatalogue).map(({ declares }): DeployDeclaration => declares);
+
+  test("what it declares is taken again as it is written: policies that change nothing refuse nothing", () => {
+    fc.assert(
+      fc.property(declaration, (declares) => {
+        const same = policy("same", ({ declaration: { timeout } }) => [adjust("timeout", timeout, "as it is")]);
+        expect(rule([same], question(declares))._unsafeUnwrap()).toEqual({ declaration: declares, adjustments: [] });
+      }),
+      runs(200),
+    );
+  });
+
+  test("the adjustments, one after the other, lead from what was declared to what is deployed", () => {
+    const change = fc.oneof(
+      fc.integer({ min: 1, max: 65_535 }).map((value) => adjust("port", value, "port")),
+      fc.integer({ min: 1, max: 3600 }).map((value) => adjust("timeout", value, "timeout")),
+      fc.boolean().map((value) => adjust("sessionAffinity", value, "affinity")),
+      fc.constant(adjust("mounts", [], "no storage")),
+      fc.constant(adjust("schedule", null, "no schedule")),
+    );
+    const policies = fc
+      .array(fc.array(change, { maxLength: 3 }), { maxLength: 4 })
+      .map((all) => all.map((rulings, n) => policy(`p${n}`, () => rulings)));
+    fc.assert(
+      fc.property(declaration, policies, (declares, all) => {
+        const ruled = rule(all, question(declares))._unsafeUnwrap();
+        const said = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+        const fields = Object.fromEntries(
+          Object.entries(writtenFields(declares)).map(([name, value]) => [name, said(value)]),
+        );
+        for (const { field, from, to } of ruled.adjustments) {
+          expect(fields[field]).toBe(from);
+          fields[field] = to;
+        }
+        const after = Object.entries(writtenFields(ruled.declaration)).map(([name, value]) => [name, said(value)]);
+        expect(fields).toEqual(Object.fromEntries(after));
+      }),
+      runs(200),
+    );
+  });
+});

@@ -1,0 +1,108 @@
+/** Memory quantities and the fit to a catalogue, by example. */
+import { describe, expect, test } from "vitest";
+import { GiB, MiB } from "../../../../core/domain/accounts/limits.ts";
+import { explainFit, fitResources, formatMemory, parseMemory } from "../../../../core/domain/deploy/resources.ts";
+import { cloudRunLikeCatalogue, fargateLikeCatalogue } from "../../../arbitraries/index.ts";
+
+describe("parseMemory", () => {
+  test.each([
+    ["512Mi", 512 * MiB],
+    ["1Gi", GiB],
+    ["2G", 2_000_000_000],
+    ["1.5Gi", 1.5 * GiB],
+    ["500k", 500_000],
+    ["1Ki", 1024],
+    ["1Ti", 1024 * GiB],
+    ["1T", 1e12],
+    ["1e9", 1e9],
+    ["2E8", 2e8],
+    ["134217728", 128 * MiB],
+    ["0", 0],
+    // Half a byte is a whole one: a quantity is never made smaller.
+    ["0.5", 1],
+    ["1.0001k", 1001],
+    // Not 261011000001, as 261.011 × 1e9 is in binary fractions.
+    ["261.011G", 261_011_000_000],
+  ])("%s is %d bytes", (text, bytes) => expect(parseMemory(text)).toBe(bytes));
+
+  test.each([
+    "",
+    "Gi",
+    "-1Gi",
+    "+1Gi",
+    "1 Gi",
+    " 1Gi",
+    "1gi",
+    "1GiB",
+    "1GB",
+    "1m",
+    "1,5Gi",
+    "1.Gi",
+    ".5Gi",
+    "1e",
+    "1e9Gi",
+    "1e999",
+    "9999999Ti",
+  ])("'%s' is none", (text) => expect(parseMemory(text)).toBeUndefined());
+});
+
+describe("formatMemory", () => {
+  test.each([
+    [512 * MiB, "512Mi"],
+    [GiB, "1Gi"],
+    [1.5 * GiB, "1536Mi"],
+    [2_000_000_000, "2G"],
+    [1000, "1k"],
+    [1001, "1001"],
+    [0, "0"],
+  ])("%d bytes are %s", (bytes, text) => expect(formatMemory(bytes)).toBe(text));
+});
+
+describe("fitResources", () => {
+  test.each([
+    ["what is on offer stays", { cpu: 2, memory: 4 * GiB }, { cpu: 2, memory: 4 * GiB }],
+    ["more CPU where the memory needs it", { cpu: 1, memory: 8 * GiB }, { cpu: 2, memory: 8 * GiB }],
+    ["the next CPU where there is none such", { cpu: 3, memory: 4 * GiB }, { cpu: 4, memory: 4 * GiB }],
+    ["more memory where the CPU needs it", { cpu: 4, memory: GiB }, { cpu: 4, memory: 2 * GiB }],
+    ["both", { cpu: 5, memory: 2 * GiB }, { cpu: 6, memory: 4 * GiB }],
+    ["over two sizes at once", { cpu: 1, memory: 20 * GiB }, { cpu: 6, memory: 20 * GiB }],
+    ["past everything: none", { cpu: 1, memory: 33 * GiB }, undefined],
+    ["past every CPU: none", { cpu: 9, memory: GiB }, undefined],
+  ])("Cloud Run: %s", (_what, wanted, fitted) => expect(fitResources(wanted, cloudRunLikeCatalogue)).toEqual(fitted));
+
+  test("Fargate: memory is raised to the next step", () => {
+    expect(fitResources({ cpu: 8, memory: 17 * GiB }, fargateLikeCatalogue)).toEqual({ cpu: 8, memory: 20 * GiB });
+    expect(fitResources({ cpu: 1, memory: 2 * GiB + 1 }, fargateLikeCatalogue)).toEqual({ cpu: 1, memory: 3 * GiB });
+  });
+
+  test("a most that the steps do not reach is not on offer", () => {
+    const catalogue = [{ cpu: 1, memory: { min: 128 * MiB, max: GiB, step: 300 * MiB } }];
+    expect(fitResources({ cpu: 1, memory: GiB }, catalogue)).toBeUndefined();
+    expect(fitResources({ cpu: 1, memory: 1028 * MiB }, catalogue)).toBeUndefined();
+    expect(fitResources({ cpu: 1, memory: 728 * MiB }, catalogue)).toEqual({ cpu: 1, memory: 728 * MiB });
+  });
+});
+
+describe("explainFit says what was raised, in the contract's words", () => {
+  const said = (cpu: number, memory: number, catalogue = cloudRunLikeCatalogue) => {
+    const wanted = { cpu, memory };
+    const fitted = fitResources(wanted, catalogue);
+    return fitted === undefined ? undefined : explainFit(wanted, fitted, catalogue).map((one) => one.message);
+  };
+
+  test("nothing raised, nothing said", () => expect(said(2, 4 * GiB)).toEqual([]));
+  test("CPU for memory", () => expect(said(1, 8 * GiB)).toEqual(["CPU raised from 1 to 2: 8Gi of memory needs it"]));
+  test("CPU that is not sold", () =>
+    expect(said(3, 4 * GiB)).toEqual(["CPU raised from 3 to 4: this provider has no 3"]));
+  test("memory for CPU", () =>
+    expect(said(4, GiB)).toEqual(["Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi"]));
+  test("memory that is not sold", () =>
+    expect(said(8, 17 * GiB, fargateLikeCatalogue)).toEqual([
+      "Memory raised from 17Gi to 20Gi: this provider has no 17Gi",
+    ]));
+  test("both", () =>
+    expect(said(5, 2 * GiB)).toEqual([
+      "CPU raised from 5 to 6: this provider has no 5",
+      "Memory raised from 2Gi to 4Gi: 6 CPU needs at least 4Gi",
+    ]));
+});

@@ -1,0 +1,415 @@
+/** Which command starts a source, on every provider, and the words where none does. */
+import { describe, expect, test } from "vitest";
+import { planSource } from "../../../../../core/domain/deploy/source/plan.ts";
+import { filesOf } from "./files.ts";
+
+type Texts = Readonly<Record<string, string>>;
+
+const planOf = (texts: Texts, folders: readonly string[] = []) => {
+  const planned = planSource(filesOf(texts, folders));
+  if ("failure" in planned) throw new Error(planned.failure.message);
+  return planned.plan;
+};
+const commandOf = (texts: Texts, folders: readonly string[] = []): string => {
+  const plan = planOf(texts, folders);
+  return "command" in plan ? plan.command : plan.kind;
+};
+const failureOf = (texts: Texts, folders: readonly string[] = []) => {
+  const planned = planSource(filesOf(texts, folders));
+  return "failure" in planned ? planned.failure : { reason: "none", message: "" };
+};
+const warningsOf = (texts: Texts) => planOf(texts).warnings.join("\n");
+
+const FLASK = "from flask import Flask\n\napp = Flask(__name__)\n";
+const FASTAPI = "from fastapi import FastAPI\n\napp = FastAPI()\n";
+const STARLETTE = "from starlette.applications import Starlette\napp = Starlette(debug=True, routes=[\n])\n";
+const MANAGE = `def main():\n    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "mysite.settings")\n`;
+const DJANGO = { "manage.py": MANAGE, "mysite/wsgi.py": "", "mysite/asgi.py": "" };
+
+describe("the kind of a source", () => {
+  test.each([
+    [["package.json", "server.js"], "node"],
+    [["package.json", "requirements.txt", "Procfile"], "node"],
+    [["package.json", "requirements.txt", "main.py"], "python"],
+    [["package.json", "index.html"], "static"],
+    [["requirements.txt", "Procfile"], "python"],
+    [["pyproject.toml", "main.py"], "python"],
+    [["main.py"], "python"],
+    [["README.md", "app.py"], "python"],
+    [["main.py", "index.html"], "python"],
+    [["Procfile", "server"], "procfile"],
+    [["Procfile", "index.html"], "procfile"],
+    [["index.html", "style.css"], "static"],
+  ])("%j is %s", (names, kind) => {
+    const texts = { "package.json": "{}", Procfile: "web: x" } as Texts;
+    expect(planOf(Object.fromEntries(names.map((name) => [name, texts[name] ?? ""]))).kind).toBe(kind);
+  });
+
+  test("a folder with a telling name says nothing", () => {
+    expect(planOf({ "main.py": "" }, ["package.json", "Dockerfile", "Procfile"]).kind).toBe("python");
+  });
+
+  test("nothing recognised lists what was looked for, and says what to write", () => {
+    const { reason, message } = failureOf({ "README.md": "" });
+    expect(reason).toBe("no_builder");
+    for (const name of ["Dockerfile", "package.json", "pyproject.toml", "main.py", "index.html", "'web: COMMAND'"])
+      expect(message).toContain(name);
+    expect(message).not.toContain("pack from inside");
+    expect(planSource(filesOf({}))).toMatchObject({ isUnknown: true });
+  });
+
+  test("an archive wrapped in one folder gets a hint", () => {
+    expect(failureOf({}, ["my-app"]).message).toContain("inside the folder 'my-app'; pack from inside it");
+    expect(failureOf({ file: "" }, ["my-app"]).message).not.toContain("pack from inside");
+    expect(failureOf({}, ["a", "b"]).message).not.toContain("pack from inside");
+  });
+});
+
+describe("a Python application starts with the server that the project requires", () => {
+  test.each<readonly [string, Texts, string]>([
+    [
+      "Flask",
+      { "app.py": FLASK, "requirements.txt": "Flask\ngunicorn==23\n" },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 app:app",
+    ],
+    [
+      "Flask with waitress",
+      { "app.py": FLASK, "requirements.txt": "flask\nwaitress" },
+      "exec waitress-serve --listen=0.0.0.0:$PORT app:app",
+    ],
+    [
+      "FastAPI",
+      { "main.py": FASTAPI, "requirements.txt": "fastapi\nuvicorn[standard]>=0.30" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT main:app",
+    ],
+    [
+      "fastapi[standard]",
+      { "main.py": FASTAPI, "requirements.txt": "fastapi[standard]" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT main:app",
+    ],
+    [
+      "Starlette with hypercorn",
+      { "app.py": STARLETTE, "requirements.txt": "starlette\nHypercorn" },
+      "exec hypercorn --bind 0.0.0.0:$PORT app:app",
+    ],
+    [
+      "FastAPI with both",
+      { "main.py": FASTAPI, "requirements.txt": "fastapi\ngunicorn\nuvicorn" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT main:app",
+    ],
+    [
+      "an included file",
+      { "app.py": FLASK, "requirements.txt": "-r requirements/base.txt", "requirements/base.txt": "flask\ngunicorn" },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 app:app",
+    ],
+    [
+      "gunicorn's own settings",
+      { "app.py": FLASK, "requirements.txt": "gunicorn", "gunicorn.conf.py": "" },
+      "exec gunicorn --bind 0.0.0.0:$PORT app:app",
+    ],
+    [
+      "another variable",
+      { "main.py": "api: FastAPI = fastapi.FastAPI(title='x')", "requirements.txt": "uvicorn" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT main:api",
+    ],
+    [
+      "another file",
+      { "hello.py": FLASK, "requirements.txt": "flask\ngunicorn" },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 hello:app",
+    ],
+    [
+      "a package",
+      { "app/__init__.py": "", "app/main.py": FASTAPI, "requirements.txt": "uvicorn" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT app.main:app",
+    ],
+    [
+      "the src layout",
+      { "src/shop/main.py": FASTAPI, "requirements.txt": "uvicorn" },
+      "exec env PYTHONPATH=src uvicorn --host 0.0.0.0 --port $PORT shop.main:app",
+    ],
+    [
+      "a factory",
+      {
+        "flaskr/__init__.py":
+          "from flask import Flask\n\ndef create_app(test_config=None):\n    app = Flask(__name__)\n",
+        "requirements.txt": "flask\ngunicorn",
+      },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 'flaskr:create_app()'",
+    ],
+    [
+      "a factory for uvicorn",
+      { "main.py": "def create_app():\n    return FastAPI()\n", "requirements.txt": "uvicorn" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT --factory main:create_app",
+    ],
+    [
+      "the call of a factory",
+      {
+        "app/__init__.py": "def create_app(config):\n    app = Flask(__name__)\n",
+        "wsgi.py": "application = create_app(1)\n",
+        "requirements.txt": "gunicorn",
+      },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 wsgi:application",
+    ],
+    [
+      "Django",
+      { ...DJANGO, "requirements.txt": "Django\ngunicorn" },
+      "exec gunicorn --bind 0.0.0.0:$PORT --threads 8 mysite.wsgi:application",
+    ],
+    [
+      "Django by ASGI",
+      { ...DJANGO, "requirements.txt": "Django\nuvicorn" },
+      "exec uvicorn --host 0.0.0.0 --port $PORT mysite.asgi:application",
+    ],
+    [
+      "Django in a folder",
+      { "site/manage.py": MANAGE, "site/mysite/wsgi.py": "", "requirements.txt": "Django\ngunicorn" },
+      "cd site && exec gunicorn --bind 0.0.0.0:$PORT --threads 8 mysite.wsgi:application",
+    ],
+    [
+      "a program on PORT",
+      {
+        "main.py": `${FASTAPI}if __name__ == "__main__":\n    uvicorn.run(app, port=int(os.environ["PORT"]))`,
+        "requirements.txt": "fastapi\nmy-server",
+      },
+      "exec python3 -u main.py",
+    ],
+    ["no framework", { "main.py": "print(1)", "requirements.txt": "" }, "exec python3 -u main.py"],
+    ["a Procfile before all", { "app.py": FLASK, Procfile: "web: ./x" }, "./x"],
+  ])("%s", (_what, texts, command) => {
+    expect(commandOf(texts)).toBe(command);
+    expect(warningsOf(texts)).toBe("");
+  });
+
+  test("else with the framework's own, and a warning", () => {
+    const flask = { "app.py": FLASK, "requirements.txt": "flask" };
+    expect(commandOf(flask)).toBe("exec flask --app app:app run --host 0.0.0.0 --port $PORT");
+    expect(warningsOf(flask)).toMatch(/^warning: .*Flask's development server.*add 'gunicorn'/);
+    const django = { ...DJANGO, "requirements.txt": "django" };
+    expect(commandOf(django)).toContain('"runserver"');
+    expect(warningsOf(django)).toMatch(/Django's development server/);
+  });
+
+  test("text in a string, in a test or in a later line of a bracket makes no application", () => {
+    const doc = `"""\napp = Flask(__name__)\n"""\nprint("x")\n`;
+    expect(commandOf({ "main.py": doc, "tests/app.py": FLASK, "requirements.txt": "" })).toBe(
+      "exec python3 -u main.py",
+    );
+  });
+});
+
+describe("a Python source that cannot start says what to write", () => {
+  test.each<readonly [string, Texts, RegExp]>([
+    [
+      "Django without requirements",
+      DJANGO,
+      /manage\.py uses Django.*Add requirements\.txt with the lines 'django' and 'gunicorn'/,
+    ],
+    ["Flask without requirements", { "app.py": FLASK }, /app\.py uses Flask.*lines 'flask' and 'gunicorn'/],
+    ["FastAPI without requirements", { "main.py": FASTAPI }, /lines 'fastapi' and 'uvicorn'/],
+    [
+      "FastAPI without a server",
+      { "main.py": FASTAPI, "requirements.txt": "fastapi" },
+      /Add 'uvicorn' to requirements\.txt, or .*Procfile: 'web: COMMAND'/,
+    ],
+    ["nothing that starts", { "lib.py": "", "requirements.txt": "" }, /Procfile with 'web: COMMAND', or main\.py/],
+    [
+      "Flask, and no application",
+      { "lib.py": "", "requirements.txt": "flask" },
+      /no file makes a Flask application.*'web: gunicorn --bind 0\.0\.0\.0:\$PORT MODULE:app'/,
+    ],
+    [
+      "FastAPI, and no application",
+      { "lib.py": "", "requirements.txt": "fastapi" },
+      /'web: uvicorn --host 0\.0\.0\.0 --port \$PORT MODULE:app'/,
+    ],
+    [
+      "a broken pyproject.toml",
+      { "main.py": "", "pyproject.toml": "[project]\nname = " },
+      /pyproject\.toml is not valid TOML at line 2/,
+    ],
+    [
+      "Poetry without its lock",
+      { "main.py": "", "pyproject.toml": '[tool.poetry.dependencies]\nflask = "^3"' },
+      /no poetry\.lock. Run 'poetry lock'/,
+    ],
+  ])("%s", (_what, texts, words) => expect(failureOf(texts).message).toMatch(words));
+});
+
+const installOf = (texts: Texts, folders: readonly string[] = []) => {
+  const plan = planOf({ "main.py": "", ...texts }, folders);
+  return plan.kind === "python" ? plan.install : undefined;
+};
+
+const PYPROJECT = '[project]\nname = "shop"\ndependencies = ["flask>=3", "gunicorn"]\n';
+const BUILDS = '[build-system]\nrequires = ["hatchling"]\nbuild-backend = "hatchling.build"\n';
+
+describe("what is installed", () => {
+  test("requirements.txt before pyproject.toml", () => {
+    expect(installOf({ "requirements.txt": "x", "pyproject.toml": PYPROJECT })).toMatchObject({
+      file: "requirements.txt",
+    });
+    expect(installOf({})).toBeUndefined();
+  });
+
+  test("the dependencies of a project that is no package, and a package as itself", () => {
+    expect(installOf({ "pyproject.toml": PYPROJECT })).toEqual({
+      file: "pyproject.toml",
+      project: false,
+      requirements: ["flask>=3", "gunicorn"],
+      constraints: [],
+    });
+    expect(installOf({ "pyproject.toml": PYPROJECT + BUILDS })).toMatchObject({ project: true, requirements: [] });
+  });
+
+  test("the versions of uv.lock, without the project and without what is locked twice", () => {
+    const lock = `version = 1
+[[package]]
+name = "flask"
+version = "3.1.0"
+source = { registry = "https://pypi.org/simple" }
+dependencies = [ { name = "click" } ]
+[[package]]
+name = "numpy"
+version = "1.0"
+source = { registry = "https://pypi.org/simple" }
+[[package]]
+name = "numpy"
+version = "2.0"
+source = { registry = "https://pypi.org/simple" }
+[[package]]
+name = "forked"
+version = "1"
+source = { git = "https://example.com/forked?rev=main#0123abc" }
+[[package]]
+name = "shop"
+version = "0.1.0"
+source = { virtual = "." }
+`;
+    const install = installOf({ "pyproject.toml": PYPROJECT, "uv.lock": lock });
+    expect(install).toMatchObject({ file: "uv.lock", project: false });
+    expect(install?.constraints).toEqual(["flask==3.1.0", "forked @ git+https://example.com/forked@0123abc"]);
+    const folder = lock.replace('virtual = "."', 'editable = "libs/shop"');
+    expect(failureOf({ "main.py": "", "pyproject.toml": PYPROJECT, "uv.lock": folder }).message).toMatch(
+      /takes 'shop' from a folder.*Write requirements\.txt with 'uv export/,
+    );
+  });
+
+  test("Poetry's dependencies in the versions of poetry.lock", () => {
+    const poetry = `[tool.poetry]\nname = "shop"\n[tool.poetry.dependencies]\npython = "^3.11"\nflask = {version = "^3", extras = ["async"]}\ngunicorn = "*"\nextra = {version = "1", optional = true}\n[build-system]\nbuild-backend = "poetry.core.masonry.api"\n`;
+    const lock =
+      '[[package]]\nname = "flask"\nversion = "3.1.0"\n[[package]]\nname = "own"\nversion = "1"\n[package.source]\ntype = "git"\nurl = "https://example.com/own"\nresolved_reference = "abc"\n';
+    expect(installOf({ "pyproject.toml": poetry, "poetry.lock": lock })).toEqual({
+      file: "poetry.lock",
+      project: false,
+      requirements: ["flask[async]", "gunicorn"],
+      constraints: ["flask==3.1.0", "own @ git+https://example.com/own@abc"],
+    });
+    expect(installOf({ "pyproject.toml": poetry, "poetry.lock": lock }, ["shop"])).toMatchObject({ project: true });
+  });
+
+  test("a script of the project starts it, by a telling name or as the only one", () => {
+    const scripts = (names: string) => ({
+      "pyproject.toml": `${PYPROJECT}[project.scripts]\n${names}\n${BUILDS}`,
+      "lib.py": FLASK,
+    });
+    expect(commandOf(scripts('tool = "a:b"\nstart = "a:c"'))).toBe("exec start");
+    expect(commandOf(scripts('shop = "a:b"'))).toMatch(/gunicorn/);
+    expect(commandOf({ "pyproject.toml": scripts('shop = "a:b"')["pyproject.toml"] })).toBe("exec shop");
+    expect(commandOf({ "pyproject.toml": `${PYPROJECT}[project.scripts]\nstart = "a:b"`, "main.py": "" })).toBe(
+      "exec python3 -u main.py",
+    );
+  });
+});
+
+describe("a Node source", () => {
+  const node = (manifest: object, texts: Texts = {}) => ({ "package.json": JSON.stringify(manifest), ...texts });
+  const start = { scripts: { start: "node ." } };
+
+  test.each<readonly [string, Texts, string]>([
+    ["a script", node(start), "node ."],
+    ["main", node({ main: "it's.js" }), "exec node 'it'\\''s.js'"],
+    ["server.js", node({}, { "server.js": "" }), "exec node 'server.js'"],
+    ["a Procfile before all", node(start, { Procfile: "web: x" }), "x"],
+  ])("starts by %s", (_what, texts, command) => expect(commandOf(texts)).toBe(command));
+
+  test.each<readonly [string, Texts, RegExp]>([
+    ["workspaces", node({ workspaces: ["packages/*"] }), /root of workspaces.*"start": "npm start --workspace NAME"/],
+    ["pnpm's workspaces", node({}, { "pnpm-workspace.yaml": "" }), /root of workspaces/],
+    [
+      "a build alone",
+      node({ scripts: { build: "vite build" } }, { "index.html": "" }),
+      /nothing serves what it makes.*static site/,
+    ],
+    ["nothing", node({}), /neither how to start.*'web: COMMAND'/],
+    ["no JSON", { "package.json": "{ name: }" }, /not valid JSON/],
+    ["no object", { "package.json": "[1]" }, /not an object/],
+  ])("with %s says what it needs", (_what, texts, words) => {
+    expect(failureOf(texts)).toMatchObject({ reason: "build_failed", message: expect.stringMatching(words) });
+  });
+
+  test.each<readonly [string, string, object, string | undefined]>([
+    ["package-lock.json", "{}", {}, undefined],
+    ["pnpm-lock.yaml", "lockfileVersion: '9.0'\n", {}, "pnpm@10"],
+    ["pnpm-lock.yaml", "lockfileVersion: '6.0'\n", {}, "pnpm@8"],
+    ["pnpm-lock.yaml", "lockfileVersion: 5.4\n", {}, "pnpm@7"],
+    ["pnpm-lock.yaml", "lockfileVersion: '9.0'\n", { packageManager: "pnpm@9.1.2+sha512.abc" }, "pnpm@9.1.2"],
+    ["yarn.lock", "# THIS IS AN AUTOGENERATED FILE.\n# yarn lockfile v1\n", {}, "yarn@1"],
+    ["yarn.lock", "__metadata:\n  version: 8\n", {}, "@yarnpkg/cli-dist@4"],
+    ["yarn.lock", "__metadata:\n", { packageManager: "yarn@4.5.0" }, "@yarnpkg/cli-dist@4.5.0"],
+    ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1.22.22" }, "yarn@1.22.22"],
+    ["yarn.lock", "# yarn lockfile v1\n", { packageManager: "yarn@1; rm -rf /" }, "yarn@1"],
+  ])("with %s, %j and %j is installed by its manager", (lock, text, more, manager) => {
+    const plan = planOf(node({ ...start, ...more }, { [lock]: text }));
+    expect(plan).toMatchObject({ lock, manager, warnings: [] });
+  });
+
+  test("warns about packages without a lock file, and about one that it does not read", () => {
+    const needs = { ...start, dependencies: { express: "5" } };
+    expect(warningsOf(node(needs))).toMatch(/no package-lock\.json/);
+    expect(warningsOf(node(needs, { "bun.lock": "" }))).toMatch(/bun\.lock is not read/);
+    expect(warningsOf(node(start))).toBe("");
+  });
+
+  test("installs development packages for build scripts only", () => {
+    const tools = { ...start, devDependencies: { typescript: "6" } };
+    expect(planOf(node(tools))).toMatchObject({ installs: false, buildScripts: [] });
+    expect(planOf(node({ ...tools, scripts: { ...start.scripts, build: "tsc" } }))).toMatchObject({
+      installs: true,
+      buildScripts: ["build"],
+    });
+  });
+});
+
+// Each of these would take rules that read a text from every mark anew minutes or hours.
+test.each<readonly [string, Texts]>([
+  ["quotes in Python", { "main.py": '"'.repeat(1_000_001) }],
+  ["quotes of two kinds", { "main.py": `"""${"'''".repeat(300_000)}` }],
+  ["lines that almost assign", { "main.py": `${"a".repeat(1_000_000)}\n${"app = a.".repeat(100_000)}` }],
+  [
+    "extras of one package",
+    { "main.py": "", "requirements.txt": Array.from({ length: 150_000 }, (_, at) => `a[b${at}]`).join("\n") },
+  ],
+  [
+    "one package locked many times",
+    { "main.py": "", "pyproject.toml": "", "uv.lock": '[[package]]\nname = "a"\nversion = "1"\n'.repeat(80_000) },
+  ],
+  [
+    "files that include each other in a row",
+    Object.fromEntries([
+      ["main.py", ""],
+      ["requirements.txt", "-r requirements0.txt"],
+      ...Array.from({ length: 49_000 }, (_, at) => [`requirements${at}.txt`, `a\n-r requirements${at + 1}.txt`]),
+    ]),
+  ],
+  [
+    "many functions that make an application, and many assignments",
+    Object.fromEntries([
+      ["requirements.txt", "flask"],
+      ...Array.from({ length: 16 }, (_, at) => [`a${at}.py`, "a=b()\n".repeat(10_000)]),
+      ...Array.from({ length: 20_000 }, (_, at) => [`f${at}.py`, "def make_app(x):\n Flask()"]),
+    ]),
+  ],
+  ["settings without an end", { "manage.py": `DJANGO_SETTINGS_MODULE${'"'.repeat(1_000_000)}`, "main.py": "" }],
+])("hostile texts end: %s", (_what, texts) => {
+  expect(planSource(filesOf(texts))).toBeDefined();
+});

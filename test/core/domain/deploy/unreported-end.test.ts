@@ -1,0 +1,14 @@
+/** What a stopped server did not say of a deploy. */
+import { expect, test } from "vitest";
+import type { Revision, ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
+import { unsaidEnd } from "../../../../core/domain/deploy/unreported-end.ts";
+
+const serving = (...deployIds: string[]): Revision[] =>
+  deployIds.map((deployId) => ({ id: `of-${deployId}`, template: { deployId } as ServiceTemplate }));
+
+test("a deploy is DONE if one of its revisions has traffic, else interrupted", () => {
+  expect(unsaidEnd("d2", serving("d2"))).toEqual({ status: "DONE", reason: null });
+  expect(unsaidEnd("d2", serving("d1", "d2"))).toEqual({ status: "DONE", reason: null });
+  expect(unsaidEnd("d2", serving("d1"))).toEqual({ status: "ERROR", reason: "interrupted" });
+  expect(unsaidEnd("d2", serving())).toEqual({ status: "ERROR", reason: "interrupted" });
+});

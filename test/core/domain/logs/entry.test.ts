@@ -1,0 +1,119 @@
+/** Log entries as clients read them, and cursors by example. */
+import { describe, expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { building, failed } from "../../../../core/domain/deploy/events.ts";
+import { cursorOf, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
+import {
+  deployEntry,
+  type LogEntry,
+  logPageOf,
+  logPageSchema,
+  messageOf,
+  severities,
+  severityNames,
+} from "../../../../core/domain/logs/entry.ts";
+import { recordOf } from "../../../../core/domain/logs/filter/record.ts";
+import type { Instant } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+
+const [owner, service] = ["acme", "app"] as [AccountId, DeploymentName];
+const at = (nanos: bigint) => (1_767_225_600_000_000_000n + nanos) as Instant;
+const line = (text: string, nanos: bigint, ordinal = 0): LogEntry => ({
+  owner,
+  service,
+  severity: "INFO",
+  logName: "stdout",
+  text,
+  instant: at(nanos),
+  code: ordinalCode(ordinal),
+});
+
+describe("messages", () => {
+  test("a line is itself", () => expect(messageOf(line("hello", 0n))).toBe("hello"));
+
+  test("a structured entry is compact JSON", () => {
+    const { text: _text, ...entry } = line("", 0n);
+    expect(messageOf({ ...entry, json: { level: "info", n: [1, 2] } })).toBe('{"level":"info","n":[1,2]}');
+    expect(messageOf(entry)).toBe("{}");
+  });
+
+  test("a request is, too", () => {
+    const { text: _text, ...entry } = line("", 0n);
+    const http = { requestMethod: "GET", requestUrl: "/", status: 200, latency: "0.01s" };
+    expect(JSON.parse(messageOf({ ...entry, http }))).toEqual({ httpRequest: http });
+  });
+});
+
+describe("a deploy in its deployment's own log", () => {
+  test("an end in failure is an error with its reason", () => {
+    const news = failed({ reason: "crashed", message: "It crashed", exitCode: 3 });
+    expect(deployEntry(owner, service, "d1", news)).toEqual({
+      owner,
+      service,
+      severity: "ERROR",
+      logName: "platform",
+      json: {
+        event: "deploy",
+        message: "It crashed",
+        deploy_id: "d1",
+        status: "ERROR",
+        reason: "crashed",
+        exit_code: 3,
+      },
+    });
+  });
+
+  test("everything else is information", () =>
+    expect(deployEntry(owner, service, "d1", building("began"))).toMatchObject({ severity: "INFO" }));
+});
+
+test("a page is oldest first, and has the place that was seen last as its cursor", () => {
+  const seen = line("b", 5n, 7);
+  const page = logPageOf([line("a", 0n), seen], seen, true);
+  expect(logPageSchema.parse(page)).toEqual({ logs: page.logs, cursor: page.cursor });
+  expect(page.logs.map(({ timestamp, message }) => [timestamp, message])).toEqual([
+    ["2026-01-01T00:00:00+00:00", "a"],
+    ["2026-01-01T00:00:00.000000005+00:00", "b"],
+  ]);
+  expect(page).toMatchObject({ cursor: cursorOf(seen), partial: true });
+});
+
+test("a row says who wrote it, and has the id by which a filter finds it", () => {
+  const [whole, fine] = [line("a", 0n), line("b", 5n, 7)];
+  const from = { ...fine, logName: "stderr", revision: "app-00001", instance: "i1" } as const;
+  const page = logPageOf([whole, from], fine, false);
+  expect(JSON.parse(JSON.stringify(page.logs))).toEqual([
+    {
+      timestamp: "2026-01-01T00:00:00+00:00",
+      severity: "INFO",
+      message: "a",
+      log_name: "stdout",
+      insert_id: "2026-01-01T00:00:00.000000000-0000000000",
+    },
+    {
+      timestamp: "2026-01-01T00:00:00.000000005+00:00",
+      severity: "INFO",
+      message: "b",
+      log_name: "stderr",
+      insert_id: "2026-01-01T00:00:00.000000005-0000000007",
+      revision: "app-00001",
+      instance_id: "i1",
+    },
+  ]);
+  expect(page.logs.map((row) => row.insert_id)).toEqual([whole, from].map((entry) => recordOf(entry).insertId));
+});
+
+test("severities rank as the contract lists them", () => {
+  expect(severityNames).toEqual([
+    "DEFAULT",
+    "DEBUG",
+    "INFO",
+    "NOTICE",
+    "WARNING",
+    "ERROR",
+    "CRITICAL",
+    "ALERT",
+    "EMERGENCY",
+  ]);
+  expect(Object.values(severities)).toEqual([...Object.values(severities)].sort((a, b) => a - b));
+});

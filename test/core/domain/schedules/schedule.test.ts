@@ -1,0 +1,141 @@
+/** Schedules by example: which expressions are taken, which are refused, and the two forms of contract 4.5. */
+import { describe, expect, test } from "vitest";
+import { type CronFields, isTimeZone, parseCron, readSchedule } from "../../../../core/domain/schedules/schedule.ts";
+import { refusedCrons } from "../../../arbitraries/index.ts";
+
+const fieldsOf = (text: string): CronFields => {
+  const read = parseCron(text);
+  if (typeof read === "string") throw new Error(read);
+  return read;
+};
+
+const issuesOf = (schedule: unknown, timezone?: unknown) =>
+  readSchedule(schedule, timezone).issues.map(({ path, type }) => [path.join("."), type]);
+
+describe("expressions", () => {
+  test("every field has values, ranges, steps, lists and names", () => {
+    const fields = fieldsOf("*/20 8-10,22 1-9/4 JAN,jun-aug MON-fri");
+    expect([...fields.minutes]).toEqual([0, 20, 40]);
+    expect([...fields.hours]).toEqual([8, 9, 10, 22]);
+    expect([...fields.days]).toEqual([1, 5, 9]);
+    expect([...fields.months]).toEqual([1, 6, 7, 8]);
+    expect([...fields.weekdays]).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test("Sunday is 0, 7 and SUN", () => {
+    for (const sunday of ["0", "7", "SUN"]) expect([...fieldsOf(`0 0 * * ${sunday}`).weekdays]).toEqual([0]);
+    expect([...fieldsOf("0 0 * * 5-7").weekdays].sort()).toEqual([0, 5, 6]);
+  });
+
+  test("a field that begins with a star leaves the day to the other one", () => {
+    expect(fieldsOf("0 0 1 * MON")).toMatchObject({ anyDay: false, anyWeekday: false });
+    expect(fieldsOf("0 0 * * MON")).toMatchObject({ anyDay: true, anyWeekday: false });
+    expect(fieldsOf("0 0 1 * *")).toMatchObject({ anyDay: false, anyWeekday: true });
+  });
+
+  test.each(["0 0 29 2 *", "0 0 31 1,2 *", "0 0 30 2 MON", "0 0 31 4 1-5", "0 0 29-31 FEB *", "59 23 31 12 7"])(
+    "'%s' comes",
+    (cron) => expect(parseCron(cron)).toBeTypeOf("object"),
+  );
+
+  test.each(Object.entries(refusedCrons))("'%s' is refused: %s", (cron) =>
+    expect(parseCron(cron)).toBeTypeOf("string"),
+  );
+
+  test("the words name the field and what would be right", () => {
+    expect(parseCron("* * * *")).toBe(
+      "needs five fields (minute hour day month weekday), such as '0 9 * * 1-5'; this has 4",
+    );
+    for (const nothing of ["", "  "]) expect(parseCron(nothing)).toContain("this has 0");
+    expect(parseCron("0 0 30 2 *")).toBe("the date never comes: no such day in the months named");
+  });
+
+  test.each([
+    ["60 * * * *", "minute: '60' is not in 0-59"],
+    ["0 25 * * *", "hour: '25' is not in 0-23"],
+    ["0 0 0 * *", "day of month: '0' is not in 1-31"],
+    ["0 0 1 FOO *", "month: 'FOO' is not in 1-12"],
+    ["0 0 * * 8", "day of week: '8' is not in 0-7"],
+    ["1-2-3 * * * *", "minute: '1-2-3' is not a value, a range or a step"],
+    ["30-20 * * * *", "minute: the range '30-20' runs backwards"],
+    ["5/15 * * * *", "minute: the step '5/15' needs a range before it, such as '5-59/15'"],
+    ["*/60 * * * *", "minute: the step '60' is not in 1-59"],
+    ["*/5x * * * *", "minute: the step '5x' is not in 1-59"],
+  ])("the words for '%s'", (cron, words) => expect(parseCron(cron)).toBe(words));
+
+  test("spaces around an expression are no fields", () => {
+    expect(parseCron("  0 9 * * 1-5\n")).toEqual(parseCron("0 9 * * 1-5"));
+  });
+});
+
+describe("time zones", () => {
+  test.each(["UTC", "Europe/Paris", "America/Argentina/Buenos_Aires", "Etc/GMT+5"])("%s is one", (zone) =>
+    expect(isTimeZone(zone)).toBe(true),
+  );
+  test.each(["", "Mars/Olympus", "+02:00", "UTC+2", "Europe/Paris ", "Europe/Paris\n", "__proto__"])(
+    "%j is none",
+    (zone) => expect(isTimeZone(zone)).toBe(false),
+  );
+});
+
+describe("the two forms", () => {
+  const paris = { cron: "0 9 * * 1-5", timezone: "Europe/Paris" };
+
+  test.each<[string, unknown, unknown]>([
+    ["text with the zone beside it", "0 9 * * 1-5", "Europe/Paris"],
+    ["text with spaces around and between", "  0  9\t* * 1-5\n", "Europe/Paris"],
+    ["an object", paris, undefined],
+    ["an object with spaces around and between", { ...paris, cron: " 0  9 * * 1-5 " }, undefined],
+    ["an object, the zone field empty", paris, ""],
+    ["an object, the zone field equal", paris, "Europe/Paris"],
+    ["an object without a zone, the zone beside it", { cron: "0 9 * * 1-5" }, "Europe/Paris"],
+    ["an object whose zone is empty", { cron: "0 9 * * 1-5", timezone: "" }, "Europe/Paris"],
+    ["JSON text", JSON.stringify(paris), ""],
+  ])("%s", (_form, schedule, timezone) =>
+    expect(readSchedule(schedule, timezone)).toEqual({ value: paris, issues: [] }),
+  );
+
+  test("without a zone it is UTC", () => {
+    expect(readSchedule("0 9 * * *", undefined).value).toEqual({ cron: "0 9 * * *", timezone: "UTC" });
+    expect(readSchedule({ cron: "0 9 * * *", timezone: null }, null).value?.timezone).toBe("UTC");
+  });
+
+  test.each([[undefined], [null], [""], ["  "], ["null"], [{}], ["{}"], [" {} "]])(
+    "%j removes the schedule",
+    (schedule) => expect(readSchedule(schedule, undefined)).toEqual({ value: null, issues: [] }),
+  );
+
+  test("without a schedule the zone is checked, then dropped", () => {
+    expect(readSchedule("", "Europe/Paris")).toEqual({ value: null, issues: [] });
+    expect(issuesOf("", "Mars/Olympus")).toEqual([["timezone", "value_error"]]);
+  });
+});
+
+describe("what is refused, and where", () => {
+  test.each<[unknown, unknown, [string, string][]]>([
+    ["@daily", "", [["schedule", "value_error"]]],
+    [{ cron: "@daily" }, "", [["schedule.cron", "value_error"]]],
+    ['{"cron": "@daily"}', "", [["schedule.cron", "value_error"]]],
+    [' {"cron": "@daily"}', "", [["schedule.cron", "value_error"]]],
+    [{ timezone: "UTC" }, "", [["schedule.cron", "missing"]]],
+    [{ cron: 5 }, "", [["schedule.cron", "string_type"]]],
+    [{ cron: "0 9 * * *", timezone: 5 }, "", [["schedule.timezone", "string_type"]]],
+    [{ cron: "0 9 * * *", timezone: "Mars" }, "", [["schedule.timezone", "value_error"]]],
+    [{ cron: "0 9 * * *", tz: "UTC" }, "", [["schedule.tz", "extra_forbidden"]]],
+    ['{"cron": "0 9 * * *"', "", [["schedule", "json_invalid"]]],
+    ['{"cron": "0 9 * * *", "cron": "0 8 * * *"}', "", [["schedule", "json_invalid"]]],
+    [5, "", [["schedule", "string_type"]]],
+    [["0 9 * * *"], "", [["schedule", "string_type"]]],
+    ["0 9 * * *", 5, [["timezone", "string_type"]]],
+    ["0 9 * * *", "Mars", [["timezone", "value_error"]]],
+    [{ cron: "0 9 * * *", timezone: "Europe/Paris" }, "Europe/Berlin", [["timezone", "value_error"]]],
+    [
+      "@daily",
+      "Mars",
+      [
+        ["timezone", "value_error"],
+        ["schedule", "value_error"],
+      ],
+    ],
+  ])("%j in %j", (schedule, timezone, expected) => expect(issuesOf(schedule, timezone)).toEqual(expected));
+});

@@ -1,8 +1,0 @@
-/** Sources as the rules of building see them, out of texts. */
-import type { SourceFiles } from "../../../../core/domain/source/files.ts";
-
-export const filesOf = (texts: Readonly<Record<string, string>>, folders: readonly string[] = []): SourceFiles => ({
-  paths: new Set(Object.keys(texts)),
-  folders: new Set(folders),
-  texts: new Map(Object.entries(texts)),
-});

@@ -1,0 +1,145 @@
+/** Mount declarations by example: both forms, every rule of contract 5.2. */
+import { describe, expect, test } from "vitest";
+import { mountPathProblem, readMounts, renderMounts } from "../../../../core/domain/volumes/mounts.ts";
+import { refusedMountPaths } from "../../../arbitraries/index.ts";
+
+const issuesOf = (raw: unknown) => readMounts(raw).issues.map(({ path, type }) => [path.join(" › "), type]);
+
+describe("what is taken", () => {
+  test("the short form and the object form, in one normal form by path", () => {
+    expect(readMounts({ "/srv": "b", "/data": { name: "a", read_only: true, sub_path: "x/y" } })).toStrictEqual({
+      mounts: [
+        { path: "/data", volume: "a", readOnly: true, subPath: "x/y" },
+        { path: "/srv", volume: "b", readOnly: false },
+      ],
+      issues: [],
+    });
+  });
+
+  test("nothing", () => expect(readMounts({})).toEqual({ mounts: [], issues: [] }));
+
+  test("one volume at several paths", () => {
+    expect(readMounts({ "/a": "vol", "/b": { name: "vol", sub_path: "b" } }).issues).toEqual([]);
+  });
+
+  test.each([
+    "/data",
+    "/a/b",
+    "/var/lib",
+    "/usr/local",
+    "/home/me",
+    "/tmp/x",
+    "/procs",
+    "/etcetera",
+    "/a b",
+    "/...",
+    "/数据",
+  ])("the path %s", (path) => expect(mountPathProblem(path)).toBeUndefined());
+
+  test("neighbours that begin alike are not nested", () => {
+    expect(readMounts({ "/data": "a", "/data-2": "b", "/data2/x": "c" }).issues).toEqual([]);
+  });
+
+  test("ten mounts, a path of 1024 characters", () => {
+    const ten = Object.fromEntries(Array.from({ length: 10 }, (_, index) => [`/m${index}`, "vol"]));
+    expect(readMounts(ten).mounts).toHaveLength(10);
+    expect(mountPathProblem(`/${"a".repeat(1023)}`)).toBeUndefined();
+  });
+});
+
+describe("what is refused, and where", () => {
+  test.each(Object.entries(refusedMountPaths))("the path %j: %s", (path) => {
+    expect(issuesOf({ [path]: "vol" })).toEqual([[path, "value_error"]]);
+  });
+
+  test.each([
+    ["data", "a mount path is absolute: it starts with '/'"],
+    ["/a:b", "a mount path has no ':' and no control characters"],
+    ["/a\nb", "a mount path has no ':' and no control characters"],
+    [`/${"a".repeat(1024)}`, "a mount path has at most 1024 characters"],
+    ["/data/", "a mount path is normalized: no '//', '.', '..' or '/' at its end"],
+    ["/run/secrets", "nothing is mounted at or under /run; use a path such as '/data'"],
+    ["/", "nothing is mounted at / itself; use a path such as '/data'"],
+    ["/home", "nothing is mounted at /home itself; use a path such as '/data'"],
+  ])("the words for the path %.20s", (path, words) => expect(mountPathProblem(path)).toBe(words));
+
+  test.each<[unknown, string]>([
+    [{ name: "vol", sub_path: "/x" }, "sub_path is relative: no '/' at its start"],
+    [{ name: "vol", sub_path: "x\ny" }, "sub_path has no control characters"],
+    [{ name: "vol", sub_path: "a\\b" }, "sub_path has no backslash; its parts are separated by '/'"],
+    [{ name: "vol", sub_path: "x/" }, "sub_path is normalized: no empty, '.' or '..' part"],
+    [{ name: "vol", sub_path: 5 }, "must be a text"],
+    [{ name: "vol", read_only: "yes" }, "must be true or false"],
+    [{ name: 5 }, "must be a volume's name"],
+    [{}, "is required: the volume's name"],
+    [5, "must be a volume's name or {name, read_only, sub_path}"],
+  ])("the words for the target %j", (target, words) =>
+    expect(readMounts({ "/data": target }).issues.map(({ message }) => message)).toEqual([words]),
+  );
+
+  test("the words for what is no declaration, and for too many mounts", () => {
+    expect(readMounts([]).issues[0]?.message).toBe(
+      'must be an object such as {"/data": "my-volume"}, or {} for no storage',
+    );
+    const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`/m${index}`, "vol"]));
+    expect(readMounts(eleven).issues.map(({ message }) => message)).toEqual(["at most 10 mounts; this has 11"]);
+  });
+
+  test("a bad path is not held against the good ones beside it", () => {
+    expect(issuesOf({ "": "vol", "/": "vol", "/data": "vol" })).toEqual([
+      ["", "value_error"],
+      ["/", "value_error"],
+    ]);
+  });
+
+  test("a mount inside another is named, and so is the outer one", () => {
+    const { issues } = readMounts({ "/data/cache/x": "a", "/data": "b" });
+    expect(issues).toEqual([
+      { path: ["/data/cache/x"], message: "is inside the mount /data; mounts are not nested", type: "value_error" },
+    ]);
+  });
+
+  test.each<[unknown, string, string]>([
+    [[], "", "dict_type"],
+    ["/data", "", "dict_type"],
+    [null, "", "dict_type"],
+    [{ "/a": 5 }, "/a", "dict_type"],
+    [{ "/a": ["vol"] }, "/a", "dict_type"],
+    [{ "/a": null }, "/a", "dict_type"],
+    [{ "/a": {} }, "/a › name", "missing"],
+    [{ "/a": { name: 5 } }, "/a › name", "string_type"],
+    [{ "/a": "Vol" }, "/a", "string_pattern_mismatch"],
+    [{ "/a": { name: "Vol" } }, "/a › name", "string_pattern_mismatch"],
+    [{ "/a": { name: "vol", read_only: "true" } }, "/a › read_only", "bool_parsing"],
+    [{ "/a": { name: "vol", sub_path: 5 } }, "/a › sub_path", "string_type"],
+    [{ "/a": { name: "vol", sub_path: "/x" } }, "/a › sub_path", "value_error"],
+    [{ "/a": { name: "vol", sub_path: "x/../y" } }, "/a › sub_path", "value_error"],
+    [{ "/a": { name: "vol", sub_path: "" } }, "/a › sub_path", "value_error"],
+    [{ "/a": { name: "vol", readonly: true } }, "/a › readonly", "extra_forbidden"],
+  ])("%j at '%s': %s", (raw, where, type) => expect(issuesOf(raw)).toEqual([[where, type]]));
+
+  test("everything at once", () => {
+    expect(issuesOf({ "/etc": "A", "/a": { nam: "vol" } })).toEqual([
+      ["/etc", "value_error"],
+      ["/etc", "string_pattern_mismatch"],
+      ["/a › nam", "extra_forbidden"],
+      ["/a › name", "missing"],
+    ]);
+  });
+
+  test("a refused declaration gives no mounts, not some of them", () => {
+    expect(readMounts({ "/data": "vol", "/etc": "vol" }).mounts).toEqual([]);
+  });
+
+  test("sixty thousand mounts are refused without comparing each with each", () => {
+    const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`/m${index}`, "vol"]));
+    expect(issuesOf(many)).toEqual([["", "less_than_equal"]]);
+  });
+});
+
+test("the object form says everything", () => {
+  expect(renderMounts(readMounts({ "/b": "vol", "/a": { name: "vol", sub_path: "x" } }).mounts)).toStrictEqual({
+    "/a": { name: "vol", read_only: false, sub_path: "x" },
+    "/b": { name: "vol", read_only: false },
+  });
+});

@@ -1,0 +1,109 @@
+/** Paths of objects: in the order of their bytes, and refused exactly where a rule is broken. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  comparePaths,
+  objectPathProblem,
+  objectPathShape,
+  parseObjectPath,
+} from "../../../../core/domain/volumes/object-path.ts";
+import { character, nastyString } from "../../../arbitraries/index.ts";
+import { violations } from "../../../support/http/json-schema.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+/** Around the places where orders of texts differ: surrogates, what lies above them, and one byte more or less. */
+const unit = fc.oneof(
+  fc.constantFrom(
+    "a",
+    "b",
+    "/",
+    "\u007e",
+    "\u0080",
+    "\u07ff",
+    "\u0800",
+    "\ud7ff",
+    "\ue000",
+    "\uffff",
+    "\u{10000}",
+    "\u{10ffff}",
+  ),
+  character(),
+);
+const text = fc.string({ unit, maxLength: 6 });
+
+const sign = (order: number): number => Math.sign(order);
+
+describe("the order", () => {
+  test("is that of the UTF-8 bytes", () => {
+    fc.assert(
+      fc.property(text, text, text, (shared, a, b) => {
+        const bytes = Buffer.compare(Buffer.from(shared + a), Buffer.from(shared + b));
+        expect(sign(comparePaths(shared + a, shared + b))).toBe(bytes);
+      }),
+      runs(2000),
+    );
+  });
+
+  test("is that of the characters where JavaScript's is not", () => {
+    expect(comparePaths("\uffff", "\u{10000}")).toBeLessThan(0);
+    expect("\uffff" < "\u{10000}").toBe(false);
+    expect(comparePaths("a", "a")).toBe(0);
+    expect(comparePaths("a", "a/b")).toBeLessThan(0);
+  });
+});
+
+/** The rules of contract 5.3, one by one, written another way. */
+const keepsTheRules = (path: string): boolean => {
+  const bytes = Buffer.from(path);
+  const parts = path.split("/");
+  return (
+    bytes.toString() === path &&
+    bytes.length >= 1 &&
+    bytes.length <= 1024 &&
+    parts.every((part) => part !== "" && part !== "." && part !== ".." && Buffer.byteLength(part) <= 255) &&
+    !/[\p{Cc}\\]/u.test(path)
+  );
+};
+
+const part = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom("a", "b c", "...", ".x", "é", "😀", "%2e%2e", "..", ".", "", "é".repeat(127)),
+  },
+  fc.string({ unit, maxLength: 3 }),
+  fc.integer({ min: 250, max: 260 }).map((length) => "x".repeat(length)),
+);
+const nearlyPath = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join("/"));
+
+test("a path has no problem exactly where it keeps every rule", () => {
+  let kept = 0;
+  fc.assert(
+    fc.property(fc.oneof({ weight: 3, arbitrary: nearlyPath }, nastyString()), (path) => {
+      const keeps = keepsTheRules(path);
+      if (keeps) kept++;
+      expect(objectPathProblem(path) === undefined).toBe(keeps);
+      expect(parseObjectPath(path)).toBe(keeps ? path : undefined);
+      const hasShape = violations(path, objectPathShape).length === 0;
+      if (keeps) expect(hasShape).toBe(true);
+      // The shape counts characters, and no part's.
+      else if (path.isWellFormed() && path.length < 250) expect(hasShape).toBe(false);
+    }),
+    runs(2000),
+  );
+  expect(kept).toBeGreaterThan(0);
+});
+
+test.each([
+  ["", "an object's path has at least 1 byte"],
+  ["\ud800", "an object's path is well-formed Unicode"],
+  ["/a", "an object's path is relative: no '/' at its start"],
+  ["a\\b", "an object's path has no backslash; its parts are separated by '/'"],
+  ["a\0", "an object's path has no control characters"],
+  ["a\u0085", "an object's path has no control characters"],
+  ["é/".repeat(342).slice(0, -1), "an object's path has at most 1024 bytes; this has 1025"],
+  ["a//b", "an object's path has no empty part: no '//' and no '/' at its end"],
+  ["a/", "an object's path has no empty part: no '//' and no '/' at its end"],
+  ["a/../b", "an object's path has no '.' and no '..' part"],
+  [".", "an object's path has no '.' and no '..' part"],
+  ["é".repeat(128), "each part of an object's path has at most 255 bytes"],
+])("%j is refused with its rule", (path, rule) => expect(objectPathProblem(path)).toBe(rule));

@@ -1,0 +1,38 @@
+/** The rule of conditional writes as its whole table: what was expected against what is there. */
+import { expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { Expected } from "../../../../core/domain/deploy/plan.ts";
+import { type DeployReason, deployReasons } from "../../../../core/domain/deploy/reason.ts";
+import { isLost, type Present, writeConflict } from "../../../../core/domain/volumes/write-condition.ts";
+
+const [me, other] = ["acme", "other"] as [AccountId, AccountId];
+const seen: Expected = { etag: "1", owner: me };
+
+test.each<[string, Expected, Present, string | undefined]>([
+  ["nothing expected, nothing there", "absent", { kind: "free" }, undefined],
+  ["nothing expected, my own freed name", "absent", { kind: "reserved", owner: me }, undefined],
+  ["nothing expected, another's freed name", "absent", { kind: "reserved", owner: other }, "name_taken"],
+  ["nothing expected, mine by now", "absent", { kind: "held", owner: me, etag: "1" }, "superseded"],
+  ["nothing expected, another's by now", "absent", { kind: "held", owner: other, etag: "1" }, "name_taken"],
+  ["mine expected, as it was", seen, { kind: "held", owner: me, etag: "1" }, undefined],
+  ["mine expected, changed", seen, { kind: "held", owner: me, etag: "2" }, "superseded"],
+  ["mine expected, another's by now", seen, { kind: "held", owner: other, etag: "1" }, "name_taken"],
+  ["mine expected, gone", seen, { kind: "free" }, "deleted"],
+  ["mine expected, freed", seen, { kind: "reserved", owner: me }, "deleted"],
+  ["mine expected, freed by another since", seen, { kind: "reserved", owner: other }, "name_taken"],
+])("%s", (_case, expected, present, reason) => {
+  const lost = writeConflict(me, expected, present);
+  expect(lost?.reason).toBe(reason);
+  if (reason !== undefined) expect(lost?.message).toMatch(/\.$/);
+});
+
+test("what loses is never told who won", () => {
+  const lost = writeConflict(me, "absent", { kind: "held", owner: "secret-corp" as AccountId, etag: "1" });
+  expect(JSON.stringify(lost)).not.toContain("secret-corp");
+});
+
+test("whoever was second is over, and nobody else is", () => {
+  const reasons = Object.keys(deployReasons) as DeployReason[];
+  const lost = reasons.filter((reason) => isLost({ reason, message: "" }));
+  expect(lost.toSorted()).toEqual(["deleted", "name_taken", "superseded"]);
+});

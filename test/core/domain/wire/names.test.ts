@@ -1,0 +1,65 @@
+/** The rules of names, each with the words that tell a client which one is broken (contract 4.2 and 5.1). */
+import { describe, expect, test } from "vitest";
+import {
+  deploymentNameProblem,
+  normalizeDeploymentName,
+  parseDeploymentName,
+  parseVolumeName,
+  reservedNames,
+  volumeNameProblem,
+} from "../../../../core/domain/wire/names.ts";
+
+describe("deployment names", () => {
+  test.each(["a", "my-app", "a1", "a--b", "a".repeat(49)])("'%s' is one", (name) => {
+    expect(deploymentNameProblem(name)).toBeUndefined();
+    expect(parseDeploymentName(name)).toBe(name);
+  });
+
+  test.each([
+    ["", "at least 1 character"],
+    ["a".repeat(50), "at most 49 characters; this has 50"],
+    ["My-app", "lower-case"],
+    ["my.app", "lower-case"],
+    ["naïve", "lower-case"],
+    ["a\n", "lower-case"],
+    ["1app", "starts with a letter"],
+    ["-app", "starts with a letter"],
+    ["app-", "does not end in '-'"],
+    ["www", "reserved"],
+  ])("'%s' is none: %s", (name, words) => {
+    expect(deploymentNameProblem(name)).toContain(words);
+    expect(parseDeploymentName(name)).toBeUndefined();
+  });
+
+  test("'_' is read as '-'", () => {
+    expect(normalizeDeploymentName("my_little_app")).toBe("my-little-app");
+    expect(parseDeploymentName("my_app")).toBe("my-app");
+    expect(parseDeploymentName("_app")).toBeUndefined();
+  });
+
+  test("which names are reserved is a setting", () => {
+    expect(reservedNames.length).toBeGreaterThan(0);
+    for (const name of reservedNames) expect(deploymentNameProblem(name)).toContain(name);
+    expect(deploymentNameProblem("www", ["mine"])).toBeUndefined();
+    expect(deploymentNameProblem("mine", ["mine"])).toContain("reserved");
+  });
+});
+
+describe("volume names", () => {
+  test.each(["a", "0", "7-days", "a".repeat(40), "www"])("'%s' is one", (name) => {
+    expect(volumeNameProblem(name)).toBeUndefined();
+    expect(parseVolumeName(name)).toBe(name);
+  });
+
+  test.each([
+    ["", "at least 1 character"],
+    ["a".repeat(41), "at most 40 characters; this has 41"],
+    ["Data", "lower-case"],
+    ["my_data", "lower-case"],
+    ["-data", "starts with a letter or a digit"],
+    ["data-", "does not end in '-'"],
+  ])("'%s' is none: %s", (name, words) => {
+    expect(volumeNameProblem(name)).toContain(words);
+    expect(parseVolumeName(name)).toBeUndefined();
+  });
+});

@@ -1,0 +1,190 @@
+/** What one account has, no other may see, change or learn of: every method of the control plane, one by one. */
+
+import { expect, test } from "vitest";
+import type { ControlPlane } from "../../../../core/control-plane.ts";
+import type { Principal } from "../../../../core/domain/accounts/account.ts";
+import { freeSubscription } from "../../../../core/domain/usage/subscription.ts";
+import { inOnePiece } from "../../../models/upload-url.ts";
+import { bytesOf, helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { deployed, startMemory } from "../../../support/providers/memory-platform.ts";
+
+interface Secrets {
+  readonly trashId: string;
+  readonly deployId: string;
+  readonly keyId: string;
+}
+
+/** What the other account tries, and what it must get. */
+type Attempt = (controlPlane: ControlPlane, other: Principal, secrets: Secrets) => Promise<void>;
+
+const fields = { function_name: "app", volumes: {} };
+
+const source = async (controlPlane: ControlPlane, account: Principal) =>
+  (await controlPlane.receiveSource(account, bytesOf(nodeSource(helloServer()))))._unsafeUnwrap();
+
+const attempts: Readonly<Record<Exclude<keyof ControlPlane, "settings">, Attempt | "not of an account">> = {
+  capabilities: "not of an account",
+  check: "not of an account",
+  authenticate: "not of an account",
+  close: "not of an account",
+  countRequest: async (controlPlane, other) => {
+    expect(controlPlane.countRequest(other).isOk()).toBe(true);
+  },
+  receiveSource: async (controlPlane, other) => {
+    expect((await source(controlPlane, other)).kind).toBe("kept");
+  },
+  checkName: async (controlPlane, other) => {
+    expect((await controlPlane.checkName(other, { name: "app" }))._unsafeUnwrap()).toEqual({
+      available: false,
+      reason: "the name is taken; choose another",
+    });
+  },
+  plan: async (controlPlane, other) => {
+    expect((await controlPlane.plan(other, { fields }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  deploy: async (controlPlane, other) => {
+    const archive = await source(controlPlane, other);
+    expect((await controlPlane.deploy(other, { fields, archive }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  resumeDeploy: async (controlPlane, other, { deployId }) => {
+    expect(controlPlane.resumeDeploy(other, { deploy_id: deployId })._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  cancelDeploy: async (controlPlane, other, { deployId }) => {
+    expect((await controlPlane.cancelDeploy(other, { deploy_id: deployId }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  getSubscription: async (controlPlane, other) => {
+    expect((await controlPlane.getSubscription(other))._unsafeUnwrap().plan).toBe("free");
+  },
+  listDeployments: async (controlPlane, other) => {
+    expect((await controlPlane.listDeployments(other))._unsafeUnwrap()).toEqual([]);
+  },
+  deleteDeployment: async (controlPlane, other) => {
+    expect((await controlPlane.deleteDeployment(other, { name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  readLogs: async (controlPlane, other) => {
+    expect((await controlPlane.readLogs(other, { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  runSql: async (controlPlane, other) => {
+    const { rows } = (await controlPlane.runSql(other, { query: "SELECT COUNT(*) AS n FROM logs" }))._unsafeUnwrap();
+    expect(rows).toEqual([[0]]);
+  },
+  createVolume: async (controlPlane, other) => {
+    // Names are an account's own: the other gets another volume.
+    expect((await controlPlane.createVolume(other, { name: "data" }))._unsafeUnwrap().created).toBe(true);
+  },
+  listVolumes: async (controlPlane, other) => {
+    expect((await controlPlane.listVolumes(other))._unsafeUnwrap()).toEqual([]);
+  },
+  deleteVolume: async (controlPlane, other) => {
+    expect((await controlPlane.deleteVolume(other, { name: "data" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  listTrash: async (controlPlane, other) => {
+    expect((await controlPlane.listTrash(other))._unsafeUnwrap()).toEqual([]);
+  },
+  restoreVolume: async (controlPlane, other, { trashId }) => {
+    for (const id of [trashId, undefined])
+      expect((await controlPlane.restoreVolume(other, { name: "old", id }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  listObjects: async (controlPlane, other) => {
+    expect((await controlPlane.listObjects(other, { volume: "data" }))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  deleteObject: async (controlPlane, other) => {
+    const object = { volume: "data", path: "a.txt" };
+    expect((await controlPlane.deleteObject(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  grantUpload: async (controlPlane, other) => {
+    const object = { volume: "data", object: "a.txt" };
+    expect((await controlPlane.grantUpload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  grantDownload: async (controlPlane, other) => {
+    const object = { volume: "data", path: "a.txt" };
+    expect((await controlPlane.grantDownload(other, object))._unsafeUnwrapErr().kind).toBe("forbidden");
+  },
+  createKey: async (controlPlane, other) => {
+    const made = (await controlPlane.createKey(other, { label: "mine" }))._unsafeUnwrap();
+    const principal = (await controlPlane.authenticate({ apiKey: made.key }))._unsafeUnwrap();
+    expect(principal.account).toBe(other.account);
+  },
+  listKeys: async (controlPlane, other, { keyId }) => {
+    const listed = (await controlPlane.listKeys(other))._unsafeUnwrap();
+    expect(listed.map(({ id }) => id)).not.toContain(keyId);
+  },
+  revokeKey: async (controlPlane, other, { keyId }) => {
+    expect((await controlPlane.revokeKey(other, { id: keyId }))._unsafeUnwrapErr().kind).toBe("not_found");
+  },
+  issueToken: async (controlPlane, other) => {
+    const { access_token } = (await controlPlane.issueToken(other))._unsafeUnwrap();
+    const principal = (await controlPlane.authenticate({ authorization: `Bearer ${access_token}` }))._unsafeUnwrap();
+    expect(principal.account).toBe(other.account);
+  },
+};
+
+const prepare = async () => {
+  const platform = startMemory();
+  const records = await deployed(platform, { env: { TOKEN: "s3cret" } });
+  const key = (await platform.controlPlane.createKey(platform.principal(), { label: "acme's" }))._unsafeUnwrap();
+  const { controlPlane, principal, memory } = platform;
+  memory.billing.subscribe(principal().account, { ...freeSubscription("any"), plan: "pro" });
+  for (const name of ["old", "data"]) (await controlPlane.createVolume(principal(), { name }))._unsafeUnwrap();
+  const put = (await controlPlane.grantUpload(principal(), { volume: "data", object: "a.txt" }))._unsafeUnwrap();
+  await fetch(inOnePiece(put).url, { method: "PUT", body: "mine" });
+  (await controlPlane.deleteVolume(principal(), { name: "old" }))._unsafeUnwrap();
+  const [trashed] = (await controlPlane.listTrash(principal()))._unsafeUnwrap();
+  const secrets = { deployId: records[0]?.deploy_id ?? "", keyId: key.id, trashId: trashed?.id ?? "" };
+  return { platform, secrets, key: key.key };
+};
+
+test("every method that the control plane has is tried here", async () => {
+  const { platform } = await prepare();
+  expect(Object.keys(attempts).sort()).toEqual(
+    Object.keys(platform.controlPlane)
+      .filter((name) => name !== "settings")
+      .sort(),
+  );
+});
+
+const tried = Object.entries(attempts).filter((entry): entry is [string, Attempt] => typeof entry[1] === "function");
+
+test.each(tried)("%s", async (_method, attempt) => {
+  const { platform, secrets, key } = await prepare();
+  const { controlPlane, principal } = platform;
+  const mine = async () => ({
+    deployments: (await controlPlane.listDeployments(principal()))._unsafeUnwrap(),
+    logs: (await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrap(),
+    volumes: (await controlPlane.listVolumes(principal()))._unsafeUnwrap(),
+    objects: (await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap(),
+    trash: (await controlPlane.listTrash(principal()))._unsafeUnwrap(),
+    keys: (await controlPlane.listKeys(principal()))._unsafeUnwrap(),
+    subscription: (await controlPlane.getSubscription(principal()))._unsafeUnwrap(),
+  });
+  const before = await mine();
+  await attempt(controlPlane, principal("other"), secrets);
+  expect(await mine()).toEqual(before);
+  expect((await controlPlane.authenticate({ apiKey: key })).isOk()).toBe(true);
+});
+
+test("a refusal says nothing of the owner but that there is one", async () => {
+  const { platform } = await prepare();
+  const { controlPlane, principal } = platform;
+  const answers = [
+    await controlPlane.deleteDeployment(principal("other"), { name: "app" }),
+    await controlPlane.readLogs(principal("other"), { deployment_name: "app" }),
+    await controlPlane.plan(principal("other"), { fields }),
+  ];
+  for (const answer of answers) expect(JSON.stringify(answer._unsafeUnwrapErr())).not.toMatch(/acme|s3cret/);
+});
+
+test("a freed name's log stays with who had it, and its next owner begins an empty one", async () => {
+  const { platform } = await prepare();
+  const { controlPlane, principal, clock } = platform;
+  expect((await controlPlane.deleteDeployment(principal(), { name: "app" })).isOk()).toBe(true);
+  const logs = async (account: string) => controlPlane.readLogs(principal(account), { deployment_name: "app" });
+  expect((await logs("other"))._unsafeUnwrapErr().kind).toBe("forbidden");
+  expect((await logs("acme"))._unsafeUnwrap().logs).toHaveLength(3);
+  await clock.advance(7 * 86_400_000);
+  expect((await logs("other"))._unsafeUnwrapErr().kind).toBe("not_found");
+  await deployed(platform, {}, "other");
+  const theirs = (await logs("other"))._unsafeUnwrap().logs.map(({ message }) => JSON.parse(message).status);
+  expect(theirs).toEqual(["BUILDING", "DONE"]);
+  expect((await logs("acme"))._unsafeUnwrapErr().kind).toBe("forbidden");
+});

@@ -1,0 +1,56 @@
+/** Whoever has no account is nobody: every use case refuses, and an embedder's mistake shows in the operator's log. */
+import { expect, test } from "vitest";
+import { faulty } from "../../../../adapters/decorators/faulty.ts";
+import type { ControlPlane } from "../../../../core/control-plane.ts";
+import { type AccountId, accountOf, isAccount, type Principal } from "../../../../core/domain/accounts/account.ts";
+import { recorder, startMemory } from "../../../support/providers/memory-platform.ts";
+
+/** Methods that nobody calls in an account's name, and one that only finds what is under way. */
+const withoutAccount = ["settings", "capabilities", "check", "authenticate", "countRequest", "resumeDeploy", "close"];
+const nobodies = [undefined, "", "Ann Smith", "Ölga", 7].map(
+  (account) => ({ account, credentialId: "session" }) as unknown as Principal,
+);
+
+const useCases = Object.keys(startMemory().controlPlane).filter((name) => !withoutAccount.includes(name));
+
+test.each(useCases)("%s refuses who has no account, and does nothing", async (name) => {
+  const { logger, said } = recorder();
+  const { controlPlane, memory } = startMemory({ logger });
+  const before = memory.snapshot();
+  for (const principal of nobodies) {
+    const useCase = controlPlane[name as keyof ControlPlane] as ControlPlane["createVolume"];
+    const error = (await useCase(principal, { name: "photos" }))._unsafeUnwrapErr();
+    expect(error).toMatchObject({ kind: "internal", message: expect.stringContaining("There is no account") });
+  }
+  expect(memory.snapshot()).toEqual(before);
+  expect(said).toHaveLength(nobodies.length);
+});
+
+test("accounts that have one each see nothing of each other", async () => {
+  const { controlPlane } = startMemory();
+  const [ann, olga] = ["u-17", "u-18"].map((id) => ({ account: accountOf(id), credentialId: "session" }));
+  (await controlPlane.createVolume(ann as Principal, { name: "photos" }))._unsafeUnwrap();
+  expect((await controlPlane.listVolumes(olga as Principal))._unsafeUnwrap()).toEqual([]);
+});
+
+test("a port that throws is a value of the kind `internal`, and its cause is in the log", async () => {
+  const cause = new TypeError("no such field");
+  const { logger, said } = recorder();
+  const platform = startMemory({
+    logger,
+    around: ({ volumes }) => ({
+      volumes: faulty(volumes, () => {
+        throw cause;
+      }),
+    }),
+  });
+  const error = (await platform.controlPlane.listVolumes(platform.principal()))._unsafeUnwrapErr();
+  expect(error).toMatchObject({ kind: "internal", cause });
+  expect(said).toEqual(["a use case met a bug"]);
+});
+
+test("accountOf takes what is an account, and says what one is", () => {
+  for (const name of ["acme", "u-17", "google:ann@example.com"]) expect(accountOf(name)).toBe(name);
+  expect(() => accountOf("Ann Smith")).toThrow("'Ann Smith' is no account: 1 to 255 of A-Z a-z 0-9");
+  expect(isAccount("acme" as AccountId)).toBe(true);
+});

@@ -1,0 +1,173 @@
+/** Cancelling: before traffic has moved the deploy ends with `interrupted`, afterwards it is too late. */
+import { describe, expect, test } from "vitest";
+import { delayed } from "../../../../adapters/memory/index.ts";
+import type { DeployRun } from "../../../../core/control-plane.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import type { Provider } from "../../../../core/ports/provider.ts";
+import { err, ResultAsync } from "../../../../core/result.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import {
+  accepted,
+  deployed,
+  listed,
+  type MemoryPlatform,
+  recordsOf,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+/** Every call of these methods, and every event of theirs, takes this many milliseconds. */
+const slow = (millis: Readonly<Record<string, number>>): MemoryPlatform =>
+  startMemory({
+    around: ({ builder, services, logs }: Provider, clock) => {
+      const pause = ({ method }: { method: string }) => millis[method] ?? 0;
+      return {
+        builder: delayed(builder, clock, pause),
+        services: delayed(services, clock, pause),
+        logs: delayed(logs, clock, pause),
+      };
+    },
+  });
+
+const cancel = (platform: MemoryPlatform, run: DeployRun, account?: string) =>
+  whileTicking(
+    platform.clock,
+    platform.controlPlane.cancelDeploy(platform.principal(account), { deploy_id: run.deployId }),
+  );
+
+const portOf = async (platform: MemoryPlatform) => (await listed(platform))[0]?.port;
+
+describe("before traffic has moved", () => {
+  test("in the build: interrupted, and nothing was made", async () => {
+    const platform = slow({ build: 10_000 });
+    const run = await accepted(platform);
+    await platform.clock.advance(1000);
+    expect((await cancel(platform, run))._unsafeUnwrap()).toEqual({ detail: "The deploy of 'app' was ended." });
+    const records = await recordsOf(platform, run);
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+    expect(records.some(({ status }) => status === "DEPLOYING")).toBe(false);
+    expect(await portOf(platform)).toBeUndefined();
+  });
+
+  test("in the rollout: interrupted, and what served before serves", async () => {
+    const platform = slow({ rollout: 2000 });
+    await deployed(platform, { port: 3000 });
+    const run = await accepted(platform, { port: 4000 });
+    await platform.clock.advance(1000);
+    expect((await cancel(platform, run)).isOk()).toBe(true);
+    expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+    expect(await portOf(platform)).toBe(3000);
+  });
+
+  test("while it waits its turn: at once, and the deploy before it goes on", async () => {
+    const platform = slow({ build: 10_000 });
+    const first = await accepted(platform, { port: 3000 });
+    const second = await accepted(platform, { port: 4000 });
+    expect((await cancel(platform, second)).isOk()).toBe(true);
+    expect((await recordsOf(platform, second)).map(({ status }) => status)).toEqual(["BUILDING", "BUILDING", "ERROR"]);
+    expect((await recordsOf(platform, first)).at(-1)?.status).toBe("DONE");
+    expect(await portOf(platform)).toBe(3000);
+  });
+
+  test("while it waits for its account's builds", async () => {
+    const platform = slow({ build: 10_000 });
+    await accepted(platform, { function_name: "one" });
+    await accepted(platform, { function_name: "two" });
+    const third = await accepted(platform, { function_name: "three" });
+    await platform.clock.advance(0);
+    expect((await cancel(platform, third)).isOk()).toBe(true);
+    expect((await recordsOf(platform, third)).at(-1)).toMatchObject({ reason: "interrupted" });
+  });
+
+  test("while the plan is read: interrupted, although the aborted call answers that it failed", async () => {
+    const platform = startMemory({
+      around: ({ services }, clock) => ({
+        services: {
+          ...services,
+          find: (name, { signal } = {}) =>
+            new ResultAsync(
+              clock
+                .sleep(3000, signal)
+                .then(async () => (signal?.aborted ? err(unavailable("aborted")) : services.find(name))),
+            ),
+        },
+      }),
+    });
+    const run = await accepted(platform);
+    await platform.clock.advance(1000);
+    expect((await cancel(platform, run)).isOk()).toBe(true);
+    expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "interrupted" });
+  });
+
+  test("as the build ends: interrupted, although the image is there", async () => {
+    const platform = startMemory({
+      around: ({ builder }) => ({
+        builder: {
+          build: async function* (request, options) {
+            for await (const event of builder.build(request, options)) {
+              const { deployId } = request;
+              if (event.kind === "built")
+                void platform.controlPlane.cancelDeploy(platform.principal(), { deploy_id: deployId });
+              yield event;
+            }
+          },
+        },
+      }),
+    });
+    const records = await recordsOf(platform, await accepted(platform));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+    expect(await portOf(platform)).toBeUndefined();
+  });
+
+  test("again: it stays ended, and the answer the same", async () => {
+    const platform = slow({ build: 10_000 });
+    const run = await accepted(platform);
+    expect(await cancel(platform, run)).toEqual(await cancel(platform, run));
+  });
+});
+
+describe("too late", () => {
+  test("once it is done", async () => {
+    const platform = startMemory();
+    const run = await accepted(platform);
+    await recordsOf(platform, run);
+    const refused = (await cancel(platform, run))._unsafeUnwrapErr();
+    expect(refused).toMatchObject({ kind: "conflict", message: "The deploy of 'app' had ended already: DONE." });
+  });
+
+  test("once traffic has moved, although the last record is not out", async () => {
+    const platform = slow({ noteDeploy: 5000 });
+    const run = await accepted(platform);
+    await platform.clock.advance(6000);
+    expect((await cancel(platform, run))._unsafeUnwrapErr().kind).toBe("conflict");
+    expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
+  });
+
+  test("once it failed by itself", async () => {
+    const platform = startMemory({
+      around: () => ({
+        builder: {
+          build: async function* () {
+            yield { kind: "failed", failure: { reason: "no_builder", message: "nothing recognised" } };
+          },
+        },
+      }),
+    });
+    const run = await accepted(platform);
+    await recordsOf(platform, run);
+    expect((await cancel(platform, run))._unsafeUnwrapErr()).toMatchObject({ kind: "conflict" });
+  });
+});
+
+test("another account's, an unknown one, and none at all", async () => {
+  const platform = slow({ build: 10_000 });
+  const run = await accepted(platform);
+  expect((await cancel(platform, run, "other"))._unsafeUnwrapErr().kind).toBe("forbidden");
+  const { controlPlane, principal } = platform;
+  expect((await controlPlane.cancelDeploy(principal(), { deploy_id: "unknown" }))._unsafeUnwrapErr().kind).toBe(
+    "not_found",
+  );
+  expect((await controlPlane.cancelDeploy(principal(), {}))._unsafeUnwrapErr()).toMatchObject({
+    issues: [{ path: ["deploy_id"], type: "missing" }],
+  });
+  expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
+});

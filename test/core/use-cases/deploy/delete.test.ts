@@ -1,0 +1,135 @@
+/** Deleting: ends what runs and waits, removes the service, keeps its log, and touches nobody else's. */
+import { describe, expect, test } from "vitest";
+import { delayed, faulty } from "../../../../adapters/memory/index.ts";
+import { conflict, unavailable } from "../../../../core/errors.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import {
+  accepted,
+  deployed,
+  listed,
+  type MemoryPlatform,
+  recordsOf,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+const remove = (platform: MemoryPlatform, name = "app", account?: string) =>
+  whileTicking(platform.clock, platform.controlPlane.deleteDeployment(platform.principal(account), { name }));
+
+const names = async (platform: MemoryPlatform) => (await listed(platform)).map(({ name }) => name);
+
+const slowBuilds = () =>
+  startMemory({ around: ({ builder }, clock) => ({ builder: delayed(builder, clock, () => 10_000) }) });
+
+test("stops and forgets the service, named with '_' or '-'; its log stays", async () => {
+  const platform = startMemory();
+  await deployed(platform, { function_name: "my-app" });
+  expect((await remove(platform, "my_app"))._unsafeUnwrap()).toEqual({
+    detail: "'my-app' was removed. Its volumes and logs stay.",
+  });
+  expect(await names(platform)).toEqual([]);
+  const logs = await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "my-app" });
+  expect(JSON.parse(logs._unsafeUnwrap().logs.at(-1)?.message ?? "")).toMatchObject({ event: "delete" });
+});
+
+describe("while deploys of the name run and wait", () => {
+  test("of an existing service: all end with `deleted`, then it is gone", async () => {
+    const platform = slowBuilds();
+    await deployed(platform);
+    const [first, second] = [await accepted(platform), await accepted(platform)];
+    expect((await remove(platform)).isOk()).toBe(true);
+    for (const run of [first, second])
+      expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ status: "ERROR", reason: "deleted" });
+    expect(await names(platform)).toEqual([]);
+  });
+
+  test("of a name that has nothing yet: the deploy is ended, and that is the answer", async () => {
+    const platform = slowBuilds();
+    const run = await accepted(platform);
+    expect((await remove(platform))._unsafeUnwrap().detail).toBe(
+      "The deploy of 'app' was ended before it made anything.",
+    );
+    expect((await recordsOf(platform, run)).at(-1)).toMatchObject({ reason: "deleted" });
+    expect(await names(platform)).toEqual([]);
+  });
+
+  test("one that comes after the delete is a new deploy", async () => {
+    const platform = slowBuilds();
+    await deployed(platform, { port: 3000 });
+    const ended = await accepted(platform);
+    const removed = platform.controlPlane.deleteDeployment(platform.principal(), { name: "app" });
+    await platform.clock.advance(0);
+    const next = await accepted(platform, { port: 4000 });
+    expect((await whileTicking(platform.clock, removed)).isOk()).toBe(true);
+    expect((await recordsOf(platform, ended)).at(-1)).toMatchObject({ reason: "deleted" });
+    const records = await recordsOf(platform, next);
+    expect(records.at(-1)?.status).toBe("DONE");
+    expect(records.map(({ message }) => message)).toContain("Creating 'app'");
+  });
+
+  test("of another name go on", async () => {
+    const platform = slowBuilds();
+    await deployed(platform);
+    const other = await accepted(platform, { function_name: "other" });
+    expect((await remove(platform)).isOk()).toBe(true);
+    expect((await recordsOf(platform, other)).at(-1)?.status).toBe("DONE");
+  });
+});
+
+describe("refusals", () => {
+  test("nothing there, another account's, no name", async () => {
+    const platform = startMemory();
+    await deployed(platform);
+    expect((await remove(platform, "other"))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await remove(platform, "No Name"))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await remove(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("forbidden");
+    const nameless = await platform.controlPlane.deleteDeployment(platform.principal(), {});
+    expect(nameless._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: ["name"], type: "missing" }] });
+    expect(await names(platform)).toEqual(["app"]);
+  });
+
+  test("another account's delete ends no deploy of mine, also before the name is mine", async () => {
+    const platform = slowBuilds();
+    const run = await accepted(platform);
+    expect((await remove(platform, "app", "other"))._unsafeUnwrapErr().kind).toBe("not_found");
+    expect((await recordsOf(platform, run)).at(-1)?.status).toBe("DONE");
+  });
+
+  test("twice: the second time there is nothing", async () => {
+    const platform = startMemory();
+    await deployed(platform);
+    expect((await remove(platform)).isOk()).toBe(true);
+    expect((await remove(platform))._unsafeUnwrapErr().kind).toBe("not_found");
+  });
+});
+
+describe("a provider that fails", () => {
+  test.each([
+    ["is down", unavailable("down"), "unavailable"],
+    ["saw another write in between", conflict("changed"), "conflict"],
+  ])("%s: the error is the answer, and the name's lane is free again", async (_what, error, kind) => {
+    const platform = startMemory({
+      around: ({ services }) => ({
+        services: faulty(services, ({ method, count }) => (method === "remove" && count === 1 ? { error } : undefined)),
+      }),
+    });
+    await deployed(platform);
+    expect((await remove(platform))._unsafeUnwrapErr().kind).toBe(kind);
+    await deployed(platform);
+    expect((await remove(platform)).isOk()).toBe(true);
+  });
+
+  test("a delete that cannot be logged is a delete all the same", async () => {
+    const warnings: string[] = [];
+    const platform = startMemory({
+      logger: { debug: () => {}, info: () => {}, error: () => {}, warn: (message) => warnings.push(message) },
+      around: ({ logs }) => ({
+        logs: faulty(logs, ({ method, count }) =>
+          method === "append" && count === 3 ? { error: unavailable("down") } : undefined,
+        ),
+      }),
+    });
+    await deployed(platform);
+    expect((await remove(platform)).isOk()).toBe(true);
+    expect(warnings).toEqual(["a delete was not logged"]);
+  });
+});

@@ -1,0 +1,187 @@
+/** Deploys that fail in a step: how the stream ends, what is left, and what happens when a step does not end at all. */
+import { describe, expect, test } from "vitest";
+import { faulty } from "../../../../adapters/memory/index.ts";
+import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
+import {
+  accepted,
+  deployed,
+  ended,
+  listed,
+  type MemoryPlatform,
+  recordsOf,
+  startMemory,
+  words,
+} from "../../../support/providers/memory-platform.ts";
+
+const logOf = async ({ controlPlane, principal }: MemoryPlatform) =>
+  (await controlPlane.readLogs(principal(), { deployment_name: "app" }))
+    ._unsafeUnwrap()
+    .logs.map(({ message }) => JSON.parse(message));
+
+const failing = (builder: ImageBuilder["build"]) => startMemory({ around: () => ({ builder: { build: builder } }) });
+
+describe("a build that fails", () => {
+  const broken = () =>
+    failing(async function* () {
+      yield { kind: "progress", message: "npm error missing script" };
+      yield {
+        kind: "failed",
+        failure: {
+          reason: "build_failed",
+          message: "npm failed",
+          exitCode: 254,
+          logTail: ["npm error missing script"],
+        },
+      };
+    });
+
+  test("ends the stream with its reason, exit code and last lines", async () => {
+    const records = await ended(broken());
+    expect(words(records)).toEqual([
+      "BUILDING Deploying as 'app'",
+      "BUILDING npm error missing script",
+      "ERROR npm failed",
+    ]);
+    expect(records.at(-1)).toMatchObject({
+      reason: "build_failed",
+      exit_code: 254,
+      log_tail: ["npm error missing script"],
+    });
+  });
+
+  test("leaves nothing of a first deploy but its log", async () => {
+    const platform = broken();
+    await ended(platform);
+    expect(await listed(platform)).toEqual([]);
+    expect((await logOf(platform)).at(-1)).toMatchObject({ status: "ERROR", reason: "build_failed", exit_code: 254 });
+  });
+});
+
+describe("a rollout that fails", () => {
+  const crashed = { reason: "crashed", message: "It crashed", exitCode: 1, logTail: ["boom"] } as const;
+  const platformWhere = (count: number) =>
+    startMemory({
+      around: ({ services }) => ({
+        services: faulty(services, (call) =>
+          call.method === "rollout" && call.count === count ? { failure: crashed } : undefined,
+        ),
+      }),
+    });
+
+  test("leaves what served before", async () => {
+    const platform = platformWhere(2);
+    await deployed(platform, { port: 3000 });
+    const records = await ended(platform, { port: 4000 });
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "crashed", exit_code: 1, log_tail: ["boom"] });
+    expect(await listed(platform)).toMatchObject([
+      { status: "READY", port: 3000, last_deploy: { status: "ERROR", reason: "crashed" } },
+    ]);
+  });
+});
+
+describe("deadlines", () => {
+  const hangs = async (signal: AbortSignal | undefined) => {
+    await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve()));
+  };
+  const gone = { kind: "failed", failure: { reason: "interrupted", message: "ended" } } as const;
+
+  test("of the build: 15 minutes, then build_timeout with the last lines", async () => {
+    const platform = failing(async function* (_request, { signal } = {}) {
+      for (let line = 1; line <= 30; line++) yield { kind: "progress", message: `line ${line}` };
+      await hangs(signal);
+      yield gone;
+    });
+    const last = (await ended(platform)).at(-1);
+    expect(last?.reason).toBe("build_timeout");
+    expect(last?.log_tail).toEqual(Array.from({ length: 20 }, (_, index) => `line ${index + 11}`));
+    expect(last?.message).toBe("The build took longer than 15 min and was ended.");
+    expect(last?.time.slice(0, 16)).toBe("2026-01-01T00:15");
+  });
+
+  test("of the rollout: 5 minutes, then rollout_timeout, and what served before serves", async () => {
+    let slow = false;
+    const platform = startMemory({
+      around: ({ services }) => ({
+        services: {
+          ...services,
+          rollout: async function* (request, options = {}) {
+            if (!slow) return yield* services.rollout(request, options);
+            await hangs(options.signal);
+            yield gone;
+          },
+        },
+      }),
+    });
+    await deployed(platform);
+    slow = true;
+    const last = (await ended(platform)).at(-1);
+    expect(last).toMatchObject({ reason: "rollout_timeout" });
+    expect(await listed(platform)).toMatchObject([{ status: "READY", revision: "app-00001" }]);
+  });
+
+  test("a port that does not even hear the abort is left behind; deadlines are a setting", async () => {
+    const platform = startMemory({
+      settings: { deployLimits: { buildDeadline: 3000 } },
+      around: () => ({
+        builder: {
+          build: async function* () {
+            yield { kind: "progress", message: "Compiling" };
+            await new Promise(() => undefined);
+          },
+        },
+      }),
+    });
+    const last = (await ended(platform)).at(-1);
+    expect(last).toMatchObject({ status: "ERROR", reason: "build_timeout", log_tail: ["Compiling"] });
+    expect(last?.message).toBe("The build took longer than 3 s and was ended.");
+  });
+
+  test("a rollout that had won the race against its deadline is DONE", async () => {
+    const platform = startMemory({
+      around: ({ services }, clock) => ({
+        services: {
+          ...services,
+          rollout: async function* (request) {
+            const events = await Array.fromAsync(services.rollout(request));
+            await clock.sleep(5 * 60_000 + 3000);
+            yield* events;
+          },
+        },
+      }),
+    });
+    expect((await ended(platform)).at(-1)?.status).toBe("DONE");
+  });
+});
+
+describe("build output", () => {
+  test("shows the first 4 MiB and the last lines, cuts long lines, and says what it leaves out", async () => {
+    const line = "x".repeat(8 * 1024);
+    const platform = failing(async function* () {
+      yield { kind: "progress", message: "y".repeat(100_000) };
+      for (let lines = 0; lines < 600; lines++) yield { kind: "progress", message: line };
+      yield { kind: "failed", failure: { reason: "build_failed", message: "failed", logTail: ["z".repeat(100_000)] } };
+    });
+    const records = await recordsOf(platform, await accepted(platform));
+    expect(records[1]?.message).toBe(`${"y".repeat(8 * 1024)}…`);
+    expect(records.filter(({ message }) => message === line)).toHaveLength(510 + 31);
+    expect(records[512]?.message).toMatch(/^The build's output is long; /);
+    expect(records[513]?.message).toBe("... 59 lines (484 kB) of build output left out ...");
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", log_tail: [`${"z".repeat(8 * 1024)}…`] });
+  });
+
+  test("bounds the number of its lines, also of a build that its deadline ends", async () => {
+    const platform = failing(async function* (_request, { signal } = {}) {
+      for (let lines = 0; lines < 100_000; lines++) yield { kind: "progress", message: `${lines}` };
+      await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+      yield { kind: "failed", failure: { reason: "interrupted", message: "The build was ended." } };
+    });
+    const records = await recordsOf(platform, await accepted(platform));
+    const words = records.map(({ message }) => message);
+    expect(words.slice(1, 20_001)).toEqual(Array.from({ length: 20_000 }, (_, index) => `${index}`));
+    expect(words).toContain("... 79,000 lines (474 kB) of build output left out ...");
+    expect(words.slice(-1001, -1)).toEqual(Array.from({ length: 1000 }, (_, index) => `${99_000 + index}`));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "build_timeout" });
+    expect(records.at(-1)?.log_tail?.at(-1)).toBe("99999");
+  });
+});

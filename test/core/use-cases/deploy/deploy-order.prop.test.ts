@@ -1,0 +1,166 @@
+/**
+ * Any weather: deploys, cancels and deletes at any moment over a provider whose every call may be slow, fail before it
+ * acts or lose its answer. Whatever happens, every stream is a legal one and everything that is promised about it holds.
+ */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
+import { type Instant, parseInstant } from "../../../../core/domain/wire/instant.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import { platformUnder, type Weather, weather } from "../../../support/providers/fault-schedule.ts";
+import type { MemoryPlatform } from "../../../support/providers/memory-platform.ts";
+import { runs } from "../../../support/vitest/runs.ts";
+
+const SECOND = 1_000_000_000n;
+
+type Account = "acme" | "other";
+
+type Action = { readonly at: number } & (
+  | { readonly act: "deploy"; readonly name: string; readonly account: Account }
+  | { readonly act: "cancel" | "follow"; readonly which: number; readonly after: number }
+  | { readonly act: "delete"; readonly name: string; readonly account: Account }
+);
+
+const name = fc.constantFrom("app", "app", "other");
+const account = fc.constantFrom<Account>("acme", "acme", "other");
+const at = fc.oneof(fc.integer({ min: 0, max: 60_000 }), fc.integer({ min: 0, max: 1_200_000 }));
+const which = fc.nat({ max: 5 });
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ act: fc.constant("deploy" as const), at, name, account }) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("cancel" as const), at, which, after: fc.constant(0) }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant("follow" as const), at, which, after: fc.nat({ max: 8 }) }) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant("delete" as const), at, name, account }) },
+);
+
+interface Observed {
+  readonly account: Account;
+  readonly name: string;
+  readonly deployId: string;
+  readonly records: readonly DeployEvent[];
+}
+
+interface History {
+  /** In the order in which they were taken. */
+  readonly deploys: readonly Observed[];
+  /** When the build of a deploy began. */
+  readonly builds: ReadonlyMap<string, Instant>;
+  readonly platform: MemoryPlatform;
+}
+
+const finalOf = ({ records }: Observed): DeployEvent => records.at(-1) as DeployEvent;
+const timeOf = (record: DeployEvent): Instant => parseInstant(record.time) as Instant;
+
+const live = async (actions: readonly Action[], sky: Weather): Promise<History> => {
+  const builds = new Map<string, Instant>();
+  const platform = platformUnder(sky, (deployId, now) => builds.set(deployId, now));
+  const { clock, controlPlane, principal } = platform;
+  const taken: { account: Account; name: string; deployId: string; records: Promise<DeployEvent[]> }[] = [];
+  const act = async (one: Action): Promise<void> => {
+    await clock.sleep(one.at);
+    if (one.act === "deploy") {
+      const run = await platform.submit({ function_name: one.name }, one.account);
+      if (run.isOk())
+        taken.push({
+          account: one.account,
+          name: one.name,
+          deployId: run.value.deployId,
+          records: Array.fromAsync(run.value.follow()),
+        });
+      return;
+    }
+    if (one.act === "delete") {
+      const mine = taken.filter((run) => run.account === one.account && run.name === one.name);
+      const removed = await controlPlane.deleteDeployment(principal(one.account), { name: one.name });
+      if (removed.isErr()) return;
+      const now = clock.now();
+      for (const run of mine) expect(timeOf((await run.records).at(-1) as DeployEvent) <= now).toBe(true);
+      return;
+    }
+    const run = taken[one.which % Math.max(1, taken.length)];
+    if (run === undefined) return;
+    if (one.act === "cancel") {
+      const cancelled = await controlPlane.cancelDeploy(principal(run.account), { deploy_id: run.deployId });
+      const last = (await run.records).at(-1);
+      expect(cancelled.isOk()).toBe(last?.reason === "interrupted");
+    } else {
+      const found = controlPlane.resumeDeploy(principal(run.account), { deploy_id: run.deployId, after: one.after });
+      // An ended deploy is remembered for an hour; these lives are shorter.
+      const rest = await Array.fromAsync(found._unsafeUnwrap().run.follow(one.after));
+      expect(rest).toEqual((await run.records).slice(one.after));
+    }
+  };
+  const lived = Promise.all(actions.map(act)).then(() =>
+    Promise.all(taken.map(async (run) => ({ ...run, records: await run.records }))),
+  );
+  const deploys = await whileTicking(clock, lived, 60_000);
+  // Whatever was left behind after its deadline comes to its end, too.
+  await clock.advance(3_600_000);
+  return { deploys, builds, platform };
+};
+
+const checkStream = ({ records }: Observed): void => {
+  const letters = records
+    .map(({ status }) => ({ BUILDING: "b", DEPLOYING: "d", DONE: "D", ERROR: "E" })[status])
+    .join("");
+  expect(letters).toMatch(/^b+(?:E|d+[DE])$/);
+  expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
+  for (const [index, record] of records.slice(1).entries()) {
+    const silence = timeOf(record) - timeOf(records[index] as DeployEvent);
+    expect(silence).toBeGreaterThanOrEqual(0n);
+    expect(silence).toBeLessThanOrEqual(15n * SECOND);
+  }
+  for (const record of records) {
+    expect(record.reason !== undefined).toBe(record.status === "ERROR");
+    expect(record.url !== undefined).toBe(record.status === "DONE");
+  }
+};
+
+/** Deploys of one name, in the order of their arrival: none builds before those ahead of it have ended. */
+const checkOrder = ({ deploys, builds }: History): void => {
+  for (const [index, one] of deploys.entries()) {
+    const begun = builds.get(one.deployId);
+    if (begun === undefined) continue;
+    for (const earlier of deploys.slice(0, index))
+      if (earlier.name === one.name) expect(timeOf(finalOf(earlier)) <= begun).toBe(true);
+  }
+};
+
+/** What serves was said to serve, unless the provider's answer was lost; and nothing is rolled out for ever. */
+const checkTraffic = ({ deploys, platform }: History, { faults }: Weather): void => {
+  const done = new Set(deploys.filter((one) => finalOf(one).status === "DONE").map(({ deployId }) => deployId));
+  const answersLost = faults.some(({ method, fault: { after } }) => method === "rollout" && after === true);
+  for (const [, { serving, rollingOut }] of platform.memory.snapshot().services) {
+    expect(rollingOut).toBeNull();
+    if (serving !== null && !answersLost) expect(done).toContain(serving.document.metadata.deployId);
+  }
+};
+
+test("every stream is legal, whatever the weather", async () => {
+  const ends = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), weather(), async (actions, sky) => {
+      const history = await live(actions, sky);
+      for (const one of history.deploys) {
+        checkStream(one);
+        const { status, reason = status } = finalOf(one);
+        ends.set(reason, (ends.get(reason) ?? 0) + 1);
+      }
+      checkOrder(history);
+      checkTraffic(history, sky);
+      expect(history.platform.kept.size).toBe(0);
+    }),
+    runs(300),
+  );
+  // The weather must have been bad enough for the test to mean something.
+  for (const end of [
+    "DONE",
+    "interrupted",
+    "deleted",
+    "build_timeout",
+    "rollout_timeout",
+    "provider_unavailable",
+    "crashed",
+  ])
+    expect([...ends.keys()]).toContain(end);
+});

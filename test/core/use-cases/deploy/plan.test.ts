@@ -1,0 +1,85 @@
+/** A plan says what a deploy would do, and does nothing. */
+import { expect, test } from "vitest";
+import { offered } from "../../../../core/domain/wire/capabilities.ts";
+import { planSchema } from "../../../../core/domain/wire/responses.ts";
+import { deployed, startMemory } from "../../../support/providers/memory-platform.ts";
+
+const fields = { function_name: "my_app", volumes: {} };
+
+test("in words and data, without a source", async () => {
+  const { controlPlane, principal } = startMemory({
+    capabilities: { cron: { schedules: offered(), max_seconds: 30 } },
+  });
+  const answer = await controlPlane.plan(principal(), {
+    fields: { ...fields, cpu: "3", memory: "1Gi", schedule: "0 9 * * *", timezone: "Europe/Paris", timeout: "60" },
+  });
+  const plan = answer._unsafeUnwrap();
+  expect(planSchema.parse(plan)).toEqual(plan);
+  expect(plan).toEqual({
+    action: "create",
+    name: "my-app",
+    summary: [
+      "Create 'my-app'",
+      "CPU raised from 3 to 4: this provider has no 3",
+      "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi",
+      "Scheduled: 0 9 * * * (Europe/Paris)",
+    ],
+    changes: [],
+    adjustments: [
+      { field: "cpu", from: "3", to: "4", message: "CPU raised from 3 to 4: this provider has no 3" },
+      { field: "memory", from: "1Gi", to: "2Gi", message: "Memory raised from 1Gi to 2Gi: 4 CPU needs at least 2Gi" },
+    ],
+    volumes: { create: [], detach: [] },
+    schedule: { action: "put", cron: "0 9 * * *", timezone: "Europe/Paris", max_seconds: 30 },
+    not_enforced: [],
+  });
+});
+
+test("of an update: what would be replaced, never a secret", async () => {
+  const platform = startMemory();
+  await deployed(platform, { port: 3000, env: { TOKEN: "s3cret" } });
+  const answer = await platform.controlPlane.plan(platform.principal(), {
+    fields: { ...fields, function_name: "app", env: { TOKEN: "0ther" } },
+  });
+  const plan = answer._unsafeUnwrap();
+  expect(plan.action).toBe("update");
+  expect(plan.changes).toEqual([
+    { field: "port", from: 3000, to: 8080 },
+    { field: "env", from: ["TOKEN"], to: ["TOKEN"] },
+  ]);
+  expect(JSON.stringify(plan)).not.toMatch(/s3cret|0ther/);
+});
+
+test("nothing is done", async () => {
+  const platform = startMemory();
+  await deployed(platform);
+  const before = platform.memory.snapshot();
+  for (const name of ["app", "new-app"]) {
+    const request = { fields: { ...fields, function_name: name, port: 9000 } };
+    expect((await platform.controlPlane.plan(platform.principal(), request)).isOk()).toBe(true);
+  }
+  expect(platform.memory.snapshot()).toEqual(before);
+});
+
+test("is refused for the same reasons as the deploy", async () => {
+  const platform = startMemory({ settings: { accountLimits: { deployments: 1 } } });
+  await deployed(platform);
+  const kindOf = async (raw: Record<string, unknown>, account?: string) => {
+    const answer = await platform.controlPlane.plan(platform.principal(account), { fields: { ...fields, ...raw } });
+    return answer._unsafeUnwrapErr();
+  };
+  expect(await kindOf({ port: 0, function_name: "www" })).toMatchObject({
+    issues: [{ path: ["port"] }, { path: ["function_name"] }],
+  });
+  expect(await kindOf({ function_name: "app" }, "other")).toMatchObject({ kind: "forbidden" });
+  expect(await kindOf({ function_name: "second" })).toMatchObject({ issues: [{ type: "quota_exceeded" }] });
+  const refused = {
+    kind: "refused",
+    issues: [{ path: ["source_archive"], message: "is empty", type: "archive_invalid" }],
+  } as const;
+  const bad = await platform.controlPlane.plan(platform.principal(), {
+    fields: { ...fields, function_name: "app" },
+    archive: refused,
+  });
+  expect(bad._unsafeUnwrapErr()).toMatchObject({ issues: [{ type: "archive_invalid" }] });
+});

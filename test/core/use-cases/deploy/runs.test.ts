@@ -1,0 +1,67 @@
+/** What a replica remembers of its deploys, for how long, and that an ended one leaves nothing behind. */
+import { expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { deployLimits } from "../../../../core/domain/accounts/limits.ts";
+import { building, failed } from "../../../../core/domain/deploy/events.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import type { Clock } from "../../../../core/ports/system.ts";
+import { DeployRuns } from "../../../../core/use-cases/deploy/runs.ts";
+
+const identity = { owner: "acme" as AccountId, name: "app" as DeploymentName };
+
+const finished = (runs: DeployRuns, deployId: string, message = "Compiling"): void => {
+  const run = runs.begin({ ...identity, deployId });
+  run.emit(building(message));
+  run.emit(failed({ reason: "internal", message: "no" }));
+  run.settle();
+};
+
+test("an ended deploy is remembered for an hour, and not a moment longer", async () => {
+  const clock = createManualClock();
+  const runs = new DeployRuns(clock, deployLimits, 1);
+  finished(runs, "d1");
+  await clock.advance(3_600_000 - 1);
+  expect(runs.find("d1")).toBeDefined();
+  await clock.advance(1);
+  expect(runs.find("d1")).toBeUndefined();
+});
+
+test("those that take much room are forgotten before their hour, oldest first", () => {
+  const runs = new DeployRuns(createManualClock(), deployLimits, 1);
+  finished(runs, "old", "x".repeat(40 * 1024 * 1024));
+  finished(runs, "new", "x".repeat(40 * 1024 * 1024));
+  expect(runs.find("old")).toBeUndefined();
+  expect(runs.find("new")).toBeDefined();
+});
+
+test("one that runs is not an ended one, however much it said", () => {
+  const runs = new DeployRuns(createManualClock(), deployLimits, 1);
+  runs.begin({ ...identity, deployId: "running" }).emit(building("x".repeat(80 * 1024 * 1024)));
+  finished(runs, "small");
+  expect(runs.find("running")).toBeDefined();
+  expect(runs.find("small")).toBeDefined();
+  expect(runs.active(identity.owner, identity.name).map(({ deployId }) => deployId)).toEqual(["running"]);
+});
+
+test("once a deploy has ended nothing of it sleeps, so that a server can stop at once", async () => {
+  const inner = createManualClock();
+  let asleep = 0;
+  const clock: Clock = {
+    now: inner.now,
+    sleep: async (millis, signal) => {
+      asleep++;
+      await inner.sleep(millis, signal);
+      asleep--;
+    },
+  };
+  const runs = new DeployRuns(clock, deployLimits, 1);
+  const run = runs.begin({ ...identity, deployId: "d1" });
+  run.emit(building("Compiling"));
+  await inner.advance(0);
+  expect(asleep).toBe(1);
+  run.emit(failed({ reason: "internal", message: "no" }));
+  run.settle();
+  await inner.advance(0);
+  expect(asleep).toBe(0);
+});

@@ -1,0 +1,152 @@
+/** Long port calls end: by themselves, by deadline, by abort, and even where the port does not listen. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { watchPort } from "../../../../core/use-cases/deploy/watch-port.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+
+type Event =
+  | { readonly kind: "progress"; readonly message: string }
+  | { readonly kind: "ready" }
+  | { readonly kind: "ended" };
+
+const never = new Promise<never>(() => undefined);
+
+/** A port that says so when it is aborted. */
+async function* obedient(signal: AbortSignal): AsyncGenerator<Event> {
+  yield { kind: "progress", message: "began" };
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve());
+  });
+  yield { kind: "ended" };
+}
+
+/** A port that hangs and hears nothing. */
+async function* deaf(): AsyncGenerator<Event> {
+  yield { kind: "progress", message: "began" };
+  await never;
+}
+
+const watch = async (
+  start: (signal: AbortSignal) => AsyncIterable<Event>,
+  deadline = 60_000,
+  signal = new AbortController().signal,
+) => {
+  const clock = createManualClock();
+  const said: string[] = [];
+  const from = clock.now();
+  const watched = await whileTicking(
+    clock,
+    watchPort<Event>(start, { clock, signal, deadline }, (message) => said.push(message)),
+  );
+  return { ...watched, said, seconds: Number((clock.now() - from) / 1_000_000_000n) };
+};
+
+test("the port's own end is the end", async () => {
+  const watched = await watch(async function* () {
+    yield { kind: "progress", message: "one" };
+    yield { kind: "progress", message: "two" };
+    yield { kind: "ready" };
+  });
+  expect(watched).toMatchObject({ end: { kind: "ready" }, timedOut: false, said: ["one", "two"] });
+});
+
+test("a port that stops without an end is told apart", async () => {
+  expect(await watch(async function* () {})).toMatchObject({ end: undefined, timedOut: false });
+});
+
+describe("the deadline", () => {
+  test("aborts the call, whose last word still counts", async () => {
+    const watched = await watch(obedient);
+    expect(watched).toMatchObject({ end: { kind: "ended" }, timedOut: true });
+    expect(watched.seconds).toBeGreaterThanOrEqual(60);
+    expect(watched.seconds).toBeLessThanOrEqual(62);
+  });
+
+  test("a port that does not listen is given 15 s, then left", async () => {
+    const watched = await watch(deaf);
+    expect(watched).toMatchObject({ end: undefined, timedOut: true });
+    expect(watched.seconds).toBeGreaterThanOrEqual(75);
+    expect(watched.seconds).toBeLessThanOrEqual(77);
+  });
+});
+
+describe("an abort", () => {
+  const abortedAfter = (millis: number) => {
+    const abort = new AbortController();
+    const clock = createManualClock();
+    void clock.sleep(millis).then(() => abort.abort());
+    return { abort, clock };
+  };
+
+  test("reaches the port", async () => {
+    const { abort, clock } = abortedAfter(5000);
+    const watched = await whileTicking(
+      clock,
+      watchPort<Event>(obedient, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
+    );
+    expect(watched).toEqual({ end: { kind: "ended" }, timedOut: false });
+  });
+
+  test("that came before the call reaches it too, and a deaf port is left after 15 s, not after the deadline", async () => {
+    const gone = AbortSignal.abort();
+    expect(await watch(obedient, 60_000, gone)).toMatchObject({ end: { kind: "ended" }, timedOut: false });
+    const watched = await watch(deaf, 3_600_000, gone);
+    expect(watched).toMatchObject({ end: undefined, timedOut: false });
+    expect(watched.seconds).toBeLessThanOrEqual(17);
+  });
+
+  test("is not called a deadline, even where the deadline passes while the port winds down", async () => {
+    const { abort, clock } = abortedAfter(59_000);
+    const watched = await whileTicking(
+      clock,
+      watchPort<Event>(deaf, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
+    );
+    expect(watched).toEqual({ end: undefined, timedOut: false });
+  });
+});
+
+test("what a port says after it was left is not passed on", async () => {
+  const clock = createManualClock();
+  const said: string[] = [];
+  const late = async function* (): AsyncGenerator<Event> {
+    await clock.sleep(80_000);
+    yield { kind: "progress", message: "too late" };
+  };
+  const watched = watchPort<Event>(late, { clock, signal: new AbortController().signal, deadline: 60_000 }, (message) =>
+    said.push(message),
+  );
+  await clock.advance(100_000);
+  expect(await watched).toEqual({ end: undefined, timedOut: true });
+  expect(said).toEqual([]);
+});
+
+test("an exception of the port is passed on: it is a bug", async () => {
+  const broken = async function* (): AsyncGenerator<Event> {
+    yield { kind: "progress", message: "began" };
+    throw new Error("bug");
+  };
+  await expect(watch(broken)).rejects.toThrow("bug");
+});
+
+test("nothing is left behind: no sleeper, no listener", async () => {
+  const abort = new AbortController();
+  let listeners = 0;
+  const { addEventListener, removeEventListener } = abort.signal;
+  abort.signal.addEventListener = (...args: Parameters<typeof addEventListener>) => {
+    listeners++;
+    addEventListener.apply(abort.signal, args);
+  };
+  abort.signal.removeEventListener = (...args: Parameters<typeof removeEventListener>) => {
+    listeners--;
+    removeEventListener.apply(abort.signal, args);
+  };
+  await watch(
+    async function* () {
+      yield { kind: "ready" };
+    },
+    60_000,
+    abort.signal,
+  );
+  expect(listeners).toBe(0);
+});

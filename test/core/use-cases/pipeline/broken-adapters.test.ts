@@ -1,0 +1,111 @@
+/**
+ * Adapters that break their own promises: they throw where they should answer, or stop without an end. The deploy ends
+ * as `internal`, the server lives on, and only its log knows why.
+ */
+import { expect, test } from "vitest";
+import { notFound } from "../../../../core/errors.ts";
+import { errAsync, okAsync } from "../../../../core/result.ts";
+import {
+  accepted,
+  deployed,
+  listed,
+  recorder,
+  recordsOf,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+const throwing = (method: "build" | "rollout" | "noteDeploy") => {
+  const bug = () => {
+    throw new Error("s3cret of the provider");
+  };
+  const { logger, said } = recorder();
+  const platform = startMemory({
+    logger,
+    around: ({ services, builder }) =>
+      method === "build" ? { builder: { ...builder, build: bug } } : { services: { ...services, [method]: bug } },
+  });
+  return { platform, said };
+};
+
+test.each(["build", "rollout", "noteDeploy"] as const)(
+  "%s: ends as `internal`, and only the log knows why",
+  async (method) => {
+    const { platform, said } = throwing(method);
+    const records = await recordsOf(platform, await accepted(platform));
+    expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
+    expect(JSON.stringify(records)).not.toContain("s3cret");
+    expect(said).toContain("a deploy met a bug");
+    expect(platform.kept.size).toBe(0);
+    await platform.controlPlane.close();
+  },
+);
+
+test("the list says how it ended, so that nobody waits for it", async () => {
+  let broken = false;
+  const platform = startMemory({
+    around: ({ builder }) => ({
+      builder: {
+        build: (...args) => {
+          if (broken) throw new Error("bug");
+          return builder.build(...args);
+        },
+      },
+    }),
+  });
+  await deployed(platform);
+  broken = true;
+  await recordsOf(platform, await accepted(platform));
+  expect(await listed(platform)).toMatchObject([
+    { status: "READY", last_deploy: { status: "ERROR", reason: "internal" } },
+  ]);
+});
+
+test("a stream of events that ends without an end is a bug, too", async () => {
+  const platform = startMemory({ around: () => ({ builder: { build: async function* () {} } }) });
+  expect((await recordsOf(platform, await accepted(platform))).at(-1)).toMatchObject({ reason: "internal" });
+});
+
+test("a source that cannot be discarded harms neither the deploy nor the server", async () => {
+  const { logger, said } = recorder();
+  const platform = startMemory({ logger });
+  const discard = () => Promise.reject(new Error("EPERM"));
+  const source = { digest: "sha256:0", bytes: 1, open: async function* () {}, discard };
+  const deploy = (fields: Record<string, unknown>) =>
+    platform.controlPlane.deploy(platform.principal(), {
+      fields: { function_name: "app", volumes: {}, ...fields },
+      archive: { kind: "kept", source },
+    });
+  const records = await recordsOf(platform, (await deploy({}))._unsafeUnwrap());
+  expect(records.at(-1)?.status).toBe("DONE");
+  expect((await deploy({ port: 0 }))._unsafeUnwrapErr().kind).toBe("invalid_input");
+  await platform.controlPlane.close();
+  expect(said).toEqual(["a source was not discarded", "a source was not discarded"]);
+});
+
+test("an error that no port may answer with ends the deploy as `internal`, without its words", async () => {
+  let finds = 0;
+  const platform = startMemory({
+    around: ({ services }) => ({
+      services: {
+        ...services,
+        // The first reading is the check, the second the plan of the deploy's turn.
+        find: (...args) => (finds++ === 1 ? errAsync(notFound("s3cret") as never) : services.find(...args)),
+      },
+    }),
+  });
+  const records = await recordsOf(platform, await accepted(platform));
+  expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "internal" });
+  expect(JSON.stringify(records)).not.toContain("s3cret");
+});
+
+test("a page of a volume that has no objects is the last one, whatever the storage says", async () => {
+  const platform = startMemory({
+    around: ({ volumes }) => ({ volumes: { ...volumes, objects: () => okAsync({ objects: [], more: true }) } }),
+  });
+  const { controlPlane, principal } = platform;
+  (await controlPlane.createVolume(principal(), { name: "data" }))._unsafeUnwrap();
+  expect((await controlPlane.listObjects(principal(), { volume: "data" }))._unsafeUnwrap()).toEqual({
+    objects: [],
+    next_page_token: null,
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * A provider that fails at any call of a deploy, before it acts or after: the deploy still ends with one last record
+ * and a reason, nothing is kept, and the name can be deployed again.
+ */
+import { describe, expect, test } from "vitest";
+import { type Fault, faulty, type PortCall } from "../../../../adapters/memory/index.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import type { Logger } from "../../../../core/ports/system.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import {
+  deployed,
+  listed,
+  type MemoryPlatform,
+  recorder,
+  recordsOf,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+type PortName = "services" | "builder" | "logs";
+
+interface Place {
+  readonly port: PortName;
+  readonly method: string;
+  /** Which call of the method, the first being 1. */
+  readonly count: number;
+}
+
+/** Every port call that a first deploy makes, by a deploy that writes them down. */
+const callsOfADeploy = async (): Promise<Place[]> => {
+  const places: Place[] = [];
+  const noted =
+    (port: PortName) =>
+    ({ method, count }: PortCall) =>
+      void places.push({ port, method, count });
+  const platform = startMemory({
+    around: ({ services, builder, logs }) => ({
+      services: faulty(services, noted("services")),
+      builder: faulty(builder, noted("builder")),
+      logs: faulty(logs, noted("logs")),
+    }),
+  });
+  await deployed(platform);
+  return places;
+};
+
+const places = await callsOfADeploy();
+const cases = places.flatMap((place) => [false, true].map((after) => ({ ...place, after })));
+
+const faultAt = (where: Place & { after: boolean }): Fault =>
+  ["build", "rollout"].includes(where.method)
+    ? { failure: { reason: "provider_unavailable", message: "The provider is down." }, after: where.after }
+    : { error: unavailable("The provider is down."), after: where.after };
+
+const breaking = (where: Place & { after: boolean }, logger: Logger): MemoryPlatform =>
+  startMemory({
+    logger,
+    around: (provider) => ({
+      [where.port]: faulty(provider[where.port], ({ method, count }) =>
+        method === where.method && count === where.count ? faultAt(where) : undefined,
+      ),
+    }),
+  });
+
+test("the calls that are broken here are all that a deploy makes", () => {
+  expect(places).toEqual([
+    { port: "services", method: "find", count: 1 },
+    { port: "services", method: "list", count: 1 },
+    { port: "services", method: "noteDeploy", count: 1 },
+    { port: "logs", method: "append", count: 1 },
+    { port: "services", method: "find", count: 2 },
+    { port: "services", method: "list", count: 2 },
+    { port: "builder", method: "build", count: 1 },
+    { port: "services", method: "rollout", count: 1 },
+    { port: "logs", method: "append", count: 2 },
+    { port: "services", method: "noteDeploy", count: 2 },
+  ]);
+});
+
+describe.each(cases)("$port.$method, call $count, its answer lost: $after", (where) => {
+  const before = ["find", "list"].includes(where.method) && where.count === 1;
+  const tolerated = ["noteDeploy", "append"].includes(where.method);
+
+  test("the client is told, in words and with a reason", async () => {
+    const { logger, said } = recorder();
+    const platform = breaking(where, logger);
+    const run = await whileTicking(platform.clock, platform.submit());
+    if (before) {
+      expect(run._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+    } else {
+      const records = await recordsOf(platform, run._unsafeUnwrap());
+      const finals = records.filter(({ status }) => status === "DONE" || status === "ERROR");
+      expect(finals).toEqual([records.at(-1)]);
+      // What only remembers the deploy must not fail it.
+      if (tolerated) expect(records.at(-1)?.status).toBe("DONE");
+      else expect(records.at(-1)).toMatchObject({ status: "ERROR", reason: "provider_unavailable" });
+      expect(said.length).toBe(tolerated ? 1 : 0);
+    }
+    expect(platform.kept.size).toBe(0);
+  });
+
+  test("afterwards the name can be deployed", async () => {
+    const platform = breaking(where, recorder().logger);
+    const run = await platform.submit();
+    if (run.isOk()) await recordsOf(platform, run.value);
+    const records = await deployed(platform);
+    expect(records.at(-1)?.status).toBe("DONE");
+    expect(await listed(platform)).toMatchObject([
+      { status: "READY", last_deploy: { deploy_id: records[0]?.deploy_id } },
+    ]);
+  });
+});

@@ -1,0 +1,148 @@
+/** The use cases that only read: is a name free, what runs, what it logged. */
+import { describe, expect, test } from "vitest";
+import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
+import { faulty } from "../../../../adapters/memory/index.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import { parseDateTime } from "../../../../core/domain/wire/instant.ts";
+import { unavailable } from "../../../../core/errors.ts";
+import { deployed, listed, startMemory } from "../../../support/providers/memory-platform.ts";
+
+describe("check-name", () => {
+  const check = async (name: unknown, account?: string, platform = startMemory()) =>
+    platform.controlPlane.checkName(platform.principal(account), name === undefined ? {} : { name });
+
+  test("a free name is available, without a reason", async () => {
+    expect((await check("my_app"))._unsafeUnwrap()).toEqual({ available: true, reason: "" });
+  });
+
+  test("a bad name is an answer with the rule that it breaks, not an error", async () => {
+    expect((await check("My App"))._unsafeUnwrap()).toEqual({
+      available: false,
+      reason: "a name has only lower-case letters a-z, digits and '-'",
+    });
+    expect((await check(""))._unsafeUnwrap().available).toBe(false);
+    expect((await check("www"))._unsafeUnwrap().reason).toContain("reserved");
+  });
+
+  test("a name of the caller's own is available: deploying it updates it", async () => {
+    const platform = startMemory();
+    await deployed(platform);
+    expect((await check("app", "acme", platform))._unsafeUnwrap().available).toBe(true);
+    expect((await check("app", "other", platform))._unsafeUnwrap().available).toBe(false);
+  });
+
+  test("no name is an error", async () => {
+    expect((await check(undefined))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["name"], type: "missing" }],
+    });
+  });
+
+  test("reserved names are a setting", async () => {
+    const platform = startMemory({ settings: { reservedNames: ["mine"] } });
+    expect((await check("www", "acme", platform))._unsafeUnwrap().available).toBe(true);
+    expect((await check("mine", "acme", platform))._unsafeUnwrap().available).toBe(false);
+  });
+});
+
+test("the list is by name", async () => {
+  const platform = startMemory();
+  for (const name of ["zebra", "ant", "m-2", "m-10"]) await deployed(platform, { function_name: name });
+  expect((await listed(platform)).map(({ name }) => name)).toEqual(["ant", "m-10", "m-2", "zebra"]);
+});
+
+describe("logs", () => {
+  const withLines = async (count: number) => {
+    const platform = startMemory();
+    await deployed(platform);
+    const { account: owner } = platform.principal();
+    const lines = Array.from(
+      { length: count },
+      (_, index): NewLogEntry => ({
+        owner,
+        service: "app" as never,
+        severity: "INFO",
+        logName: "stdout",
+        text: `line ${index}`,
+      }),
+    );
+    expect((await platform.memory.provider.logs.append(lines)).isOk()).toBe(true);
+    return platform;
+  };
+
+  test("the newest ones, oldest first, 100 unless told, with a cursor", async () => {
+    const { controlPlane, principal } = await withLines(150);
+    const read = async (request: Record<string, unknown>) =>
+      (await controlPlane.readLogs(principal(), { deployment_name: "app", ...request }))._unsafeUnwrap();
+    const page = await read({});
+    expect(page.logs).toHaveLength(100);
+    expect([page.logs[0]?.message, page.logs.at(-1)?.message]).toEqual(["line 50", "line 149"]);
+    expect((await read({ limit: "2" })).logs.map(({ message }) => message)).toEqual(["line 148", "line 149"]);
+    expect(parseDateTime(page.cursor)).toBeDefined();
+  });
+
+  test("a deployment that is not there", async () => {
+    const { controlPlane, principal } = startMemory();
+    expect((await controlPlane.readLogs(principal(), { deployment_name: "app" }))._unsafeUnwrapErr().kind).toBe(
+      "not_found",
+    );
+    expect((await controlPlane.readLogs(principal(), {}))._unsafeUnwrapErr()).toMatchObject({
+      issues: [{ path: ["deployment_name"], type: "missing" }],
+    });
+  });
+
+  test("since and query that a provider does not offer name themselves; absent, null and empty do not ask", async () => {
+    const { logs } = memoryCapabilities;
+    const capabilities = { logs: { ...logs, since: missing("no cursors"), query: missing("no filters") } };
+    const platform = startMemory({ capabilities });
+    await deployed(platform);
+    const read = async (request: Record<string, unknown>) =>
+      platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app", ...request });
+    expect((await read({ since: "2026-01-01T00:00:00Z", query: "severity>=ERROR" }))._unsafeUnwrapErr()).toMatchObject({
+      issues: [
+        { path: ["since"], type: "unsupported" },
+        { path: ["query"], type: "unsupported" },
+      ],
+    });
+    expect((await read({ since: null, query: "" })).isOk()).toBe(true);
+  });
+
+  test("an empty log has a page, with the time of the question as its cursor, not of the answer", async () => {
+    const platform = startMemory({
+      around: ({ logs, services }, clock) => ({
+        services: faulty(services, () => undefined),
+        logs: {
+          append: logs.append,
+          after: logs.after,
+          newest: (...args) =>
+            logs.newest(...args).map(() => {
+              void clock.advance(5000);
+              return { entries: [], partial: false };
+            }),
+        },
+      }),
+    });
+    await deployed(platform);
+    const asked = platform.clock.now();
+    const page = await platform.controlPlane.readLogs(platform.principal(), { deployment_name: "app" });
+    expect(page._unsafeUnwrap().logs).toEqual([]);
+    expect(parseDateTime(page._unsafeUnwrap().cursor)?.instant).toBe(asked - 1n);
+  });
+});
+
+test("a provider that is down is said to be, on every reading", async () => {
+  const down = () => ({ error: unavailable("down") });
+  const platform = startMemory({
+    around: ({ services, logs }) => ({ services: faulty(services, down), logs: faulty(logs, down) }),
+  });
+  const { controlPlane, principal } = platform;
+  const answers = [
+    await controlPlane.checkName(principal(), { name: "app" }),
+    await controlPlane.listDeployments(principal()),
+    await controlPlane.readLogs(principal(), { deployment_name: "app" }),
+    await controlPlane.deleteDeployment(principal(), { name: "app" }),
+    await controlPlane.plan(principal(), { fields: { function_name: "app", volumes: {} } }),
+  ];
+  for (const answer of answers)
+    expect(answer._unsafeUnwrapErr()).toMatchObject({ kind: "unavailable", retryAfterSeconds: 5 });
+});

@@ -1,0 +1,126 @@
+/** Questions in SQL: what an engine says of them, and what the client is told. */
+import { expect, test } from "vitest";
+import type { StatementSummary } from "../../../../core/domain/sql/statement.ts";
+import { type ControlPlaneError, unavailable } from "../../../../core/errors.ts";
+import type { SqlEngine, SqlFailure, SqlRows } from "../../../../core/ports/sql-engine.ts";
+import { errAsync, okAsync } from "../../../../core/result.ts";
+import { startMemory } from "../../../support/providers/memory-platform.ts";
+
+const select: StatementSummary = {
+  ...{ statements: 1, root: "SELECT", tables: [{ name: "logs" }], functions: [], tableFunctions: [] },
+  ...{ others: [], unnamed: [] },
+};
+
+type Row = SqlRows["rows"] extends AsyncIterable<infer Item> ? Item : never;
+
+/** The answer of an engine with these columns, and then these items. */
+const answering = (names: readonly string[], ...items: readonly Row[]): SqlEngine["run"] => {
+  const columns = names.map((name) => ({ name, type: "INT64" }));
+  return () =>
+    okAsync({
+      columns,
+      rows: (async function* () {
+        yield* items;
+      })(),
+    });
+};
+
+const ask = (engine: Partial<SqlEngine>, query: unknown = "SELECT 1 AS one") => {
+  const sql: SqlEngine = { describe: () => okAsync(select), run: answering(["one"], [1]), ...engine };
+  const platform = startMemory({
+    around: () => ({ sql }),
+    capabilities: { sql: { queries: { supported: true }, lag_seconds: 0 } },
+  });
+  return { platform, answer: platform.controlPlane.runSql(platform.principal(), { query }) };
+};
+
+const refusal = async (engine: Partial<SqlEngine>, query?: unknown): Promise<ControlPlaneError> =>
+  (await ask(engine, query).answer)._unsafeUnwrapErr();
+
+test("an answer has the engine's columns and rows", async () => {
+  const { answer } = ask({ run: answering(["a", "b"], [1, null], ["x", 2]) });
+  expect((await answer)._unsafeUnwrap()).toEqual({
+    columns: [
+      { name: "a", type: "INT64" },
+      { name: "b", type: "INT64" },
+    ],
+    rows: [
+      [1, null],
+      ["x", 2],
+    ],
+  });
+});
+
+const words: readonly (readonly [SqlFailure, string])[] = [
+  [{ kind: "invalid_statement", message: "no column 'x'" }, "no column 'x'"],
+  [{ kind: "failed", message: "division by zero" }, "division by zero"],
+  [{ kind: "timeout" }, "the query took longer than 30 s; look at less: WHERE timestamp > ..."],
+  [{ kind: "too_many_rows" }, "the answer has more than 10000 rows; add LIMIT 10000, or sum them up"],
+  [{ kind: "too_large" }, "the answer has more than 16 MiB; select fewer columns, or add LIMIT"],
+];
+
+test.each(words)("$kind: what is wrong with the statement is said of the statement", async (failure, message) => {
+  const told = { kind: "invalid_input", issues: [{ path: ["query"], message, type: "value_error" }] };
+  expect(await refusal({ describe: () => errAsync(failure) })).toMatchObject(told);
+  expect(await refusal({ run: () => errAsync(failure) })).toMatchObject(told);
+  expect(await refusal({ run: answering(["one"], [1], failure) })).toMatchObject(told);
+});
+
+test("an engine that is busy is no fault of the statement", async () => {
+  const busy = () => errAsync(unavailable("The engine is busy."));
+  for (const engine of [{ describe: busy }, { run: busy }])
+    expect(await refusal(engine)).toMatchObject({ kind: "unavailable", message: "The engine is busy." });
+});
+
+test("what may not run does not run", async () => {
+  const run: SqlEngine["run"] = () => {
+    throw new Error("it ran");
+  };
+  const describe: SqlEngine["describe"] = () => okAsync({ ...select, root: "DELETE" });
+  expect(await refusal({ describe, run })).toMatchObject({ kind: "invalid_input" });
+  expect(await refusal({ run }, "")).toMatchObject({ kind: "invalid_input" });
+});
+
+test("columns of one name cannot be told apart, and the engine learns that nobody wants its rows", async () => {
+  let over = false;
+  const run: SqlEngine["run"] = () =>
+    okAsync({
+      columns: [
+        { name: "a", type: "INT64" },
+        { name: "A", type: "INT64" },
+      ],
+      rows: (async function* () {
+        yield [1, 2];
+        over = true;
+      })(),
+    });
+  expect(await refusal({ run })).toMatchObject({
+    issues: [{ message: "two columns of the answer are called 'A'; name one otherwise: ... AS name" }],
+  });
+  expect(over).toBe(true);
+});
+
+test("an account asks one question at a time, another account another one, and then the next", async () => {
+  const gate = Promise.withResolvers<void>();
+  const rows = async function* () {
+    await gate.promise;
+    yield [1];
+  };
+  const { platform, answer } = ask({ run: () => okAsync({ columns: [{ name: "one", type: "INT64" }], rows: rows() }) });
+  const asked = (account?: string) => platform.controlPlane.runSql(platform.principal(account), { query: "SELECT 1" });
+  expect((await asked())._unsafeUnwrapErr()).toMatchObject({
+    kind: "rate_limited",
+    message: "Your account may run 1 SQL query at a time; wait for it to end.",
+  });
+  const other = asked("beta");
+  gate.resolve();
+  expect([(await answer).isOk(), (await other).isOk(), (await asked()).isOk()]).toEqual([true, true, true]);
+});
+
+test("where there is no SQL, the capability's reason says so", async () => {
+  const platform = startMemory({
+    capabilities: { sql: { queries: { supported: false, reason: "no engine" }, lag_seconds: 0 } },
+  });
+  const refused = await platform.controlPlane.runSql(platform.principal(), { query: "SELECT 1 AS one" });
+  expect(refused._unsafeUnwrapErr()).toMatchObject({ kind: "unsupported" });
+});

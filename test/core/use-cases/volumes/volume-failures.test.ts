@@ -1,0 +1,134 @@
+/** A storage or a platform that does not answer: every call on volumes says so, and has done nothing. */
+import { expect, test } from "vitest";
+import { faulty } from "../../../../adapters/memory/index.ts";
+import { conflict, unavailable } from "../../../../core/errors.ts";
+import type { Provider } from "../../../../core/ports/provider.ts";
+import { err, ResultAsync } from "../../../../core/result.ts";
+import { whileTicking } from "../../../simulation/ticking.ts";
+import {
+  accepted,
+  ended,
+  type MemoryPlatform,
+  recorder,
+  startMemory,
+} from "../../../support/providers/memory-platform.ts";
+
+const down = unavailable("The storage is down.");
+
+/** A platform with the volume `data`, in the trash where `trashed`, whose ports then fail at these methods. */
+const broken = async (port: "volumes" | "services", methods: readonly string[], trashed = false) => {
+  let fails = false;
+  const { logger, said } = recorder();
+  const platform = startMemory({
+    logger,
+    around: (provider) =>
+      ({
+        [port]: faulty(provider[port], ({ method }) =>
+          fails && methods.includes(method) ? { error: down } : undefined,
+        ),
+      }) as Partial<Provider>,
+  });
+  const { controlPlane, principal } = platform;
+  (await controlPlane.createVolume(principal(), { name: "data" }))._unsafeUnwrap();
+  if (trashed) (await controlPlane.deleteVolume(principal(), { name: "data" }))._unsafeUnwrap();
+  fails = true;
+  return { platform, said, mend: () => (fails = false) };
+};
+
+const names = async ({ controlPlane, principal }: MemoryPlatform) =>
+  (await controlPlane.listVolumes(principal()))._unsafeUnwrap().map(({ name }) => name);
+
+type Call = (platform: MemoryPlatform) => Promise<unknown>;
+
+const create: Call = async ({ controlPlane, principal }) =>
+  (await controlPlane.createVolume(principal(), { name: "more" }))._unsafeUnwrapErr();
+const list: Call = async ({ controlPlane, principal }) =>
+  (await controlPlane.listVolumes(principal()))._unsafeUnwrapErr();
+const remove: Call = async ({ controlPlane, principal }) =>
+  (await controlPlane.deleteVolume(principal(), { name: "data" }))._unsafeUnwrapErr();
+const restore: Call = async ({ controlPlane, principal }) =>
+  (await controlPlane.restoreVolume(principal(), { name: "data" }))._unsafeUnwrapErr();
+const deploy: Call = async (platform) => (await platform.submit({ volumes: { "/data": "data" } }))._unsafeUnwrapErr();
+
+test.each<[string, "volumes" | "services", string, Call]>([
+  ["create", "volumes", "list", create],
+  ["list", "volumes", "list", list],
+  ["list, whose mounts cannot be read", "services", "list", list],
+  ["delete", "volumes", "find", remove],
+  ["a deploy that mounts one", "volumes", "list", deploy],
+])("%s: %s.%s", async (_call, port, method, call) => {
+  const { platform, mend } = await broken(port, [method]);
+  expect(await call(platform)).toEqual(down);
+  mend();
+  expect(await names(platform)).toEqual(["data"]);
+});
+
+test.each<["volumes" | "services", string]>([
+  ["volumes", "trash"],
+  ["volumes", "find"],
+  ["volumes", "list"],
+  ["services", "list"],
+  ["volumes", "restore"],
+])("restore: %s.%s", async (port, method) => {
+  const { platform, mend } = await broken(port, [method], true);
+  expect(await restore(platform)).toEqual(down);
+  mend();
+  expect(await names(platform)).toEqual([]);
+  const { controlPlane, principal } = platform;
+  expect((await controlPlane.restoreVolume(principal(), { name: "data" })).isOk()).toBe(true);
+});
+
+test("a volume that can be neither moved to the trash nor shown again is told to the operator", async () => {
+  const { platform, said } = await broken("volumes", ["discard", "show"]);
+  expect(await remove(platform)).toEqual(down);
+  expect(said).toEqual(["a volume that stays could not be shown again"]);
+});
+
+/** How a deploy that mounts `data` ends where the storage fails at this method, once the source is built. */
+const lastOf = async (method: string, error: ReturnType<typeof conflict> | typeof down) => {
+  let built = false;
+  const platform = startMemory({
+    around: ({ volumes, builder }) => ({
+      volumes: faulty(volumes, (call) =>
+        built && call.method === method ? { error: error as typeof down } : undefined,
+      ),
+      builder: {
+        build: (...args) => {
+          built = true;
+          return builder.build(...args);
+        },
+      },
+    }),
+  });
+  return (await ended(platform, { volumes: { "/data": "data" } })).at(-1);
+};
+
+test("a deploy whose volume cannot be looked at ends, and says which volume", async () => {
+  expect(await lastOf("find", down)).toMatchObject({
+    reason: "provider_unavailable",
+    message: "The volume 'data': The storage is down.",
+  });
+});
+
+test("a deploy whose volume is being deleted as it would be made ends, and says how to have it back", async () => {
+  const last = await lastOf("create", conflict("'data' is being deleted."));
+  expect(last).toMatchObject({ reason: "volume_unavailable" });
+  expect(last?.message).toMatch(/^The volume 'data' was deleted meanwhile\. Restore it with /);
+});
+
+test("a storage that fails because the deploy was cancelled is no failure of the storage", async () => {
+  const platform = startMemory({
+    around: ({ volumes }, clock) => ({
+      volumes: {
+        ...volumes,
+        create: (_owner, _name, { signal } = {}) =>
+          new ResultAsync(clock.sleep(5000, signal).then(() => err(signal?.aborted ? down : conflict("too slow")))),
+      },
+    }),
+  });
+  const run = await accepted(platform, { volumes: { "/data": "data" } });
+  await platform.clock.advance(1000);
+  const { controlPlane, principal, clock } = platform;
+  (await whileTicking(clock, controlPlane.cancelDeploy(principal(), { deploy_id: run.deployId })))._unsafeUnwrap();
+  expect((await Array.fromAsync(run.follow())).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+});

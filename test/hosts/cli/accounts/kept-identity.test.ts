@@ -1,0 +1,81 @@
+/** A provider without credentials of its own, as `--provider PATH` takes it: keys in the data folder, and the issuer's tokens. */
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { startServing } from "../../../../hosts/cli/server/serving.ts";
+import { buildPlatform } from "../../../../hosts/composition/container.ts";
+import { resolveSettings } from "../../../../hosts/composition/settings.ts";
+import { AUDIENCE, goodClaims, ISSUER, issuerKey, serveKeys, signed } from "../../../support/accounts/token-issuer.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { keepingLogger } from "../../../support/logs/silent-logger.ts";
+
+const repository = join(import.meta.dirname, "../../../..");
+const MODULE = `import { createMemoryProvider } from "${repository}/adapters/memory/index.ts";
+export const createProvider = () => ({ provider: createMemoryProvider().provider });
+`;
+
+test("takes keys that outlive a restart, and tokens of the configured issuer", async () => {
+  using folder = folderWith({ "provider.ts": MODULE });
+  const key = await issuerKey("one");
+  await using server = await serveKeys({ keys: [key] });
+  const token = await signed(goodClaims(Math.floor(Date.now() / 1000)), key);
+  const settings = resolveSettings(
+    {
+      dataDir: join(folder.path, "data"),
+      logLevel: "silent",
+      provider: join(folder.path, "provider.ts"),
+      ...{ jwtIssuer: ISSUER, jwtAudience: AUDIENCE, jwtJwks: server.url.href },
+    },
+    {},
+  );
+  const first = await buildPlatform(settings);
+  const made = (await first.ports.identity.keys.create("acme" as AccountId, "laptop"))._unsafeUnwrap();
+  await first.close();
+
+  const second = await buildPlatform(settings);
+  const accountOf = async (kind: "api_key" | "bearer", value: string) =>
+    (await second.ports.identity.authenticator.authenticate({ kind, value }))._unsafeUnwrap().account;
+  expect(await accountOf("api_key", made.key)).toBe("acme");
+  expect(await accountOf("bearer", token)).toBe("id.example/tenant:user-1");
+  await second.close();
+});
+
+test("in memory the first start makes a key, and keys that are made in the data folder work", async () => {
+  using folder = folderWith();
+  const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", provider: "memory", port: "0" }, {});
+  const serving = await startServing(settings);
+  try {
+    const env = { PORTSIDE_DATA_DIR: folder.path };
+    const made = await portside(["keys", "create", "--account", "acme", "--json"], { env });
+    for (const key of [serving.apiKey, JSON.parse(made.stdout).key]) {
+      const headers = { "x-api-key": key };
+      expect((await fetch(`${serving.url}/v1/deployment/list`, { headers })).status).toBe(200);
+    }
+  } finally {
+    await serving.stop();
+  }
+});
+
+const MEMORY = "/dev/shm";
+
+test.runIf(existsSync(MEMORY))("keys on a disk that is memory are warned of, with the way out", async () => {
+  using folder = folderWith({ "provider.ts": MODULE });
+  const dataDir = mkdtempSync(join(MEMORY, "portside-test-"));
+  try {
+    const { logger, said } = keepingLogger();
+    const settings = resolveSettings({ dataDir, logLevel: "silent", provider: join(folder.path, "provider.ts") }, {});
+    const platform = await buildPlatform(settings, { logger });
+    await platform.close();
+    expect(said.join("\n")).toMatch(/is on a disk in memory: they are gone with it; name a --keys-database/);
+  } finally {
+    rmSync(dataDir, { recursive: true });
+  }
+});
+
+test("sources wait in a bucket only where there is one", async () => {
+  using folder = folderWith();
+  const settings = resolveSettings({ dataDir: folder.path, logLevel: "silent", sourceSpool: "bucket" }, {});
+  await expect(buildPlatform(settings)).rejects.toThrow("--source-spool bucket is for the providers gcp and aws");
+});

@@ -1,0 +1,79 @@
+/** `portside run`: no server, no key; deploys, shows its log, follows changes, leaves nothing but volumes. */
+import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { helloServer } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { principalOf, startLocalIn } from "../../../support/providers/local-platform.ts";
+import { watched } from "../../../support/vitest/watched.ts";
+
+const packageJson = JSON.stringify({ type: "module", scripts: { start: "node server.js" } });
+
+test("runs a folder, follows its changes, keeps what works, and cleans up", async () => {
+  using folder = folderWith({
+    "package.json": packageJson,
+    "server.js": `console.log("words of the first");${helloServer("first")}`,
+  });
+  const output = watched();
+  const stop = new AbortController();
+  const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
+  const url = (await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m))[1] as string;
+  expect(await (await fetch(url)).text()).toBe("first");
+  await output.until(/words of the first/);
+
+  let seen = output.length();
+  // As editors save; the next save must be noticed as well.
+  writeFileSync(join(folder.path, "server.js.tmp"), helloServer("second"));
+  renameSync(join(folder.path, "server.js.tmp"), join(folder.path, "server.js"));
+  await output.until(/^DONE/m, seen);
+  expect(await (await fetch(url)).text()).toBe("second");
+
+  seen = output.length();
+  writeFileSync(join(folder.path, "server.js"), "process.exit(3);");
+  await output.until(/^ERROR/m, seen);
+  expect(await (await fetch(url)).text()).toBe("second");
+
+  stop.abort();
+  expect(await ended).toMatchObject({ code: 0 });
+  const rest = readdirSync(join(folder.path, ".portside")).filter((name) => !name.startsWith("state."));
+  expect(rest.sort()).toEqual([".gitignore", "lock.sqlite", "set-aside", "storage"]);
+  await expect(fetch(url)).rejects.toThrow();
+});
+
+test("answers at the port that was asked for, and says where it is taken", async () => {
+  using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
+  const output = watched();
+  const stop = new AbortController();
+  const ended = portside(["run", folder.path, "--port", "48123"], { signal: stop.signal, onOutput: output.onOutput });
+  await output.until(/http:\/\/127\.0\.0\.1:48123 /);
+  const second = await portside(["run", folder.path, "--port", "48123"]);
+  expect(second).toMatchObject({ code: 1 });
+  expect(second.stderr).toContain("48123 is in use");
+  stop.abort();
+  await ended;
+});
+
+test("keeps volumes for the next run, and no deployment", async () => {
+  using folder = folderWith({ "package.json": packageJson, "server.js": helloServer("here") });
+  const dataDir = join(folder.path, ".portside");
+  const runOnce = async (name: string): Promise<void> => {
+    folder.write({ "portside.json": JSON.stringify({ name, volumes: { "/data": "notes" } }) });
+    const output = watched();
+    const stop = new AbortController();
+    const ended = portside(["run", folder.path], { signal: stop.signal, onOutput: output.onOutput });
+    await output.until(/^(http:\/\/127\.0\.0\.1:\d+) {2}\(/m);
+    stop.abort();
+    expect(await ended).toMatchObject({ code: 0 });
+  };
+  await runOnce("first");
+  const volumes = join(dataDir, "storage", "volumes");
+  writeFileSync(join(volumes, readdirSync(volumes)[0] as string, "note.txt"), "kept");
+  await runOnce("second");
+  const local = principalOf("local");
+  await using platform = await startLocalIn(dataDir, { runner: "process" });
+  const { controlPlane } = platform;
+  expect((await controlPlane.listDeployments(local))._unsafeUnwrap()).toEqual([]);
+  const { url } = (await controlPlane.grantDownload(local, { volume: "notes", path: "note.txt" }))._unsafeUnwrap();
+  expect(await (await fetch(url)).text()).toBe("kept");
+});

@@ -1,0 +1,127 @@
+/** What is packed of a folder, and what never is. */
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { list } from "tar";
+import { describe, expect, test } from "vitest";
+import { packFolder } from "../../../../hosts/cli/deploy/pack.ts";
+import { sourceFiles } from "../../../../hosts/cli/deploy/source-files.ts";
+import { CommandError } from "../../../../hosts/cli/terminal/io.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+
+const pathsIn = async (folder: string): Promise<string[]> => (await sourceFiles(folder)).map(({ path }) => path);
+
+const packedBytes = async (folder: string): Promise<Buffer> => {
+  const packed = await packFolder(folder);
+  try {
+    return Buffer.concat(await Array.fromAsync(packed.open()));
+  } finally {
+    await packed.remove();
+  }
+};
+
+describe("files", () => {
+  test("are all of the folder's, but for what never belongs in a deploy", async () => {
+    using folder = folderWith({
+      "server.js": "",
+      "lib/deep/file.txt": "",
+      ".gitignore": "",
+      ".env": "SECRET=1",
+      ".env.production": "SECRET=1",
+      "lib/.env.local": "SECRET=1",
+      ".envrc-like": "",
+      "portside.json": "{}",
+      "lib/portside.json": "{}",
+      "node_modules/x/index.js": "",
+      "lib/node_modules/y.js": "",
+      ".git/config": "",
+      ".portside/state.sqlite": "",
+    });
+    expect(await pathsIn(folder.path)).toEqual([
+      ".envrc-like",
+      ".gitignore",
+      "lib/deep/file.txt",
+      "lib/portside.json",
+      "server.js",
+    ]);
+  });
+
+  test("are left out as .gitignore and .portsideignore say, in every folder", async () => {
+    using folder = folderWith({
+      ".gitignore": "*.log\n/dist/\n!keep.log\n",
+      ".portsideignore": "docs\n",
+      "a.log": "",
+      "keep.log": "",
+      "dist/x.js": "",
+      "lib/dist/y.js": "",
+      "docs/page.md": "",
+      "lib/.gitignore": "local.txt\n",
+      "lib/local.txt": "",
+      "local.txt": "",
+    });
+    expect(await pathsIn(folder.path)).toEqual([
+      ".gitignore",
+      ".portsideignore",
+      "keep.log",
+      "lib/.gitignore",
+      "lib/dist/y.js",
+      "local.txt",
+    ]);
+  });
+});
+
+describe("links", () => {
+  test("inside the folder travel as what they name", async () => {
+    using folder = folderWith({ "real/file.txt": "content" });
+    symlinkSync("real", join(folder.path, "linked"));
+    symlinkSync("real/file.txt", join(folder.path, "one.txt"));
+    expect(await pathsIn(folder.path)).toEqual(["linked/file.txt", "one.txt", "real/file.txt"]);
+    const seen: string[] = [];
+    using out = folderWith({ "source.tar.gz": "" });
+    writeFileSync(join(out.path, "source.tar.gz"), await packedBytes(folder.path));
+    await list({
+      file: join(out.path, "source.tar.gz"),
+      onReadEntry: (entry) => seen.push(`${entry.type} ${entry.path} ${entry.size}`),
+    });
+    expect(seen).toEqual(["File ./linked/file.txt 7", "File ./one.txt 7", "File ./real/file.txt 7"]);
+  });
+
+  test.each([
+    ["out of the folder", "../outside.txt"],
+    ["to an absolute place outside", "/etc/hostname"],
+    ["to nothing", "missing.txt"],
+    ["to a folder that it is in", "."],
+  ])("%s are refused by name", async (_what, target) => {
+    using folder = folderWith({ "inner/file.txt": "", "outside.txt": "" });
+    const source = join(folder.path, "inner");
+    symlinkSync(target, join(source, "link"));
+    await expect(sourceFiles(source)).rejects.toThrow("'link'");
+  });
+
+  test("that are ignored are no trouble", async () => {
+    using folder = folderWith({ ".portsideignore": "link\n", "file.txt": "" });
+    symlinkSync("/etc/hostname", join(folder.path, "link"));
+    expect(await pathsIn(folder.path)).toEqual([".portsideignore", "file.txt"]);
+  });
+});
+
+describe("the archive", () => {
+  test("is the same byte for byte whenever and wherever the files are the same", async () => {
+    const files = { "b.txt": "b", "a/c.txt": "c", "@odd name": "x" };
+    using one = folderWith(files);
+    using two = folderWith(files);
+    utimesSync(join(two.path, "b.txt"), new Date(1e12), new Date(1e12));
+    expect((await packedBytes(one.path)).equals(await packedBytes(two.path))).toBe(true);
+    two.write({ "b.txt": "other" });
+    expect((await packedBytes(one.path)).equals(await packedBytes(two.path))).toBe(false);
+  });
+
+  test("of an empty folder is refused", async () => {
+    using folder = folderWith();
+    mkdirSync(join(folder.path, "empty"));
+    await expect(packFolder(folder.path)).rejects.toThrow("nothing to deploy");
+  });
+
+  test("a folder that goes meanwhile is named", async () => {
+    await expect(packFolder("/nonexistent")).rejects.toThrow(new CommandError("'/nonexistent' does not exist."));
+  });
+});

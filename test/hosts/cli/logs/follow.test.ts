@@ -1,0 +1,59 @@
+/** How often a follower asks: at once where more is there, seldom where nothing comes. */
+import { expect, test } from "vitest";
+import type { LogPage } from "../../../../core/domain/logs/entry.ts";
+import { followLog, LOG_PAGE, type LogRow, pauseAfter } from "../../../../hosts/cli/logs/follow.ts";
+
+const row: LogRow = {
+  ...{ timestamp: "2026-01-01T00:00:00+00:00", severity: "INFO", message: "tick" },
+  ...{ log_name: "stdout", insert_id: "1" },
+};
+const page = (count: number, partial = false): LogPage => ({
+  logs: Array.from({ length: count }, () => row),
+  cursor: "2026-01-01T00:00:00+00:00",
+  partial,
+});
+
+/** Follows these answers until they end; what was done in between. */
+const follow = async (answers: readonly (LogPage | undefined)[]) => {
+  const stop = new AbortController();
+  const done: (string | number)[] = [];
+  let asked = 0;
+  const read = async () => {
+    done.push("read");
+    if (asked === answers.length - 1) stop.abort();
+    return answers[asked++];
+  };
+  const onIdle = async () => void done.push("idle");
+  const wait = async (millis: number) => void done.push(millis);
+  for await (const _ of followLog(read, { since: undefined, signal: stop.signal, onIdle, wait }));
+  return done;
+};
+
+test("a full page and one that was cut are followed at once, every other one after a pause", async () => {
+  expect(await follow([page(LOG_PAGE), page(3), page(0, true), page(0)])).toEqual([
+    "read",
+    "read",
+    200,
+    "read",
+    "read",
+  ]);
+});
+
+test("a platform that does not answer is asked again a second later", async () => {
+  expect(await follow([undefined, page(1), page(0)])).toEqual(["read", 1000, "read", 200, "read"]);
+});
+
+test("who hears nothing for ten seconds asks less often, up to once a second, and looks around now and then", async () => {
+  const quiet = await follow([page(1), ...Array.from({ length: 400 }, () => page(0)), page(0)]);
+  const pauses = quiet.filter((one) => typeof one === "number");
+  expect(pauses.slice(0, 51).every((pause) => pause === 200)).toBe(true);
+  expect(pauses.toSorted((a, b) => a - b)).toEqual(pauses);
+  expect(pauses.at(-1)).toBe(1000);
+  expect(quiet.filter((one) => one === "idle").length).toBeGreaterThan(3);
+  expect([0, 10_000, 25_000, 90_000].map(pauseAfter)).toEqual([200, 200, 500, 1000]);
+});
+
+test("an entry makes it ask often again", async () => {
+  const done = await follow([...Array.from({ length: 300 }, () => page(0)), page(1), page(0)]);
+  expect(done.slice(-3)).toEqual(["read", 200, "read"]);
+});

@@ -1,0 +1,210 @@
+/** `portside logs`: what matches, since when, and what comes, without a gap or a repeat over a restart of the server. */
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { helloServer, nodeSource, tarGz } from "../../../support/archives/archives.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { serveApi } from "../../../support/http/api.ts";
+import { Client, serve } from "../../../support/http/served.ts";
+
+const line = (text: string, severity: NewLogEntry["severity"] = "INFO"): NewLogEntry => ({
+  ...{ owner: "acme" as AccountId, service: "app" as DeploymentName, logName: "stdout", severity, text },
+});
+
+const withLines = async (lines: readonly NewLogEntry[]) => {
+  const memory = createMemoryProvider();
+  const api = await serveApi(memory.ports);
+  await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+  expect((await memory.provider.logs.append(lines)).isOk()).toBe(true);
+  const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
+  const logs = async (...args: string[]) => {
+    const ran = await portside(["logs", "app", ...args], { env });
+    return { ...ran, lines: ran.stdout.split("\n").flatMap((text) => /line \d+/.exec(text)?.[0] ?? []) };
+  };
+  return { api, memory, env, logs };
+};
+
+const many = (count: number) =>
+  Array.from({ length: count }, (_, n) => line(`line ${n}`, n % 100 === 0 ? "ERROR" : "INFO"));
+
+test("shows what matches a filter", async () => {
+  const { api, logs } = await withLines(many(300));
+  await using _ = api;
+  expect((await logs("-q", "severity>=ERROR")).lines).toEqual(["line 0", "line 100", "line 200"]);
+  const wrong = await logs("-q", "a) OR (b");
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr).toContain("query: at position 2: no parenthesis is open here");
+});
+
+test("shows everything since a time, over as many pages as it takes; with -n the newest of it", async () => {
+  const { api, logs } = await withLines(many(2500));
+  await using _ = api;
+  expect((await logs("-s", "1h")).lines).toEqual(Array.from({ length: 2500 }, (_, n) => `line ${n}`));
+  expect((await logs("-s", "1h", "-n", "2")).lines).toEqual(["line 2498", "line 2499"]);
+  expect((await logs("-s", "2099-01-01T00:00:00Z")).lines).toEqual([]);
+  expect(await logs("-s", "yesterday")).toMatchObject({ code: 2, stdout: "" });
+});
+
+test("shows the newest of more than a page has, and none where none is asked for", async () => {
+  const { api, logs } = await withLines(many(2500));
+  await using _ = api;
+  const newest = (count: number) => Array.from({ length: count }, (_, n) => `line ${2500 - count + n}`);
+  expect((await logs("-n", "2100")).lines).toEqual(newest(2100));
+  expect((await logs("-n", "1000")).lines).toEqual(newest(1000));
+  expect((await logs("-n", "9999", "-q", "severity=ERROR OR line")).lines).toEqual(newest(2500));
+  // A filter that bounds the time from below begins there.
+  const first = Array.from({ length: 2100 }, (_, n) => `line ${n}`);
+  expect((await logs("-n", "2100", "-q", 'timestamp>="2020-01-01" textPayload:line')).lines).toEqual(first);
+  expect(await logs("-n", "0")).toMatchObject({ code: 0, stdout: "" });
+  expect(await logs("-n", "0", "-s", "1h")).toMatchObject({ code: 0, stdout: "" });
+});
+
+test("with -s, entries are printed page by page, before the last page is read", async () => {
+  const { api, env } = await withLines(many(2500));
+  await using _ = api;
+  const stop = new AbortController();
+  let shown = "";
+  const onOutput = (text: string) => {
+    shown += text;
+    if (text.includes("line 500")) stop.abort();
+  };
+  const { code, stderr } = await portside(["logs", "app", "-s", "1h"], { env, signal: stop.signal, onOutput });
+  expect({ code, stderr }).toEqual({ code: 130, stderr: "" });
+  expect(shown).toContain("line 997");
+  expect(shown).not.toContain("line 1000");
+});
+
+test("as JSON no character acts on a terminal, and the message is the same", async () => {
+  const text = "line 1 \u001b[31m\u007f\u009b2J\u202e";
+  const { api, logs } = await withLines([line(text)]);
+  await using _ = api;
+  const { stdout } = await logs("--json", "-q", "textPayload:line");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  expect(JSON.parse(stdout)).toMatchObject({ message: text, log_name: "stdout", severity: "INFO" });
+});
+
+test("a filter may begin with a minus", async () => {
+  const { api, logs } = await withLines([line("line 1"), line("line 2", "ERROR")]);
+  await using _ = api;
+  expect((await logs("-q", "-severity=ERROR")).lines).toEqual(["line 1"]);
+  expect((await logs("--query", "-severity=INFO")).lines).toEqual(["line 2"]);
+});
+
+test("a filter that is refused is shown, with a mark where it is wrong", async () => {
+  const { api, logs } = await withLines([line("line 1")]);
+  await using _ = api;
+  const { code, stderr } = await logs("-q", "a) OR (b");
+  expect(code).toBe(1);
+  expect(stderr.split("\n").slice(-3)).toEqual(["  a) OR (b", "   ^", ""]);
+});
+
+test("a rate that was reached is waited for as long as the platform says, in its words", async () => {
+  const memory = createMemoryProvider();
+  // One more a second.
+  await using api = await serveApi(memory.ports, { accountLimits: { requestsPerMinute: 60 } });
+  await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+  for (let time = 1; time < 60; time++) await api.call("GET", "/v1/capabilities");
+  const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
+  const runs = await Promise.all([1, 2].map(() => portside(["logs", "app"], { env })));
+  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+  expect(runs.map(({ stderr }) => stderr).join("")).toMatch(/may make 60 requests a minute\. Waiting \d s…/);
+});
+
+test("who follows a deployment is told once that it was deleted, and sees the next one of its name", async () => {
+  const { api, env } = await withLines([line("line 1")]);
+  await using _ = api;
+  const stop = new AbortController();
+  let deleted = false;
+  const ran = portside(["logs", "app", "-f"], {
+    env,
+    signal: stop.signal,
+    onOutput: (text) => {
+      if (text.includes("line 1")) void api.call("POST", "/v1/deployment/delete", { json: { name: "app" } });
+      if (deleted) stop.abort();
+      if (!text.includes("was deleted")) return;
+      deleted = true;
+      void api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+    },
+  });
+  const { code, stderr } = await ran;
+  expect(code).toBe(130);
+  expect(stderr).toBe("There is no deployment 'app' any more; waiting for the next one of that name…\n");
+});
+
+test("follows with -f, colours by severity on a terminal, and ends with Ctrl-C", async () => {
+  const { api, env, memory } = await withLines(many(3));
+  await using _ = api;
+  const stop = new AbortController();
+  let shown = "";
+  const ran = portside(["logs", "app", "-f", "-n", "2"], {
+    env,
+    columns: 80,
+    signal: stop.signal,
+    onOutput: (text) => {
+      shown += text;
+      if (text.includes("line 2")) void memory.provider.logs.append([line("line 3", "ERROR"), line("line 4")]);
+      if (text.includes("line 4")) stop.abort();
+    },
+  });
+  expect(await ran).toMatchObject({ code: 130, stderr: "" });
+  expect([...shown.matchAll(/line \d/g)].map(String)).toEqual(["line 1", "line 2", "line 3", "line 4"]);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+  expect(shown).toMatch(/ERROR {5}\u001b\[2mstdout {2}\u001b\[22m \u001b\[31mline 3/);
+});
+
+/** Says a number whenever it is asked. */
+const counting = `
+let count = 0;
+require("node:http").createServer((req, res) => {
+  console.log(JSON.stringify({ message: "tick", boot: process.env.BOOT, count: count++ }));
+  res.end("ok");
+}).listen(process.env.PORT);
+`;
+
+test("a follower outlives a restart of the server, and has every entry once", async () => {
+  using folder = folderWith();
+  const options = { runner: "process" };
+  let server = await serve(folder.path, options);
+  const key = server.apiKey ?? "";
+  const archive = tarGz([
+    { path: "package.json", content: "{}" },
+    { path: "server.js", content: counting },
+  ]);
+  const records = await Array.fromAsync(new Client(server.url, key).deploy("app", archive));
+  const { url } = records.at(-1) as { url: string };
+  const port = new URL(server.url).port;
+  const stop = new AbortController();
+  let shown = "";
+  const following = portside(["logs", "app", "-f", "--json", "-q", 'jsonPayload.message="tick"'], {
+    env: { PORTSIDE_URL: server.url, PORTSIDE_API_KEY: key },
+    signal: stop.signal,
+    onOutput: (text) => {
+      shown += text;
+    },
+  });
+  const ticks = () => shown.split("\n").filter((text) => text.includes("tick")).length;
+  for (let n = 0; n < 20; n++) await (await fetch(url)).text();
+  await expect.poll(ticks).toBe(20);
+  const ended = once(server.child, "exit");
+  server.child.kill("SIGTERM");
+  await ended;
+  server = await serve(folder.path, { ...options, port });
+  for (let n = 0; n < 20; n++) await (await fetch(url)).text();
+  await expect.poll(ticks).toBe(40);
+  stop.abort();
+  const { code, stderr } = await following;
+  expect(code).toBe(130);
+  expect(stderr).toContain("waiting for it");
+  const counts = shown
+    .trim()
+    .split("\n")
+    .map((text) => JSON.parse(JSON.parse(text).message).count);
+  expect(counts).toEqual([...Array(20).keys(), ...Array(20).keys()]);
+  server.child.kill("SIGTERM");
+  await once(server.child, "exit");
+});

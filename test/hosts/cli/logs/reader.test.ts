@@ -1,0 +1,35 @@
+/** What a follower is told of a deployment whose log has gone quiet. */
+import { expect, test } from "vitest";
+import { Client } from "../../../../hosts/cli/client.ts";
+import { LogReader } from "../../../../hosts/cli/logs/reader.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { terminal } from "../../../support/cli/terminal.ts";
+import { serveMemory } from "../../../support/http/api.ts";
+
+const GONE = "There is no deployment 'my_app' any more; waiting for the next one of that name…\n";
+
+test("that it is gone, once for each time, also where the filter hides it", async () => {
+  await using api = await serveMemory();
+  const { io, stderr } = terminal();
+  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", "nothing");
+  const deploy = () => api.deploy({ function_name: "my_app", volumes: "{}" }, nodeSource(helloServer()));
+  await deploy();
+  await reader.lookWhetherGone();
+  expect(stderr()).toBe("");
+  await api.call("POST", "/v1/deployment/delete", { json: { name: "my_app" } });
+  for (let time = 0; time < 2; time++) await reader.lookWhetherGone();
+  expect(stderr()).toBe(GONE);
+  await deploy();
+  await reader.lookWhetherGone();
+  await api.call("POST", "/v1/deployment/delete", { json: { name: "my_app" } });
+  await reader.lookWhetherGone();
+  expect(stderr()).toBe(GONE + GONE);
+});
+
+test("that it is not there, where there never was one; a page is not to be had, and may be later", async () => {
+  await using api = await serveMemory();
+  const { io, stderr } = terminal();
+  const reader = new LogReader(new Client({ url: api.url, apiKey: await api.key() }), io, "my_app", undefined);
+  expect(await reader.pageIfAny(undefined, 1)).toBeUndefined();
+  expect(stderr()).toBe(GONE);
+});

@@ -1,0 +1,46 @@
+/** What `-s` takes: times ago, dates, what the output shows; and what it says of the rest. */
+import { expect, test } from "vitest";
+import { timeText } from "../../../../hosts/cli/logs/print.ts";
+import { readSince } from "../../../../hosts/cli/logs/since.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+
+const now = Date.UTC(2026, 0, 2);
+
+test.each([
+  ["30s", "2026-01-01T23:59:30.000Z"],
+  ["30m", "2026-01-01T23:30:00.000Z"],
+  ["24h", "2026-01-01T00:00:00.000Z"],
+  ["7d", "2025-12-26T00:00:00.000Z"],
+  ["1w", "2025-12-26T00:00:00.000Z"],
+  ["1h30m", "2026-01-01T22:30:00.000Z"],
+  ["1.5h", "2026-01-01T22:30:00.000Z"],
+  ["500ms", "2026-01-01T23:59:59.500Z"],
+  ["2026-01-01", "2026-01-01T00:00:00Z"],
+  ["2026-01-01T09:00:00+01:00", "2026-01-01T09:00:00+01:00"],
+  ["2026-01-01 09:00:00.123Z", "2026-01-01T09:00:00.123Z"],
+  ["2026-01-01 09:00Z", "2026-01-01T09:00:00Z"],
+])("%s is %s", (text, since) => expect(readSince(text, now)).toBe(since));
+
+test.each([
+  ["yesterday", "-s takes a time ago"],
+  ["30", "-s takes a time ago"],
+  ["", "-s takes a time ago"],
+  ["-1h", "not '-1h'"],
+  ["999999d", "-s 999999d reaches back before 1970"],
+  ["2026-01-01T09:00:00", "add Z for UTC, or an offset"],
+  ["2026-01-01 09:00", "add Z for UTC, or an offset"],
+  ["2026-02-30", "-s takes a time ago"],
+])("'%s' is bad usage, in words", async (text, words) => {
+  const { code, stderr, stdout } = await portside(["logs", "app", "-s", text], { env: { PORTSIDE_API_KEY: "psk_x" } });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain(words);
+});
+
+test.each([
+  ["2026-11-21T19:40:13+00:00", "2026-11-21 19:40:13.000Z"],
+  ["2026-11-21T19:40:13.764+00:00", "2026-11-21 19:40:13.764Z"],
+  ["2026-11-21T19:40:13.764999999+00:00", "2026-11-21 19:40:13.764Z"],
+])("an entry's %s is shown as -s takes it", (timestamp, shown) => {
+  expect(timeText(timestamp)).toBe(shown);
+  expect(readSince(shown, now)).toBe(shown.replace(" ", "T"));
+});

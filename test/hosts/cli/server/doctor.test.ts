@@ -1,0 +1,73 @@
+/** `portside doctor`: what this machine or a project lacks, for people and for programs. */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Finding } from "../../../../core/domain/wire/check.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+
+const bare = { PATH: "/nonexistent", HOME: "/nonexistent" };
+const findings = (stdout: string): Finding[] =>
+  stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Finding);
+
+test("a machine without programs is told what it does without, and how to get it", async () => {
+  using folder = folderWith();
+  const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
+  const { code, stdout } = await portside([...args, "--json"], { env: bare });
+  expect(code).toBe(0);
+  const found = new Map(findings(stdout).map((one) => [one.what, one]));
+  expect(found.get("Node")).toMatchObject({ verdict: "ok", words: process.version });
+  expect(found.get("npm")).toMatchObject({ verdict: "warning", fix: "apt-get install npm" });
+  expect(found.get("python3")).toMatchObject({ verdict: "warning" });
+  expect(found.get("runner")).toMatchObject({
+    verdict: "warning",
+    words: "plain processes: services are not isolated",
+  });
+  const words = await portside(args, { env: bare });
+  expect(words.stdout).toMatch(/^ok {7}Node: v/);
+  expect(words.stdout).toContain("warning  npm: not found; Node sources with dependencies cannot be built\n");
+  expect(words.stdout).toContain("         apt-get install npm\n");
+});
+
+test("a data folder that does not exist yet is judged by the one above it", async () => {
+  using folder = folderWith();
+  const deep = join(folder.path, "a", "b");
+  const { stdout } = await portside(["doctor", "--data-dir", deep, "--json"], { env: bare });
+  expect(findings(stdout).find(({ what }) => what === `data folder ${deep}`)).toMatchObject({
+    words: expect.stringContaining("GiB are free"),
+  });
+});
+
+test("a file in the data folder's place is missing a folder, and the exit code says so", async () => {
+  using folder = folderWith({ data: "" });
+  const file = join(folder.path, "data");
+  const { code, stdout } = await portside(["doctor", "--data-dir", file, "--json"], { env: bare });
+  expect(code).toBe(1);
+  expect(findings(stdout)).toContainEqual(
+    expect.objectContaining({ verdict: "missing", words: `${file} is no folder that can be written` }),
+  );
+});
+
+test.each([
+  [
+    ["--provider", "gcp"],
+    "The provider gcp needs --gcp-project (or PORTSIDE_GCP_PROJECT) and --gcp-region (or PORTSIDE_GCP_REGION).",
+  ],
+  [["--provider", "gcp", "--gcp-project", "p"], "The provider gcp needs --gcp-region"],
+  [["--provider", "aws"], "The provider aws needs --aws-region (or PORTSIDE_AWS_REGION)."],
+  [["--provider", "memory"], "The doctor knows the providers local, gcp and aws, not 'memory'."],
+])("%j is told in words", async (args, words) => {
+  const { code, stderr } = await portside(["doctor", ...args], { env: bare });
+  expect(code).toBe(1);
+  expect(stderr).toContain(words);
+  expect(stderr).not.toContain("bug");
+});
+
+test("a variable that is nearly a setting is told of, and the setting named", async () => {
+  using folder = folderWith();
+  const args = ["doctor", "--data-dir", folder.path, "--runner", "process"];
+  const { stderr } = await portside(args, { env: { ...bare, PORTSIDE_INGRES_PORT: "1" } });
+  expect(stderr).toContain("PORTSIDE_INGRES_PORT is not a setting; did you mean PORTSIDE_INGRESS_PORT?");
+});

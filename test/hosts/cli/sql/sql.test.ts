@@ -1,0 +1,162 @@
+/** `portside sql`, against the real HTTP API. */
+import { mkdtempSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { csvLine } from "../../../../hosts/cli/sql/csv.ts";
+import { promptForSql, readPromptLine } from "../../../../hosts/cli/sql/prompt.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { portside, terminal } from "../../../support/cli/terminal.ts";
+import { serveMemory, type TestApi } from "../../../support/http/api.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+
+let api: TestApi;
+let env: NodeJS.ProcessEnv;
+const folder = mkdtempSync(join(tmpdir(), "portside-sql-"));
+const COUNT =
+  "SELECT JSON_VALUE(json_payload, '$.status') AS status, COUNT(*) AS n FROM logs GROUP BY status ORDER BY status";
+
+beforeAll(async () => {
+  api = await serveMemory();
+  await api.deploy({ function_name: "my-app", volumes: "{}" }, nodeSource(helloServer()));
+  env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key(), XDG_CONFIG_HOME: folder };
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const rows = [
+  { status: "BUILDING", n: 1 },
+  { status: "DONE", n: 1 },
+];
+
+describe("a query", () => {
+  test("prints JSON in a pipe, and a table on a terminal", async () => {
+    expect(JSON.parse((await portside(["sql", COUNT], { env })).stdout)).toMatchObject(expect.arrayContaining(rows));
+    const { stdout, stderr } = await portside(["sql", COUNT], { env, columns: 100 });
+    expect(stripVTControlCharacters(stdout)).toMatch(/status\s+n/);
+    expect(stripVTControlCharacters(stdout)).toMatch(/DONE\s+1/);
+    expect(stderr).toMatch(/^\(\d rows\)$/m);
+  });
+
+  test("comes from standard input or a file as well", async () => {
+    const file = join(folder, "q.sql");
+    writeFileSync(file, `${COUNT};\n`);
+    const direct = (await portside(["sql", COUNT], { env })).stdout;
+    expect((await portside(["sql", "-"], { env, stdin: COUNT })).stdout).toBe(direct);
+    expect((await portside(["sql"], { env, stdin: COUNT })).stdout).toBe(direct);
+    expect((await portside(["sql", "-f", file], { env })).stdout).toBe(direct);
+  });
+
+  test("as CSV has a byte order mark, a head, and CRLF", async () => {
+    const { stdout } = await portside(["sql", "SELECT 'a,\"b\"' AS x, CAST(NULL AS STRING) AS y", "--format", "csv"], {
+      env,
+    });
+    expect(stdout).toBe('\ufeffx,y\r\n"a,""b""",\r\n');
+  });
+
+  test("without rows says so on standard error", async () => {
+    const none = await portside(["sql", "SELECT text_payload FROM logs WHERE FALSE"], { env });
+    expect(none).toEqual({ code: 0, stdout: "[]\n", stderr: "(0 rows)\n" });
+  });
+
+  test("that is refused: the reason and exit code 1; wrong words: exit code 2", async () => {
+    const refused = await portside(["sql", "SELECT * FROM secrets"], { env });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("there is no table 'secrets' at line 1, column 15");
+    expect((await portside(["sql", COUNT, "--format", "xml"], { env })).code).toBe(2);
+    expect((await portside(["sql", COUNT, "-f", "x.sql"], { env })).code).toBe(2);
+  });
+
+  test("answers what others wrote without letting it act on the terminal", async () => {
+    const { stdout } = await portside(["sql", "SELECT '\\x1b]0;owned\\x07' AS x"], { env, columns: 80 });
+    expect(stdout).not.toContain("\u001b]0;");
+  });
+});
+
+test("no cell is a formula, and numbers stay numbers", () => {
+  expect(csvLine(["=1+1", "+a", "-1.5", "@x", -3, "a\nb", { k: 1 }, null, "\tx"])).toBe(
+    `'=1+1,'+a,-1.5,'@x,-3,"a\nb","{""k"":1}",,'\tx\r\n`,
+  );
+});
+
+describe("the prompt", () => {
+  test("reads a statement over several lines, up to its semicolon", () => {
+    expect(readPromptLine("", "SELECT 1")).toEqual({ kind: "more", text: "SELECT 1" });
+    expect(readPromptLine("SELECT 1", "AS n;")).toEqual({ kind: "run", statement: "SELECT 1\nAS n" });
+    expect(readPromptLine("", "  ")).toEqual({ kind: "more", text: "" });
+    expect(readPromptLine("", ";")).toEqual({ kind: "more", text: "" });
+    expect([readPromptLine("", "\\d"), readPromptLine("", "\\q")]).toEqual(["tables", "quit"]);
+    for (const word of ["help", "HELP", "help;", "\\?", "\\h"]) expect(readPromptLine("", word)).toBe("help");
+    expect(readPromptLine("SELECT", "help")).toEqual({ kind: "more", text: "SELECT\nhelp" });
+    expect(readPromptLine("SELECT", "\\q")).toEqual({ kind: "more", text: "SELECT\n\\q" });
+  });
+
+  test("runs what it reads, shows the tables, and ends", async () => {
+    const { io, stdout } = terminal({ env, stdin: "\\d\nSELECT 1\n AS n;\nSELECT 2 AS m;\n\\q\nSELECT 3 AS k;\n" });
+    const ran: string[] = [];
+    await promptForSql(io, async (statement) => void ran.push(statement));
+    expect(ran).toEqual(["SELECT 1\n AS n", "SELECT 2 AS m"]);
+    expect(stdout()).toContain("json_payload");
+    expect(stdout()).toContain("usage_start_time");
+  });
+
+  /** A terminal at which keys are pressed one after another; its screen is what was written. */
+  const keyboard = (run: (statement: string, signal: AbortSignal) => Promise<void>) => {
+    const stdin = Object.assign(new PassThrough(), { isTTY: true });
+    const screen: string[] = [];
+    const stdout = Object.assign(
+      new Writable({
+        write: (piece, _encoding, done) => {
+          screen.push(String(piece));
+          done();
+        },
+      }),
+      { isTTY: true, columns: 80 },
+    );
+    const { io } = terminal({ env });
+    const ended = promptForSql({ ...io, stdin: stdin as never, stdout: stdout as never }, run);
+    return { press: (keys: string) => stdin.write(keys), ended, screen: () => screen.join("") };
+  };
+  const UP = "\u001b[A";
+  const CTRL_C = "\u0003";
+  const CTRL_D = "\u0004";
+
+  test("Ctrl-C drops the lines so far, or cancels the statement that runs; the prompt goes on", async () => {
+    const ran: string[] = [];
+    let cancelled = 0;
+    const { press, ended, screen } = keyboard(async (statement, signal) => {
+      ran.push(statement);
+      if (!statement.includes("long")) return;
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      cancelled += 1;
+    });
+    press("SELECT wrong\r");
+    await eventually(() => expect(screen()).toContain("...> "));
+    press(CTRL_C);
+    press("SELECT long;\r");
+    await eventually(() => expect(ran).toEqual(["SELECT long"]));
+    press(CTRL_C);
+    await eventually(() => expect(cancelled).toBe(1));
+    press("SELECT 2 AS m;\r");
+    await eventually(() => expect(ran).toEqual(["SELECT long", "SELECT 2 AS m"]));
+    press(CTRL_D);
+    await ended;
+  });
+
+  test("what was asked is remembered, also by the next prompt", async () => {
+    const first: string[] = [];
+    const one = keyboard(async (statement) => void first.push(statement));
+    one.press("SELECT 41 AS remembered;\r");
+    await eventually(() => expect(first).toHaveLength(1));
+    one.press(CTRL_D);
+    await one.ended;
+    const second: string[] = [];
+    const two = keyboard(async (statement) => void second.push(statement));
+    two.press(`${UP}\r`);
+    await eventually(() => expect(second).toEqual(["SELECT 41 AS remembered"]));
+    two.press(CTRL_D);
+    await two.ended;
+    expect(statSync(join(folder, "portside", "sql-history.json")).mode & 0o077).toBe(0);
+  });
+});

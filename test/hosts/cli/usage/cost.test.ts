@@ -1,0 +1,194 @@
+/** `portside cost`: what services say that they spent, summed exactly over all pages, and what is said beside it. */
+import { describe, expect, test } from "vitest";
+import { type BillingRow, createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { createManualClock } from "../../../../adapters/memory/manual-clock.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import { missing } from "../../../../core/domain/wire/capabilities.ts";
+import { timestampOf } from "../../../../core/domain/wire/instant.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { readPeriod } from "../../../../hosts/cli/usage/period.ts";
+import { isComplete } from "../../../../hosts/cli/usage/spent.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { serveApi } from "../../../support/http/api.ts";
+
+interface Line {
+  readonly service?: string;
+  readonly user?: string;
+  readonly model?: string;
+  readonly cost?: unknown;
+}
+
+/** Two deployments that say what they spend. */
+const spent = async (lines: readonly Line[], charges?: readonly BillingRow[]) => {
+  const noSql = { sql: { queries: missing("nobody meters here"), lag_seconds: 0 } };
+  const clock = createManualClock(new Date().toISOString());
+  const memory = createMemoryProvider({ clock, ...(charges === undefined ? { capabilities: noSql } : {}) });
+  memory.charge("acme" as AccountId, ...(charges ?? []));
+  const api = await serveApi(memory.ports);
+  for (const name of ["app", "bot"])
+    await api.deploy({ function_name: name, volumes: "{}" }, nodeSource(helloServer()));
+  const entries = lines.map(({ service = "app", user = "ann", model = "small", cost = 0.1 }) => ({
+    ...{ owner: "acme" as AccountId, service: service as DeploymentName, severity: "DEFAULT", logName: "stdout" },
+    json: { level: "usage", model, user_id: user, chat_id: "c1", input: 10, output: 2, cached: 1, cost },
+  }));
+  const other = entries.slice(0, 1).map((entry) => ({ ...entry, json: { level: "info", cost: 1000 } }));
+  expect((await memory.provider.logs.append([...entries, ...other] as never)).isOk()).toBe(true);
+  const env = { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() };
+  return {
+    api,
+    env,
+    close: memory.close,
+    cost: (args: readonly string[] = [], columns?: number) =>
+      portside(["cost", ...args], { env, ...(columns === undefined ? {} : { columns }) }),
+  };
+};
+
+/** Entries were logged just now. */
+const soon = ["-s", "1h"];
+
+test("sums every page of every deployment, exactly", async () => {
+  const lines = Array.from({ length: 2500 }, (_, n) => ({ service: n % 5 === 0 ? "bot" : "app" }));
+  const { api, cost } = await spent(lines);
+  await using _ = api;
+  const { code, stdout } = await cost([...soon, "--json"]);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    complete: true,
+    currency: "USD",
+    total: { cost: "250", turns: 2500, input: 25_000, output: 5000, cached: 2500, unpriced: 0 },
+    groups: [
+      { deployment: "app", cost: "200" },
+      { deployment: "bot", cost: "50" },
+    ],
+    unreadable: 0,
+    infrastructure: null,
+  });
+  expect(JSON.parse((await cost(["bot", ...soon, "--json"])).stdout).total).toMatchObject({ cost: "50", turns: 500 });
+});
+
+test("by user, chat and model; the dearest first", async () => {
+  const { api, cost } = await spent([
+    { user: "ann", cost: 0.1 },
+    { user: "ann", cost: 0.2 },
+    { user: "ben", model: "large", cost: "1.000000001" },
+    { user: "", cost: 0 },
+  ]);
+  await using _ = api;
+  const groups = async (key: string) => JSON.parse((await cost([...soon, "-b", key, "--json"])).stdout).groups;
+  expect(await groups("user")).toMatchObject([
+    { user: "ben", cost: "1.000000001" },
+    { user: "ann", cost: "0.3", turns: 2 },
+    { user: null, cost: "0" },
+  ]);
+  expect(await groups("model")).toMatchObject([{ model: "large" }, { model: "small", cost: "0.3" }]);
+  expect(await groups("chat")).toMatchObject([{ chat: "c1", cost: "1.300000001", turns: 4 }]);
+});
+
+test("in a pipe exact and plain; on a terminal a table with a chart and its sum", async () => {
+  const { api, cost } = await spent([
+    { user: "ann", cost: 0.0000001 },
+    { user: "b\u001b[2Jen", cost: 3 },
+  ]);
+  await using _ = api;
+  const piped = await cost([...soon, "-b", "user"]);
+  expect(piped.stdout).toBe("b\\x1b[2Jen\t1\t10\t2\t1\t3\nann\t1\t10\t2\t1\t0.0000001\n");
+  expect(piped.stderr).toContain("The cost of infrastructure is not offered:");
+  const { stdout } = await cost([...soon, "-b", "user"], 100);
+  expect(stdout).toMatch(/ann.*<0\.0001.*▏/);
+  expect(stdout).toMatch(/3\.00.*█{20}/);
+  expect(stdout).toMatch(/3\.00 USD.* on models since 1h, in 2 turns/);
+  expect(stdout).not.toContain("\u001b[2J");
+});
+
+test("what is left out is said", async () => {
+  const { api, cost } = await spent([{ cost: null }, { cost: -1 }, { cost: 1 }]);
+  await using _ = api;
+  const { stderr } = await cost(soon);
+  expect(stderr).toContain("1 turns say nothing of their cost");
+  expect(stderr).toContain("1 usage lines make no sense");
+});
+
+test("a month is UTC's; -m alone is this one, and may stand before a name", async () => {
+  const { api, cost } = await spent([{}]);
+  await using _ = api;
+  const from = `${new Date().toISOString().slice(0, 7)}-01T00:00:00+00:00`;
+  expect(JSON.parse((await cost(["-m", "--json"])).stdout).from).toBe(from);
+  expect(JSON.parse((await cost(["-m", "app", "--json"])).stdout)).toMatchObject({ from, total: { turns: 1 } });
+  expect(JSON.parse((await cost(["app", "--json", "-m"])).stdout).from).toBe(from);
+  const past = JSON.parse((await cost(["-m", "2024-02", "--json"])).stdout);
+  expect(past).toMatchObject({
+    from: "2024-02-01T00:00:00+00:00",
+    to: "2024-03-01T00:00:00+00:00",
+    total: { turns: 0 },
+  });
+});
+
+test.each([
+  [["-b", "colour"], "-b takes user, chat or model"],
+  [["-m", "2026-13"], "-m takes a month such as 2026-01"],
+  [["-m", "2199-01"], "has not begun yet"],
+  [["-m", "2026-01", "-s", "7d"], "two ways to say the same"],
+  [["-s", "soon"], "-s takes a time ago"],
+])("%j is wrong usage", async (args, words) => {
+  const { code, stderr } = await portside(["cost", ...args], { env: { PORTSIDE_API_KEY: "psk_x" } });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(words) });
+});
+
+test("a deployment of another account is refused", async () => {
+  const { api, env } = await spent([{}]);
+  await using _ = api;
+  const stranger = { ...env, PORTSIDE_API_KEY: await api.key("stranger") };
+  const { code, stderr } = await portside(["cost", "app"], { env: stranger });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("belongs to another account") });
+});
+
+test("what infrastructure costs stands beside what models cost", async () => {
+  const day = new Date().toISOString().slice(0, 10);
+  const charge = (name: string, cost: string, from = day): BillingRow => ({
+    usage_start_time: `${from}T00:00:00Z`,
+    usage_end_time: `${from}T23:59:59Z`,
+    service_description: "Portside",
+    sku_description: "vCPU-seconds",
+    usage_amount: "1",
+    usage_unit: "second",
+    cost,
+    currency: "USD",
+    resource_name: name,
+  });
+  const charges = [charge("app", "0.00000004"), charge("app", "0.00000006"), charge("gone", "2.5")];
+  const { api, env, close } = await spent([{ cost: 1 }], [...charges, charge("app", "1000", "2020-01-01")]);
+  await using _ = api;
+  const cost = (...args: string[]) => portside(["cost", "-m", ...args], { env });
+  expect((await cost()).stdout).toBe("app\t1\t10\t2\t1\t1\t0.0000001\ngone\t0\t0\t0\t0\t0\t2.5\n");
+  expect(JSON.parse((await cost("app", "--json")).stdout).infrastructure).toEqual({
+    currency: "USD",
+    costs: [{ deployment: "app", cost: "0.0000001" }],
+  });
+  await close();
+});
+
+describe("a period is complete", () => {
+  const now = Date.parse("2026-11-21T12:00:00Z");
+  const period = readPeriod("60d", undefined, now);
+  const made = (created_at: string) => ({ created_at });
+
+  test("where it begins within what is kept", () => {
+    expect(isComplete(readPeriod("29d", undefined, now), made("2020-01-01T00:00:00+00:00"), 30, now)).toBe(true);
+    expect(isComplete(readPeriod("29d", undefined, now), undefined, 30, now)).toBe(true);
+  });
+
+  test("where the deployment is younger than what is kept", () => {
+    expect(isComplete(period, made("2026-11-01T00:00:00+00:00"), 30, now)).toBe(true);
+  });
+
+  test("and not where older entries may have been there", () => {
+    expect(isComplete(period, made("2026-10-01T00:00:00+00:00"), 30, now)).toBe(false);
+    expect(isComplete(period, undefined, 30, now)).toBe(false);
+  });
+
+  test("and a month that is over ends where the next one begins", () => {
+    expect(timestampOf(readPeriod(undefined, "2026-10", now).to)).toBe("2026-11-01T00:00:00+00:00");
+    expect(timestampOf(readPeriod(undefined, "", now).to)).toBe("2026-11-21T12:00:00+00:00");
+  });
+});

@@ -1,0 +1,260 @@
+/** `portside volume get` against the real HTTP API and the real storage endpoint. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { serveVolume } from "../../../support/cli/volume-cli.ts";
+import { serveMeddling } from "../../../support/http/meddling-api.ts";
+import { servePretended } from "../../../support/providers/fake-storage.ts";
+
+const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
+
+describe("one object", () => {
+  test.each([
+    [[], "file.txt"],
+    [["other.txt"], "other.txt"],
+    [["new/"], "new/file.txt"],
+    [["there"], "there/file.txt"],
+    [["deep/er/name"], "deep/er/name"],
+  ])("goes to %j as %s, and leaves nothing else", async (dest, expected) => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    mkdirSync(join(folder.path, "there"));
+    await cli.write("a b/file.txt", "content");
+    const ran = await cli.volume(["get", "data", "a b/file.txt", ...dest], { cwd: folder.path });
+    const path = join(folder.path, expected);
+    expect(ran).toEqual({ code: 0, stdout: `Fetched 'a b/file.txt', 7 B, to ${path}.\n`, stderr: "" });
+    expect(textOf(path)).toBe("content");
+    expect(readdirSync(join(path, "..")).filter((name) => name.includes(".part"))).toEqual([]);
+  });
+
+  test("goes to standard output byte for byte, alone", async () => {
+    await using cli = await serveVolume();
+    await cli.write("a", "ünd\n");
+    expect(await cli.volume(["get", "data", "a", "-"])).toEqual({ code: 0, stdout: "ünd\n", stderr: "" });
+  });
+
+  test("that is empty is an empty file", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    await cli.write("a", "");
+    expect(await cli.volume(["get", "data", "a"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(readdirSync(folder.path)).toEqual(["a"]);
+  });
+
+  test("replaces a file only with --force", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ a: "mine" });
+    await cli.write("a", "theirs");
+    const { code, stderr } = await cli.volume(["get", "data", "a"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("--force");
+    expect(textOf(folder.path, "a")).toBe("mine");
+    expect(await cli.volume(["get", "data", "a", "--force"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(textOf(folder.path, "a")).toBe("theirs");
+  });
+
+  test("that is not there leaves nothing behind", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    const { code, stderr } = await cli.volume(["get", "data", "nothing"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("'data' has no object 'nothing'");
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("that cannot be written here is said with the reason", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ file: "" });
+    await cli.write("a", "1");
+    const { code, stderr } = await cli.volume(["get", "data", "a", "file/a"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/cannot be written: (ENOTDIR|EEXIST)/);
+    expect(stderr).not.toContain("bug");
+  });
+});
+
+describe("what an earlier get has left", () => {
+  /** As a `get` that was stopped leaves it. */
+  const stopped = async (path: string, part: string, etag: string) => {
+    writeFileSync(`${path}.part`, part);
+    writeFileSync(`${path}.part.etag`, etag);
+  };
+  const etagOf = async (cli: Awaited<ReturnType<typeof serveVolume>>, path: string): Promise<string> => {
+    const grant = await cli.api.call("POST", "/v1/volume/download", { json: { volume: "data", path } });
+    return (await fetch(grant.json.url)).headers.get("etag") as string;
+  };
+
+  test("is gone on with, without fetching it again", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    await cli.write("a", "0123456789");
+    // Another beginning than the object's own: it shows that nobody fetched it anew.
+    await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
+    const { stdout } = await cli.volume(["get", "data", "a", "--json"], { cwd: folder.path });
+    expect(JSON.parse(stdout)).toMatchObject({ size: 10, resumed: 4 });
+    expect(textOf(folder.path, "a")).toBe("abcd456789");
+    expect(readdirSync(folder.path)).toEqual(["a"]);
+  });
+
+  test("is enough where it is the whole", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    await cli.write("a", "0123");
+    await stopped(join(folder.path, "a"), "abcd", await etagOf(cli, "a"));
+    expect(await cli.volume(["get", "data", "a"], { cwd: folder.path })).toMatchObject({ code: 0 });
+    expect(textOf(folder.path, "a")).toBe("abcd");
+  });
+
+  test.each([
+    ["shorter than before", "ab"],
+    ["longer than before", "0123456789 and more"],
+    ["as long as before", "abcd"],
+  ])("is thrown away where the object is another now, %s", async (_, now) => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    await cli.write("a", "earlier");
+    await stopped(join(folder.path, "a"), "earl", await etagOf(cli, "a"));
+    await cli.write("a", now);
+    const { code, stderr } = await cli.volume(["get", "data", "a"], { cwd: folder.path });
+    expect(code).toBe(0);
+    expect(stderr).toContain("starting over");
+    expect(textOf(folder.path, "a")).toBe(now);
+    expect(readdirSync(folder.path)).toEqual(["a"]);
+  });
+
+  test("is thrown away, too, where the storage pays no heed to If-Range", async () => {
+    const asked: unknown[] = [];
+    await using served = await servePretended((req, res) => {
+      const { range, "if-range": tag } = req.headers;
+      asked.push([range, tag]);
+      if (range === undefined) return res.writeHead(200, { etag: '"new"', "content-length": 6 }).end("abcdef");
+      return res.writeHead(206, { etag: '"new"', "content-range": "bytes 2-5/6", "content-length": 4 }).end("cdef");
+    });
+    using folder = folderWith();
+    await served.cli.write("a", "any");
+    await stopped(join(folder.path, "a"), "01", '"old"');
+    const { code } = await served.cli.volume(["get", "data", "a"], { cwd: folder.path, env: served.env });
+    expect(code).toBe(0);
+    expect(textOf(folder.path, "a")).toBe("abcdef");
+    expect(asked).toEqual([
+      ["bytes=2-", '"old"'],
+      [undefined, undefined],
+    ]);
+  });
+
+  test("is told from a file of that name that is somebody's own", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith({ "a.part": "mine" });
+    await cli.write("a", "1");
+    const { code, stderr } = await cli.volume(["get", "data", "a"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("not from an earlier 'get'");
+    expect(textOf(folder.path, "a.part")).toBe("mine");
+  });
+});
+
+describe("a folder", () => {
+  const serveSite = async () => {
+    const cli = await serveVolume();
+    for (const path of ["www/index.html", "www/css/a.css", "www2/x", "www"]) await cli.write(path, path);
+    return cli;
+  };
+
+  test.each([
+    [["www/"], "www"],
+    [["www", "-r"], "www"],
+    [["www/", "site"], "site"],
+  ])("%j comes whole", async (args, into) => {
+    await using cli = await serveSite();
+    using folder = folderWith();
+    const { code, stdout } = await cli.volume(["get", "data", ...args], { cwd: folder.path });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `Fetched 2 files, 27 B, to ${join(folder.path, into)}.\n`,
+    });
+    expect(readdirSync(join(folder.path, into), { recursive: true }).sort()).toEqual([
+      "css",
+      "css/a.css",
+      "index.html",
+    ]);
+    expect(textOf(folder.path, into, "css/a.css")).toBe("www/css/a.css");
+  });
+
+  test("that is there already is fetched only where it has changed", async () => {
+    await using cli = await serveSite();
+    using folder = folderWith();
+    await cli.volume(["get", "data", "www/"], { cwd: folder.path });
+    const again = await cli.volume(["get", "data", "www/"], { cwd: folder.path });
+    expect(again.stdout).toContain("Fetched 0 files, 0 B");
+    expect(again.stdout).toContain("2 more were there already");
+    await cli.write("www/index.html", "changed");
+    const refused = await cli.volume(["get", "data", "www/"], { cwd: folder.path });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("--force");
+    const forced = await cli.volume(["get", "data", "www/", "--force"], { cwd: folder.path });
+    expect(forced.stdout).toContain("Fetched 1 file, 7 B");
+    expect(textOf(folder.path, "www/index.html")).toBe("changed");
+  });
+
+  test("that is not there is said", async () => {
+    await using cli = await serveSite();
+    expect((await cli.volume(["get", "data", "nothing/"])).stderr).toContain(
+      "There is no object in 'nothing/' of 'data'",
+    );
+  });
+
+  test.each([["../../evil"], ["www/../../evil"], ["/etc/evil"], ["other/evil"], ["www/a\\..\\evil"]])(
+    "in which the platform lists '%s' is refused before anything is written",
+    async (path) => {
+      await using cli = await serveSite();
+      using folder = folderWith();
+      await using front = await serveMeddling(cli.api.url, (at, answer) =>
+        at === "/v1/volume/objects"
+          ? {
+              status: 200,
+              json: {
+                objects: ["www/index.html", path].map((one) => ({
+                  path: one,
+                  size: 1,
+                  updated: "2026-01-01T00:00:00Z",
+                })),
+                next_page_token: null,
+              },
+            }
+          : answer,
+      );
+      const cwd = join(folder.path, "here", "below");
+      mkdirSync(cwd, { recursive: true });
+      const ran = await cli.volume(["get", "data", "www/"], { cwd, env: { PORTSIDE_URL: front.url } });
+      expect(ran.code).toBe(1);
+      expect(ran.stderr).toContain("no name of an object");
+      expect(readdirSync(folder.path, { recursive: true })).toEqual(["here", "here/below"]);
+    },
+  );
+
+  test("with an object where another is kept while it comes is refused", async () => {
+    await using cli = await serveVolume();
+    using folder = folderWith();
+    await cli.write("f/a", "1");
+    await cli.write("f/a.part", "2");
+    const { code, stderr } = await cli.volume(["get", "data", "f/"], { cwd: folder.path });
+    expect(code).toBe(1);
+    expect(stderr).toContain("one by one");
+    expect(existsSync(join(folder.path, "f"))).toBe(false);
+  });
+
+  test("keeps the objects' times, by which it is known again", async () => {
+    const clock = createManualClock();
+    await using cli = await serveVolume({ clock });
+    using folder = folderWith();
+    await cli.write("www/a", "1");
+    const { json } = await cli.api.call("GET", "/v1/volume/objects?volume=data");
+    await cli.volume(["get", "data", "www/"], { cwd: folder.path });
+    const { mtimeMs } = statSync(join(folder.path, "www/a"));
+    expect(Math.floor(mtimeMs / 1000)).toBe(Math.floor(Date.parse(json.objects[0].updated) / 1000));
+    expect(Date.now() - mtimeMs).toBeGreaterThan(60_000);
+    expect((await cli.volume(["get", "data", "www/"], { cwd: folder.path })).stdout).toContain("1 more was there");
+  });
+});

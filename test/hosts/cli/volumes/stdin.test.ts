@@ -1,0 +1,204 @@
+/** `portside volume put - ` on a platform whose storage wants to know an object's length before its bytes. */
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { setImmediate as turn } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { awsVolumes } from "../../../../adapters/aws/volumes/capabilities.ts";
+import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { keepSource } from "../../../../hosts/cli/volumes/transfer/known-length.ts";
+import { storageRefusalOf } from "../../../../hosts/cli/volumes/transfer/storage-error.ts";
+import { volumesOver } from "../../../adapters/aws/volumes/subject.ts";
+import { type FakeS3, startFakeS3 } from "../../../fakes/aws/s3/index.ts";
+import { STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { startCli } from "../../../support/cli/cli-process.ts";
+import { serveVolumeOver, type VolumeCli } from "../../../support/cli/volume-cli.ts";
+import { serveMeddling } from "../../../support/http/meddling-api.ts";
+
+const MiB = 1024 ** 2;
+
+interface OnS3 extends AsyncDisposable {
+  readonly s3: FakeS3;
+  readonly cli: VolumeCli;
+}
+
+/** The API over memory, whose volumes are buckets of the fake S3. */
+const serveOnS3 = async (): Promise<OnS3> => {
+  const s3 = await startFakeS3({ buckets: [STATE_BUCKET] });
+  const memory = createMemoryProvider();
+  const volumes = volumesOver(s3);
+  const { capabilities } = memory.provider;
+  const provider = { ...memory.provider, volumes, capabilities: { ...capabilities, volumes: awsVolumes } };
+  const cli = await serveVolumeOver({ ...memory.ports, provider });
+  return {
+    s3,
+    cli,
+    [Symbol.asyncDispose]: async () => {
+      await cli[Symbol.asyncDispose]();
+      await volumes.idle();
+      await memory.close();
+      await s3.close();
+    },
+  };
+};
+
+/** A process that reads what the test writes, and keeps it in a folder that the test looks at. */
+const startPut = ({ cli }: OnS3, folder: string, url = cli.env["PORTSIDE_URL"]) =>
+  startCli(
+    ["volume", "put", "data", "-", "in.bin"],
+    { ...cli.env, PORTSIDE_URL: url, TMPDIR: folder },
+    folder,
+    [],
+    "pipe",
+  );
+
+/** What is left; Node keeps its compiled code there as well. */
+const leftIn = (folder: string): string[] => readdirSync(folder).filter((name) => name !== "node-compile-cache");
+
+const write = async ({ stdin }: ReturnType<typeof startPut>["child"], bytes: Buffer): Promise<void> => {
+  if (stdin?.write(bytes) === false) await once(stdin, "drain");
+};
+
+describe("a process that reads from a pipe", () => {
+  test("sends what it read, with its length, and leaves no file behind", async () => {
+    await using platform = await serveOnS3();
+    using folder = folderWith();
+    const { child, ended } = startPut(platform, folder.path);
+    const pieces = [1, 2, 3].map((fill) => Buffer.alloc(MiB, fill));
+    for (const piece of pieces) await write(child, piece);
+    child.stdin?.end();
+    expect(await ended).toEqual({ code: 0, stdout: "Sent 'in.bin', 3 MiB, to 'data'.\n", stderr: "" });
+    expect((await platform.cli.read("in.bin"))?.equals(Buffer.concat(pieces))).toBe(true);
+    expect(leftIn(folder.path)).toEqual([]);
+  });
+
+  test("sends nothing at all as an empty object", async () => {
+    await using platform = await serveOnS3();
+    using folder = folderWith();
+    const { child, ended } = startPut(platform, folder.path);
+    child.stdin?.end();
+    expect(await ended).toMatchObject({ code: 0 });
+    expect((await platform.cli.read("in.bin"))?.length).toBe(0);
+  });
+
+  test("tries again what broke, with all that it read", async () => {
+    await using platform = await serveOnS3();
+    using folder = folderWith();
+    platform.s3.faults.inject({ method: "s3.PutObject", nth: 1, kind: "unavailable" });
+    const { child, ended } = startPut(platform, folder.path);
+    await write(child, Buffer.alloc(MiB, 7));
+    child.stdin?.end();
+    expect(await ended).toMatchObject({ code: 0 });
+    expect((await platform.cli.read("in.bin"))?.equals(Buffer.alloc(MiB, 7))).toBe(true);
+  });
+
+  test.each(["SIGINT", "SIGTERM", "SIGKILL"] as const)("leaves neither file nor object after %s", async (signal) => {
+    await using platform = await serveOnS3();
+    using folder = folderWith();
+    const { child, ended } = startPut(platform, folder.path);
+    // More than a pipe holds: when it is written, the process has read.
+    await write(child, Buffer.alloc(4 * MiB));
+    child.kill(signal);
+    expect((await ended).code).toBe(signal === "SIGKILL" ? null : 130);
+    expect(leftIn(folder.path)).toEqual([]);
+    expect(await platform.cli.paths()).toEqual([]);
+  });
+
+  test("is told in words what the storage refuses, on a platform that does not say what it wants", async () => {
+    await using platform = await serveOnS3();
+    await using front = await serveMeddling(platform.cli.api.url, (path, answer) => {
+      if (path !== "/v1/capabilities") return answer;
+      const { volumes, ...rest } = answer.json as { volumes: Record<string, unknown> };
+      const { unsized_uploads: _new, ...older } = volumes;
+      return { ...answer, json: { ...rest, volumes: older } };
+    });
+    using folder = folderWith();
+    const { child, ended } = startPut(platform, folder.path, front.url);
+    child.stdin?.end("bytes");
+    const { code, stderr } = await ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain("The storage refused it (MissingContentLength). You must provide the Content-Length");
+    expect(stderr).toContain("Put it into a file first");
+  });
+});
+
+test("a terminal shows how much was read, and then how much was sent", async () => {
+  await using platform = await serveOnS3();
+  const stdin = Buffer.alloc(MiB);
+  const { stderr } = await platform.cli.volume(["put", "data", "-", "in.bin"], { stdin, columns: 100 });
+  expect(stderr).toContain("reading standard input");
+  expect(stderr).toMatch(/mstandard input {2} {2}0 % .* 0 B of 1 MiB/);
+});
+
+describe("a source that is kept", () => {
+  const signal = new AbortController().signal;
+  const sourceOf = (open: () => AsyncIterable<Uint8Array>) => ({ name: "standard input", size: undefined, open });
+
+  test("ends in words where the disk has no room, and takes none of it", async () => {
+    using folder = folderWith();
+    const rooms = [1024 * MiB, 1024 * MiB, 70 * MiB];
+    const pieces = sourceOf(async function* () {
+      for (;;) {
+        await turn();
+        yield new Uint8Array(MiB);
+      }
+    });
+    const kept = keepSource(pieces, {
+      signal,
+      onKept: () => undefined,
+      folder: folder.path,
+      roomIn: async () => rooms.shift() ?? 0,
+    });
+    await expect(kept).rejects.toThrow(
+      /^'standard input' does not fit: after 30 MiB .* Set TMPDIR .* Nothing was sent\.$/,
+    );
+    expect(leftIn(folder.path)).toEqual([]);
+  });
+
+  test("that breaks is said, and nothing is sent", async () => {
+    const broken = sourceOf(async function* () {
+      yield new Uint8Array(1);
+      throw new Error("the other end went");
+    });
+    const kept = keepSource(broken, { signal, onKept: () => undefined });
+    await expect(kept).rejects.toThrow("'standard input' cannot be read: the other end went. Nothing was sent.");
+  });
+});
+
+describe("a storage's refusal", () => {
+  const answer = (status: number, code: string, message: string) =>
+    storageRefusalOf(
+      new Response(
+        `<?xml version="1.0"?><Error><Code>${code}</Code><Message>${message}</Message><RequestId>1</RequestId></Error>`,
+        { status },
+      ),
+    );
+
+  test.each([
+    [403, "AccessDenied", "Request has expired", "The storage refused it (AccessDenied). Request has expired."],
+    [
+      400,
+      "KeyTooLongError",
+      "Your key is &lt;too&gt; long &#38; &#x41;",
+      "(KeyTooLongError). Your key is <too> long & A.",
+    ],
+    [403, "RequestTimeTooSkewed", "The difference is too large.", "too large. Set this machine's clock."],
+  ])("%i %s is said with its words", async (status, code, message, words) => {
+    const refused = await answer(status, code, message);
+    expect(refused.message).toContain(words);
+    expect(refused).toMatchObject({ status });
+  });
+
+  test("that passes by itself is no refusal", async () => {
+    expect((await answer(400, "RequestTimeout", "Your socket connection was idle.")).constructor.name).toBe(
+      "Unreachable",
+    );
+  });
+
+  test("without such words is said by its status", async () => {
+    expect((await storageRefusalOf(new Response("<html>", { status: 418 }))).message).toBe(
+      "The platform answered 418.",
+    );
+    expect((await storageRefusalOf(new Response('{"detail": "gone"}', { status: 404 }))).message).toBe("gone");
+  });
+});

@@ -1,0 +1,80 @@
+/** What goes wrong while an object is sent: said in words, with the earlier object left as it was. */
+import { expect, test } from "vitest";
+import { Client } from "../../../../hosts/cli/client.ts";
+import { type Source, uploadObject } from "../../../../hosts/cli/volumes/transfer/upload.ts";
+import { folderWith } from "../../../support/archives/folders.ts";
+import { portside } from "../../../support/cli/terminal.ts";
+import { serveVolume } from "../../../support/cli/volume-cli.ts";
+import { serveApi } from "../../../support/http/api.ts";
+import { servePretended } from "../../../support/providers/fake-storage.ts";
+import { startLocal } from "../../../support/providers/local-platform.ts";
+
+const sourceOf = (size: number, open: Source["open"]): Source => ({ name: "file", size, open });
+
+test.each([
+  [
+    "that becomes shorter",
+    "became shorter",
+    sourceOf(10, async function* () {
+      yield "12345";
+    }),
+  ],
+  [
+    "that cannot be read on",
+    "input/output error",
+    sourceOf(10, async function* () {
+      yield "12345";
+      throw new Error("EIO: input/output error, read");
+    }),
+  ],
+])("a file %s is given up at once", async (_, words, source) => {
+  await using cli = await serveVolume();
+  await cli.write("file", "before");
+  const client = new Client({ url: cli.api.url, apiKey: await cli.api.key() });
+  let moved = 0;
+  const { signal } = new AbortController();
+  const sent = uploadObject(client, { volume: "data", path: "file" }, source, signal, (bytes) => {
+    moved += bytes;
+  });
+  await expect(sent).rejects.toThrow(words);
+  expect(moved).toBe(0);
+  expect(String(await cli.read("file"))).toBe("before");
+});
+
+test.each([
+  [507, JSON.stringify({ detail: "The storage is full; nothing was written." }), "The storage is full"],
+  [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
+  [412, "<Error>not JSON</Error>", "The platform answered 412."],
+])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
+  await using served = await servePretended((_req, res) => {
+    res.writeHead(status, { "content-type": "application/json" }).end(body);
+  });
+  using folder = folderWith({ file: "x".repeat(20_000_000) });
+  const { code, stderr } = await served.cli.volume(["put", "data", "file"], { cwd: folder.path, env: served.env });
+  expect(code).toBe(1);
+  expect(stderr).toContain(words);
+});
+
+test("a storage that is busy is asked again", async () => {
+  let asked = 0;
+  await using served = await servePretended((req, res) => {
+    req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());
+  });
+  using folder = folderWith({ file: "x" });
+  const ran = await served.cli.volume(["put", "data", "file"], { cwd: folder.path, env: served.env });
+  expect(ran).toMatchObject({ code: 0 });
+  expect(asked).toBe(2);
+});
+
+test("on a file tree, what is in the way is named", async () => {
+  await using platform = await startLocal();
+  await using api = await serveApi(platform.local.ports);
+  using folder = folderWith({ a: "1" });
+  const options = { cwd: folder.path, env: { PORTSIDE_URL: api.url, PORTSIDE_API_KEY: await api.key() } };
+  const volume = (...args: string[]) => portside(["volume", ...args], options);
+  await volume("create", "data");
+  expect(await volume("put", "data", "a", "x")).toMatchObject({ code: 0 });
+  const { code, stderr } = await volume("put", "data", "a", "x/y");
+  expect(code).toBe(1);
+  expect(stderr).toContain("'x/y' cannot be there together with 'x'");
+});

@@ -1,0 +1,93 @@
+/** Who calls: a key or a token, never both in doubt, and whoever is not known is told nothing. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { forged } from "../../../support/accounts/token-issuer.ts";
+import { serveMemory } from "../../../support/http/api.ts";
+import { send } from "../../../support/http/clients.ts";
+import { detailOf } from "../../../support/http/refusals.ts";
+
+let api: Awaited<ReturnType<typeof serveMemory>>;
+let key: string;
+let token: string;
+beforeAll(async () => {
+  api = await serveMemory();
+  key = await api.key("acme");
+  token = (await api.call("POST", "/v1/token", { key: await api.key("beta") })).json.access_token;
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+/** Whose keys are listed tells who the caller is taken for. */
+const callWith = (headers: Readonly<Record<string, string>>) => send(api.url, { path: "/v1/key/list", headers });
+const statusWith = async (headers: Readonly<Record<string, string>>) => (await callWith(headers)).status;
+
+describe("known", () => {
+  test("by a key, by a token", async () => {
+    expect(await statusWith({ "x-api-key": key })).toBe(200);
+    expect(await statusWith({ authorization: `Bearer ${token}` })).toBe(200);
+    expect(await statusWith({ authorization: `bearer   ${token} ` })).toBe(200);
+  });
+
+  test("where both are sent, the key decides and the token is not looked at", async () => {
+    const ids = async (headers: Readonly<Record<string, string>>): Promise<string[]> =>
+      JSON.parse((await callWith(headers)).text).map(({ id }: { id: string }) => id);
+    const asAcme = await ids({ "x-api-key": key });
+    const asBeta = await ids({ authorization: `Bearer ${token}` });
+    expect(asAcme).not.toEqual(asBeta);
+    expect(await ids({ "x-api-key": key, authorization: `Bearer ${token}` })).toEqual(asAcme);
+    expect(await ids({ "x-api-key": key, authorization: "Basic cHJveHk6cHJveHk=" })).toEqual(asAcme);
+    expect(await statusWith({ "x-api-key": "psk_wrong", authorization: `Bearer ${token}` })).toBe(401);
+    expect(await statusWith({ "x-api-key": "", authorization: `Bearer ${token}` })).toBe(401);
+  });
+});
+
+describe("not known", () => {
+  const wrong: Readonly<Record<string, () => Record<string, string>>> = {
+    nothing: () => ({}),
+    "an empty key": () => ({ "x-api-key": "" }),
+    "a key of another form": () => ({ "x-api-key": "secret" }),
+    "a key that was never made": () => ({ "x-api-key": `psk_${"a".repeat(40)}` }),
+    "a key with something behind": () => ({ "x-api-key": `${key}x` }),
+    "a key in other letters": () => ({ "x-api-key": key.toUpperCase() }),
+    "a key as a token": () => ({ authorization: `Bearer ${key}` }),
+    "a token as a key": () => ({ "x-api-key": token }),
+    "a token without a word before": () => ({ authorization: token }),
+    "another scheme": () => ({ authorization: `Basic ${btoa(`acme:${key}`)}` }),
+    "no token": () => ({ authorization: "Bearer " }),
+    "two tokens": () => ({ authorization: `Bearer ${token} ${token}` }),
+    "a token that nobody signed": () => ({ authorization: `Bearer ${forged({ alg: "none" }, { iss: "portside" })}` }),
+    "a key in the query": () => ({}),
+  };
+
+  test.each(Object.entries(wrong))("by %s", async (what, headers) => {
+    const path = what.includes("query") ? `/v1/key/list?api_key=${key}&x-api-key=${key}` : "/v1/key/list";
+    const answer = await send(api.url, { path, headers: headers() });
+    expect(answer.status).toBe(401);
+    expect(answer.headers["www-authenticate"]).toMatch(/Bearer.*ApiKey/);
+    expect(Object.keys(JSON.parse(answer.text))).toEqual(["detail"]);
+    for (const secret of [key, token]) expect(answer.text).not.toContain(secret);
+  });
+
+  test("the answer does not tell a wrong key from one that was never made", async () => {
+    const last = key.endsWith("a") ? "b" : "a";
+    const [close, never] = await Promise.all([
+      callWith({ "x-api-key": key.slice(0, -1) + last }),
+      callWith({ "x-api-key": `psk_${"z".repeat(40)}` }),
+    ]);
+    expect(close.text).toBe(never.text);
+  });
+});
+
+test("a revoked key is refused from the next request on; the account's others are not", async () => {
+  const made = (await api.call("POST", "/v1/key/create", { json: { label: "ci" }, account: "acme" })).json;
+  expect(await statusWith({ "x-api-key": made.key })).toBe(200);
+  const revoked = await api.call("POST", "/v1/key/revoke", { json: { id: made.id }, account: "acme" });
+  expect(revoked.json).toEqual({ detail: `The key '${made.id}' is revoked.` });
+  expect(await statusWith({ "x-api-key": made.key })).toBe(401);
+  expect(await statusWith({ "x-api-key": key })).toBe(200);
+});
+
+test("a key may revoke itself", async () => {
+  const own = await api.key("gamma");
+  const [listed] = (await api.call("GET", "/v1/key/list", { key: own })).json;
+  expect((await api.call("POST", "/v1/key/revoke", { json: { id: listed.id }, key: own })).status).toBe(200);
+  detailOf(await api.call("GET", "/v1/key/list", { key: own }), 401);
+});

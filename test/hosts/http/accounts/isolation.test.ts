@@ -1,0 +1,132 @@
+/**
+ * Whatever one account has, another neither sees nor touches: 403 where it names a deployment or a deploy, 404 where
+ * it names a key, nothing of it in listings. Every endpoint has a case; a new one without fails the first test.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sourceOf } from "../../../support/archives/archives.ts";
+import { recordsOf, serveMemory } from "../../../support/http/api.ts";
+import { callEndpoint, endpointNames, type Names } from "../../../support/http/endpoint-calls.ts";
+import { detailOf } from "../../../support/http/refusals.ts";
+
+type Case =
+  /** Names a thing of the other account, and is refused with this status. */
+  | { readonly refused: 403 | 404 }
+  /** Names nothing, and its answer has only one's own. */
+  | { readonly own: (answer: unknown) => void };
+
+const refused = (status: 403 | 404): Case => ({ refused: status });
+const nothingOfOthers: Case = { own: (answer) => expect(answer).toEqual([]) };
+
+const cases: Readonly<Record<string, Case>> = {
+  "POST /v1/deploy": refused(403),
+  "POST /v1/deploy/plan": refused(403),
+  "POST /v1/deploy/cancel": refused(403),
+  "GET /v1/deploy/:deploy_id": refused(403),
+  "GET /v1/deployment/check-name": {
+    own: (answer) => expect(answer).toEqual({ available: false, reason: "the name is taken; choose another" }),
+  },
+  "GET /v1/deployment/list": nothingOfOthers,
+  "POST /v1/deployment/delete": refused(403),
+  "POST /v1/deployment/logs": refused(403),
+  "GET /v1/volume/list": nothingOfOthers,
+  "POST /v1/volume/delete": refused(403),
+  "GET /v1/volume/objects": refused(403),
+  "POST /v1/volume/delete-object": refused(403),
+  "POST /v1/volume/upload": refused(403),
+  "POST /v1/volume/download": refused(403),
+  "GET /v1/volume/trash": nothingOfOthers,
+  "POST /v1/volume/restore": refused(403),
+  // Names are an account's own, so this makes the stranger's; that comes after the others.
+  "POST /v1/volume/create": { own: (answer) => expect(answer).toMatchObject({ name: "data", created: true }) },
+  "GET /v1/user/subscription": { own: (answer) => expect(answer).toMatchObject({ plan: "free" }) },
+  "POST /v1/sql": { own: (answer) => expect(answer).toEqual([{ n: 0 }]) },
+  "GET /v1/capabilities": { own: (answer) => expect(JSON.stringify(answer)).not.toContain("owner") },
+  "POST /v1/key/create": { own: (answer) => expect(answer).toMatchObject({ key: expect.stringMatching(/^psk_/) }) },
+  "GET /v1/key/list": { own: (answer) => expect(answer).toMatchObject([{ label: "test" }, { label: "ci" }]) },
+  "POST /v1/key/revoke": refused(404),
+  "POST /v1/token": { own: (answer) => expect(answer).toMatchObject({ access_token: expect.any(String) }) },
+};
+
+let api: Awaited<ReturnType<typeof serveMemory>>;
+let names: Names;
+const archive = sourceOf({ "index.js": "run()" });
+
+beforeAll(async () => {
+  api = await serveMemory();
+  const fields = { function_name: "taken", volumes: "{}", env: '{"TOKEN":"hunter2"}' };
+  const records = recordsOf(await api.deploy(fields, archive, { account: "owner" }));
+  for (const name of ["data", "old"]) await api.call("POST", "/v1/volume/create", { json: { name }, account: "owner" });
+  const upload = await callEndpoint(api, "POST /v1/volume/upload", {}, { account: "owner" });
+  await fetch(upload.json.url, { method: "PUT", body: "hunter2" });
+  await api.call("POST", "/v1/volume/delete", { json: { name: "old" }, account: "owner" });
+  const [key] = (await api.call("GET", "/v1/key/list", { account: "owner" })).json;
+  names = { name: "taken", deployId: records[0].deploy_id, keyId: key.id };
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+const ownView = async () => {
+  const calls = [
+    "GET /v1/deployment/list",
+    "GET /v1/key/list",
+    "GET /v1/deploy/:deploy_id",
+    "POST /v1/deployment/logs",
+    "GET /v1/volume/list",
+    "GET /v1/volume/objects",
+    "GET /v1/volume/trash",
+  ];
+  const answers = await Promise.all(calls.map((call) => callEndpoint(api, call, names, { account: "owner" })));
+  // The owner's own looking is no change.
+  return answers.map(({ status, text }) => [status, text.replace(/"last_used_at":[^,}]*/g, "")]);
+};
+
+test("every endpoint has a case", () => {
+  expect(Object.keys(cases).sort()).toEqual([...endpointNames].sort());
+});
+
+describe.each(Object.entries(cases))("%s", (endpoint, wanted) => {
+  test("gives another account nothing, and changes nothing", async () => {
+    const before = await ownView();
+    const answer = await callEndpoint(api, endpoint, names, { account: "stranger" });
+    if ("refused" in wanted) expect(detailOf(answer, wanted.refused)).not.toContain("owner");
+    else wanted.own(answer.json);
+    expect(answer.text).not.toMatch(/owner|hunter2|TOKEN/);
+    expect(await ownView()).toEqual(before);
+  });
+});
+
+describe("a name's spelling", () => {
+  test("is no way around: `_` is `-` for strangers, too", async () => {
+    await api.deploy({ function_name: "my-app", volumes: "{}" }, archive, { account: "owner" });
+    for (const [path, json] of [
+      ["/v1/deployment/delete", { name: "my_app" }],
+      ["/v1/deployment/logs", { deployment_name: "my_app" }],
+    ] as const)
+      detailOf(await api.call("POST", path, { json, account: "stranger" }), 403);
+    detailOf(await api.deploy({ function_name: "my_app", volumes: "{}" }, archive, { account: "stranger" }), 403);
+  });
+});
+
+describe("a freed name", () => {
+  test("stays with its account for a while, its log for good", async () => {
+    await api.deploy({ function_name: "freed", volumes: "{}" }, archive, { account: "owner" });
+    await api.call("POST", "/v1/deployment/delete", { json: { name: "freed" }, account: "owner" });
+    const again = { function_name: "freed", volumes: "{}" };
+    detailOf(await api.deploy(again, archive, { account: "stranger" }), 403);
+    const logs = { json: { deployment_name: "freed" } };
+    detailOf(await api.call("POST", "/v1/deployment/logs", { ...logs, account: "stranger" }), 403);
+    expect((await api.call("POST", "/v1/deployment/logs", { ...logs, account: "owner" })).json.logs).not.toEqual([]);
+    expect((await api.deploy(again, archive, { account: "owner" })).status).toBe(200);
+  });
+});
+
+test("two accounts race for an unused name: one has it, the other changed nothing", async () => {
+  const fields = { function_name: "raced", volumes: "{}" };
+  const accounts = ["owner", "stranger"];
+  const answers = await Promise.all(accounts.map((account) => api.deploy(fields, archive, { account })));
+  const won = answers.map((answer) => (answer.status === 200 ? recordsOf(answer).at(-1) : answer.status));
+  expect(won.filter((last) => last?.status === "DONE")).toHaveLength(1);
+  const lost = won.find((last) => last?.status !== "DONE");
+  expect(lost === 403 || lost.reason === "name_taken").toBe(true);
+  const lists = await Promise.all(accounts.map((account) => api.call("GET", "/v1/deployment/list", { account })));
+  expect(lists.flatMap(({ json }) => json).filter(({ name }) => name === "raced")).toHaveLength(1);
+});

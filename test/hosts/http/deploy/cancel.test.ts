@@ -1,0 +1,79 @@
+/** Ending a deploy over HTTP: `interrupted` unless traffic has moved; then it is done, and that is a conflict. */
+import { describe, expect, test } from "vitest";
+import { sourceOf } from "../../../support/archives/archives.ts";
+import { recordsOf, type TestApi } from "../../../support/http/api.ts";
+import { serveHeld } from "../../../support/http/held-api.ts";
+import { deployForm, openRecords } from "../../../support/http/record-stream.ts";
+import { detailOf } from "../../../support/http/refusals.ts";
+
+const archive = sourceOf({ "index.js": "run()" });
+const form = () => deployForm({ function_name: "app", volumes: "{}" }, archive);
+
+const cancelOf =
+  (api: TestApi) =>
+  (deploy_id: string, account = "acme") =>
+    api.call("POST", "/v1/deploy/cancel", { json: { deploy_id }, account });
+
+test("a deploy that builds ends with `interrupted`, and leaves nothing", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const cancel = cancelOf(api);
+  const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+  const { deploy_id: id } = await stream.next();
+  await held.waiting;
+  expect((await cancel(id)).json).toEqual({ detail: "The deploy of 'app' was ended." });
+  expect((await stream.rest()).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+  expect((await api.call("GET", "/v1/deployment/list")).json).toEqual([]);
+});
+
+test("one that waits for its turn ends as well, and lets the next one go on", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const cancel = cancelOf(api);
+  const first = await openRecords(api, "/v1/deploy", { key, form: form() });
+  await held.waiting;
+  const second = await openRecords(api, "/v1/deploy", { key, form: form() });
+  const { deploy_id: id } = await second.next();
+  expect((await cancel(id)).status).toBe(200);
+  expect((await second.rest()).at(-1)).toMatchObject({ status: "ERROR", reason: "interrupted" });
+  held.release();
+  expect((await first.rest()).at(-1)).toMatchObject({ status: "DONE" });
+});
+
+describe("too late", () => {
+  test("one that is done stays done", async () => {
+    await using platform = await serveHeld();
+    const { api, held } = platform;
+    held.release();
+    const records = recordsOf(await api.deploy({ function_name: "app", volumes: "{}" }, archive));
+    expect(detailOf(await cancelOf(api)(records[0].deploy_id), 409)).toContain("had ended already: DONE");
+    expect((await api.call("GET", "/v1/deployment/list")).json[0].status).toBe("READY");
+  });
+
+  test("one that was never there is not found", async () => {
+    await using platform = await serveHeld();
+    detailOf(await cancelOf(platform.api)("never-was"), 404);
+  });
+});
+
+test("another account's deploy cannot be ended", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const cancel = cancelOf(api);
+  const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+  const { deploy_id: id } = await stream.next();
+  await held.waiting;
+  detailOf(await cancel(id, "stranger"), 403);
+  held.release();
+  expect((await stream.rest()).at(-1)).toMatchObject({ status: "DONE" });
+});
+
+test("deleting the deployment ends its deploys with `deleted`", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+  await held.waiting;
+  const answer = await api.call("POST", "/v1/deployment/delete", { json: { name: "app" } });
+  expect(answer.status).toBe(200);
+  expect((await stream.rest()).at(-1)).toMatchObject({ status: "ERROR", reason: "deleted" });
+});

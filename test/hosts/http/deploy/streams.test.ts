@@ -1,0 +1,169 @@
+/** The deploy's stream: records as they happen, followed again from anywhere, and a run that needs no client. */
+import { describe, expect, test } from "vitest";
+import { createManualClock } from "../../../../adapters/memory/index.ts";
+import { sourceOf } from "../../../support/archives/archives.ts";
+import { serveHeld } from "../../../support/http/held-api.ts";
+import { deployForm, openRecords } from "../../../support/http/record-stream.ts";
+import { detailOf } from "../../../support/http/refusals.ts";
+import { eventually } from "../../../support/vitest/eventually.ts";
+
+const form = (name = "app") => deployForm({ function_name: name, volumes: "{}" }, sourceOf({ "index.js": "run()" }));
+
+const statuses = (records: readonly { status: string }[]): string[] => records.map(({ status }) => status);
+
+test("records arrive while the deploy runs, each a line of its own", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+  expect(stream.status).toBe(200);
+  expect(stream.headers.get("content-type")).toBe("application/x-ndjson");
+  expect(stream.headers.get("cache-control")).toBe("no-store");
+  expect(await stream.next()).toMatchObject({ status: "BUILDING", message: "Deploying as 'app'", seq: 1 });
+  await held.waiting;
+  expect(await stream.next()).toMatchObject({ status: "BUILDING", message: "Waiting for the test", seq: 2 });
+  held.release();
+  const rest = await stream.rest();
+  expect(statuses(rest).at(-1)).toBe("DONE");
+  expect(statuses(rest)).toContain("DEPLOYING");
+});
+
+test("a record has its fields and no others; seq goes up by one", async () => {
+  await using platform = await serveHeld();
+  platform.held.release();
+  const stream = await openRecords(platform.api, "/v1/deploy", { key: platform.key, form: form() });
+  const records = await stream.rest();
+  const fields = ["deploy_id", "message", "seq", "status", "time"];
+  for (const [index, record] of records.entries()) {
+    const last = record.status === "DONE" ? ["url"] : [];
+    expect(Object.keys(record).sort()).toEqual([...fields, ...last].sort());
+    expect(record.seq).toBe(index + 1);
+    expect(record.time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}|\.\d{6}|\.\d{9})?\+00:00$/);
+  }
+  expect(new Set(records.map(({ deploy_id }) => deploy_id)).size).toBe(1);
+});
+
+describe("followed again", () => {
+  test("from any record on, while it runs and after, nothing is missed", async () => {
+    await using platform = await serveHeld();
+    const { api, key, held } = platform;
+    const first = await openRecords(api, "/v1/deploy", { key, form: form() });
+    const { deploy_id: id } = await first.next();
+    await held.waiting;
+    const [all, rest] = await Promise.all([
+      openRecords(api, `/v1/deploy/${id}`, { key }),
+      openRecords(api, `/v1/deploy/${id}?after=2`, { key }),
+    ]);
+    held.release();
+    const seen = await all.rest();
+    expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, index) => index + 1));
+    expect(await rest.rest()).toEqual(seen.slice(2));
+    expect([seen[0], ...(await first.rest())]).toEqual(seen);
+    for (const after of [0, 1, seen.length - 1, seen.length, seen.length + 100]) {
+      const later = await openRecords(api, `/v1/deploy/${id}?after=${after}`, { key });
+      expect(await later.rest()).toEqual(seen.slice(after));
+    }
+  });
+
+  test("where nothing is new, the answer's head comes at once all the same", async () => {
+    await using platform = await serveHeld();
+    const { api, key, held } = platform;
+    const first = await openRecords(api, "/v1/deploy", { key, form: form() });
+    const { deploy_id: id } = await first.next();
+    await held.waiting;
+    // Resolves with the head; the build is not released before that.
+    const following = await openRecords(api, `/v1/deploy/${id}?after=2`, { key });
+    expect(following.status).toBe(200);
+    held.release();
+    expect(statuses(await following.rest()).at(-1)).toBe("DONE");
+    await first.rest();
+  });
+
+  test("for an hour after its end, then it is 404", async () => {
+    const clock = createManualClock();
+    await using platform = await serveHeld({ clock });
+    const { api, key, held } = platform;
+    held.release();
+    const [{ deploy_id: id }] = await (await openRecords(api, "/v1/deploy", { key, form: form() })).rest();
+    await clock.advance(59 * 60_000);
+    expect((await api.call("GET", `/v1/deploy/${id}`)).status).toBe(200);
+    await clock.advance(60_000);
+    expect(detailOf(await api.call("GET", `/v1/deploy/${id}`), 404)).toContain(id);
+    expect((await api.call("GET", "/v1/deployment/list")).json[0].last_deploy).toMatchObject({
+      deploy_id: id,
+      status: "DONE",
+    });
+  });
+});
+
+describe("a client that hangs up", () => {
+  test("does not end the deploy", async () => {
+    await using platform = await serveHeld();
+    const { api, key, held } = platform;
+    const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+    const { deploy_id: id } = await stream.next();
+    await held.waiting;
+    stream.hangUp();
+    held.release();
+    const again = await openRecords(api, `/v1/deploy/${id}`, { key });
+    const records = await again.rest();
+    expect(statuses(records).at(-1)).toBe("DONE");
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1));
+  });
+
+  test("nor does one that only followed, nor a hundred of them", async () => {
+    await using platform = await serveHeld();
+    const { api, key, held } = platform;
+    const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+    const { deploy_id: id } = await stream.next();
+    await held.waiting;
+    const following = await Promise.all(
+      Array.from({ length: 100 }, () => openRecords(api, `/v1/deploy/${id}`, { key })),
+    );
+    for (const one of following) one.hangUp();
+    held.release();
+    expect(statuses(await stream.rest()).at(-1)).toBe("DONE");
+  });
+});
+
+test("a silent step repeats its status every 15 seconds", async () => {
+  const clock = createManualClock();
+  await using platform = await serveHeld({ clock });
+  const { api, key, held } = platform;
+  const stream = await openRecords(api, "/v1/deploy", { key, form: form() });
+  await held.waiting;
+  await stream.next();
+  await stream.next();
+  for (const seq of [3, 4, 5]) {
+    await clock.advance(15_000);
+    expect(await stream.next()).toMatchObject({ status: "BUILDING", message: "Still: Waiting for the test", seq });
+  }
+  held.release();
+  expect(statuses(await stream.rest()).at(-1)).toBe("DONE");
+});
+
+test("deploys of one name wait for each other, and say so at once", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const first = await openRecords(api, "/v1/deploy", { key, form: form() });
+  await held.waiting;
+  const second = await openRecords(api, "/v1/deploy", { key, form: form() });
+  expect(await second.next()).toMatchObject({ status: "BUILDING", seq: 1 });
+  expect(await second.next()).toMatchObject({ message: "Waiting for an earlier deploy of 'app'" });
+  held.release();
+  expect(statuses(await first.rest()).at(-1)).toBe("DONE");
+  expect(statuses(await second.rest()).at(-1)).toBe("DONE");
+});
+
+test("past a bound of waiting deploys the answer is 503 with Retry-After, and nothing is kept", async () => {
+  await using platform = await serveHeld();
+  const { api, key, held } = platform;
+  const streams = [];
+  for (let n = 0; n < 6; n++) streams.push(await openRecords(api, "/v1/deploy", { key, form: form() }));
+  await held.waiting;
+  const answer = await api.call("POST", "/v1/deploy", { key, body: form() });
+  detailOf(answer, 503);
+  expect(Number(answer.headers.get("retry-after"))).toBeGreaterThan(0);
+  held.release();
+  for (const stream of streams) expect(statuses(await stream.rest()).at(-1)).toBe("DONE");
+  await eventually(async () => expect((await api.call("GET", "/v1/deployment/list")).json).toHaveLength(1));
+});

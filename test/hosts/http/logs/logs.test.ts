@@ -1,0 +1,103 @@
+/** Logs over HTTP: pages, cursors and filters as clients send them, and nobody else's entries. */
+import { expect, test } from "vitest";
+import { createManualClock, createMemoryProvider } from "../../../../adapters/memory/index.ts";
+import { createMemoryLogs } from "../../../../adapters/memory/logs/log-store.ts";
+import { createWorld } from "../../../../adapters/memory/world.ts";
+import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
+import type { AccountId } from "../../../../core/domain/accounts/account.ts";
+import type { NewLogEntry } from "../../../../core/domain/logs/entry.ts";
+import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
+import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
+import { serveApi, type TestApi } from "../../../support/http/api.ts";
+import { problemsOf } from "../../../support/http/refusals.ts";
+
+const entry = (owner: string, service: string, text: string): NewLogEntry => ({
+  ...{ owner: owner as AccountId, service: service as DeploymentName, text },
+  ...{ severity: text.startsWith("bad") ? "ERROR" : "INFO", logName: "stdout" },
+});
+
+/** Two deployments of acme and one of others, each with the same lines. */
+const withLogs = async () => {
+  const memory = createMemoryProvider();
+  const api = await serveApi(memory.ports);
+  const deploys = [
+    ["app", "acme"],
+    ["sibling", "acme"],
+    ["theirs", "others"],
+  ] as const;
+  for (const [name, account] of deploys) {
+    await api.deploy({ function_name: name, volumes: "{}" }, nodeSource(helloServer()), { account });
+    const lines = ["good 1", "bad 2", "good 3", "bad 4", `secret of ${name}`];
+    expect((await memory.provider.logs.append(lines.map((text) => entry(account, name, text)))).isOk()).toBe(true);
+  }
+  return { api, memory };
+};
+
+const read = async (api: TestApi, request: object, account = "acme") =>
+  api.call("POST", "/v1/deployment/logs", { json: { deployment_name: "app", ...request }, account });
+
+test("pages follow the cursor, filtered, each entry once", async () => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const met: string[] = [];
+  let since = "2020-01-01T00:00:00Z";
+  for (let more = true; more; ) {
+    const { status, json, headers } = await read(api, { since, query: 'textPayload=~"^(good|bad) "', limit: 1 });
+    expect(status).toBe(200);
+    expect(Object.keys(json).sort()).toEqual(["cursor", "logs"]);
+    expect(headers.get("x-logs-partial")).toBeNull();
+    more = json.logs.length > 0;
+    met.push(...json.logs.map(({ message }: { message: string }) => message));
+    since = json.cursor;
+  }
+  expect(met).toEqual(["good 1", "bad 2", "good 3", "bad 4"]);
+});
+
+test("a page that was cut says so in its header", async () => {
+  const memory = createMemoryProvider({ clock: createManualClock() });
+  const logs = createMemoryLogs(createWorld(), memory.ports.clock, compileRe2, 2);
+  await using api = await serveApi({ ...memory.ports, provider: { ...memory.provider, logs } });
+  await api.deploy({ function_name: "app", volumes: "{}" }, nodeSource(helloServer()));
+  expect((await logs.append([1, 2, 3, 4].map((n) => entry("acme", "app", `line ${n}`)))).isOk()).toBe(true);
+  const { headers, json } = await read(api, { query: "nothing at all" });
+  expect(headers.get("x-logs-partial")).toBe("true");
+  expect(json).toMatchObject({ logs: [], cursor: expect.any(String) });
+});
+
+test("no filter shows another deployment's or account's entries, however it is written", async () => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const escapes = [
+    "secret",
+    'secret OR resource.labels.service_name="theirs"',
+    'resource.labels.service_name="sibling"',
+    'NOT resource.labels.service_name="app"',
+    'resource.labels.service_name=~".*" secret',
+    "timestamp>=2020-01-01T00:00:00Z OR secret",
+    '-"nothing" secret',
+    '"secret" -- ) OR (',
+  ];
+  for (const query of escapes) {
+    const { status, text } = await read(api, { query, limit: 1000 });
+    expect(status, query).toBe(200);
+    expect(text).not.toContain("sibling");
+    expect(text).not.toContain("theirs");
+  }
+  expect((await read(api, { deployment_name: "theirs", query: "secret" })).status).toBe(403);
+});
+
+test.each([
+  ["a) OR (b", "at position 2: no parenthesis is open here"],
+  ["(".repeat(20_000), "at position 65: parentheses nested deeper than 64"],
+  ["NOT ".repeat(5000).trim(), "at position 5: a term must stand where NOT does"],
+  ["a\u0000b", "at position 2: a character that does not show"],
+  ["\u202e", "at position 1: a character that does not show"],
+  ['textPayload=~"(a"', "at position 14: not a regular expression of RE2"],
+  ["a".repeat(20_001), "at most 20000 characters"],
+])("a filter that is none is 422 with its place: %.20s", async (query, words) => {
+  const { api } = await withLogs();
+  await using _api = api;
+  const answer = await read(api, { query });
+  expect(problemsOf(answer).map((problem) => problem.split(":")[0])).toEqual(["body.query"]);
+  expect(answer.json.detail[0].msg).toContain(words);
+});

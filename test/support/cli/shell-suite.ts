@@ -1,0 +1,138 @@
+/** `portside shell` on a platform with one of the runners: what whoever enters sees, and whom it leads nowhere. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { findEntrances } from "../../../adapters/local/containers/exec-targets.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+import { tarGz } from "../archives/archives.ts";
+import { folderWith } from "../archives/folders.ts";
+import { Client, type Served, serve } from "../http/served.ts";
+import { has, type Need, needs } from "../vitest/machine.ts";
+
+const main = join(import.meta.dirname, "..", "..", "..", "hosts", "cli", "main.ts");
+
+/** For Node. */
+export const server = `require("node:http").createServer((_, response) => response.end("hi")).listen(process.env.PORT);`;
+
+/** What it is deployed as. */
+export const DEPLOYED = "entered";
+
+/** Without a Dockerfile. */
+export const plainSource = tarGz([
+  { path: "package.json", content: JSON.stringify({ scripts: { start: "node server.js" } }) },
+  { path: "server.js", content: server },
+  { path: "mark", content: "" },
+]);
+
+const last = async (records: AsyncIterable<DeployEvent>): Promise<DeployEvent | undefined> =>
+  (await Array.fromAsync(records)).at(-1);
+
+/**
+ * @param kind how the service runs
+ * @param options of the server
+ * @param source answers at `/`, and has a file `mark`
+ * @param lacks what the machine may lack for it
+ */
+export const shellTests = (
+  kind: string,
+  options: Readonly<Record<string, string>>,
+  source: Uint8Array,
+  lacks?: Need,
+): void => {
+  describe(`a service by ${kind}`, () => {
+    const folder = folderWith();
+    const dataDir = join(folder.path, "data");
+    let served: Served;
+    let client: Client;
+    beforeAll(async () => {
+      if (lacks !== undefined && !has(lacks)) return;
+      mkdirSync(dataDir);
+      served = await serve(dataDir, options);
+      client = new Client(served.url, served.apiKey as string);
+      expect(await last(client.deploy(DEPLOYED, source, { "/data": "mine" }))).toMatchObject({ status: "DONE" });
+    });
+    beforeEach((context) => {
+      if (lacks !== undefined) needs(context, lacks);
+    });
+    afterAll(async () => {
+      if (served?.child.exitCode === null) {
+        served.child.kill("SIGTERM");
+        await once(served.child, "exit");
+      }
+      folder[Symbol.dispose]();
+    });
+
+    const shell = (name: string, script: string) => {
+      const env = {
+        PATH: process.env["PATH"],
+        HOME: folder.path,
+        PORTSIDE_DATA_DIR: dataDir,
+        SECRET_OF_WHO_ENTERS: "x",
+      };
+      const ran = spawnSync(process.execPath, [main, "shell", name], { input: script, env, encoding: "utf8" });
+      return { code: ran.status, stdout: ran.stdout.trim(), stderr: ran.stderr };
+    };
+
+    if (kind === "bubblewrap" && process.getuid?.() !== 0) {
+      test("only root is let into a sandbox that a user has made, and that is said", () => {
+        const { code, stdout, stderr } = shell(DEPLOYED, "ls mark");
+        expect([code, stdout]).toEqual([1, ""]);
+        expect(stderr).toContain("enter it with sudo");
+      });
+      return;
+    }
+
+    test("a shell is in its folder, with its files and variables, and no other's", () => {
+      const { code, stdout, stderr } = shell(
+        DEPLOYED,
+        "ls mark; echo $K_SERVICE $PORT; env | grep -c SECRET_OF_WHO_ENTERS; exit 7",
+      );
+      expect(stderr).toContain(`Entering '${DEPLOYED}' (${kind})`);
+      const [mark, told, secrets] = stdout.split("\n");
+      expect([mark, secrets]).toEqual(["mark", "0"]);
+      expect(told).toMatch(/^entered \d+$/);
+      expect(code).toBe(7);
+    });
+
+    if (kind === "bubblewrap") {
+      test("a shell has the service's user, namespaces, filter and control groups, and no right beyond", () => {
+        // Process 1 is bubblewrap's own; the service is its first child.
+        const script = `show() {
+  grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)' $1/status
+  for one in cgroup ipc net pid user uts; do readlink $1/ns/$one; done
+  cat $1/cgroup
+}
+show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Seccomp: /proc/self/status`;
+        const { stdout } = shell(DEPLOYED, script);
+        const [ofService, ofShell, rest] = stdout.split("---\n");
+        expect(ofService).toContain("CapEff:\t0000000000000000");
+        expect(ofShell).toBe(ofService);
+        expect(rest).toContain("Seccomp:\t2");
+        expect(rest).not.toContain("user:[");
+      });
+
+      test("root enters with an environment of its own, for the service's could load its libraries", async () => {
+        const { found } = await findEntrances(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
+        expect(found.map(({ env = {} }) => Object.keys(env))).toEqual([["PATH"]]);
+      });
+    }
+
+    test("a process that only calls itself an instance of it is not entered", async () => {
+      const env = { K_SERVICE: DEPLOYED, PORTSIDE_INSTANCE: "made.up" };
+      const other = spawn("sleep", ["1000"], { cwd: "/", stdio: "ignore", env: { ...env, PATH: process.env["PATH"] } });
+      await once(other, "spawn");
+      const { stdout, stderr } = shell(DEPLOYED, "ls mark");
+      other.kill("SIGKILL");
+      expect(stdout).toBe("mark");
+      expect(stderr).not.toContain("one of");
+    });
+
+    test("a name that is nobody's, and one that is misspelt, say so", () => {
+      const { code, stderr } = shell("entred", "");
+      expect(code).toBe(1);
+      expect(stderr).toContain(`There is no deployment 'entred' on this machine. Instances run of: ${DEPLOYED}.`);
+    });
+  });
+};

@@ -1,0 +1,60 @@
+/** A terminal for commands under test: what they print is kept, what they are asked comes from the test. */
+import { Readable } from "node:stream";
+import { runProgram } from "../../../hosts/cli/program.ts";
+import type { Io } from "../../../hosts/cli/terminal/io.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  readonly stdin?: string | Uint8Array;
+  /** Standard input is a terminal, at which this is typed. */
+  readonly typed?: string;
+  readonly signal?: AbortSignal;
+  /** Output goes to a terminal of this width. */
+  readonly columns?: number;
+  /** Told of every piece of standard output as it comes. */
+  readonly onOutput?: (text: string) => void;
+}
+
+const sink = (columns: number | undefined, onOutput?: (text: string) => void) => {
+  const written: Uint8Array[] = [];
+  const write = (piece: string | Uint8Array) => {
+    written.push(Buffer.from(piece));
+    onOutput?.(piece.toString());
+  };
+  return { write, isTTY: columns !== undefined, columns, text: () => Buffer.concat(written).toString() };
+};
+
+const stdinOf = ({ stdin, typed }: RunOptions): NodeJS.ReadStream => {
+  const text = typed ?? stdin;
+  const stream = Readable.from(text === undefined ? [] : [text]);
+  return Object.assign(stream, { isTTY: typed !== undefined }) as unknown as NodeJS.ReadStream;
+};
+
+/** A terminal, or a pipe where it has no width, and what was written to it. */
+export const terminal = (options: RunOptions = {}) => {
+  const stdout = sink(options.columns, options.onOutput);
+  const stderr = sink(options.columns);
+  const io: Io = {
+    stdout,
+    stderr,
+    stdin: stdinOf(options),
+    env: { HOME: "/nonexistent", ...options.env },
+    cwd: options.cwd ?? process.cwd(),
+    signal: options.signal ?? new AbortController().signal,
+  };
+  return { io, stdout: stdout.text, stderr: stderr.text };
+};
+
+/** Runs a command line in this process, as a pipe would, or as a terminal of some width. */
+export const portside = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+  const { io, stdout, stderr } = terminal(options);
+  const code = await runProgram(args, io);
+  return { code, stdout: stdout(), stderr: stderr() };
+};

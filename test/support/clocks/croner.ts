@@ -1,0 +1,25 @@
+/** croner as the judge of fire times: https://github.com/hexagon/croner, version 11. */
+import { Cron } from "croner";
+import { type CronFields, parseCron, type Schedule } from "../../../core/domain/schedules/schedule.ts";
+
+/**
+ * The expression and options that make croner read a schedule as Portside does, where the two differ on purpose:
+ * - To Vixie cron and Portside, a day field that begins with a star (`*` followed by a step or a list) leaves the day
+ *   to the other one: both must match. To croner only the star alone does so.
+ * - croner takes a schedule for one with a single time of day by how it is written, without a step; Portside by what
+ *   it means, so that `5-9/10 2 * * *` is `5 2 * * *`.
+ */
+const asCronerReadsIt = ({ cron }: Schedule): { readonly cron: string; readonly domAndDow: boolean } => {
+  const { minutes, hours, anyDay, anyWeekday } = parseCron(cron) as CronFields;
+  const [minute, hour, ...dates] = cron.replace(/-sun/gi, "-0").split(" ");
+  const single = minutes.size === 1 && hours.size === 1;
+  const time = single ? [[...minutes][0], [...hours][0]] : [minute, hour];
+  return { cron: [...time, ...dates].join(" "), domAndDow: anyDay || anyWeekday };
+};
+
+/** The first fires strictly after a moment, in milliseconds. */
+export const cronerFires = (schedule: Schedule, after: number, count: number): number[] => {
+  const { cron, domAndDow } = asCronerReadsIt(schedule);
+  const job = new Cron(cron, { mode: "5-part", timezone: schedule.timezone, domAndDow });
+  return job.nextRuns(count, new Date(after)).map((date) => date.getTime());
+};

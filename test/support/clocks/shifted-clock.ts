@@ -1,0 +1,19 @@
+/** A clock that somebody may set: another one, and how far off it is. */
+import { type Instant, plusMillis } from "../../../core/domain/wire/instant.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+
+export interface ShiftedClock extends Clock {
+  /** Sets it forward, or back. */
+  set(millis: number): void;
+}
+
+export const shiftedClock = (clock: Clock): ShiftedClock => {
+  let shift = 0;
+  return {
+    now: (): Instant => plusMillis(clock.now(), shift),
+    sleep: (millis, signal) => clock.sleep(millis, signal),
+    set: (millis) => {
+      shift += millis;
+    },
+  };
+};

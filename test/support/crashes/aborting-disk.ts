@@ -1,0 +1,38 @@
+/** A file system that turns read-only under the files that are open on it, as after an error of its disk. For root. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { folderWith } from "../archives/folders.ts";
+
+export interface AbortingDisk extends Disposable {
+  readonly path: string;
+  abort(): void;
+  /** Mounts what has reached the disk, as after a restart of the machine; returns the new path. */
+  remounted(): string;
+}
+
+export const abortingDisk = (megabytes: number): AbortingDisk => {
+  const stack = new DisposableStack();
+  const folder = stack.use(folderWith());
+  const mount = (image: string, name: string): string => {
+    const path = join(folder.path, name);
+    mkdirSync(path);
+    execFileSync("mount", ["-o", "loop", image, path]);
+    stack.defer(() => execFileSync("umount", ["--lazy", path]));
+    return path;
+  };
+  const [image, copy] = ["image", "copy"].map((name) => join(folder.path, name)) as [string, string];
+  writeFileSync(image, "");
+  truncateSync(image, megabytes * 1024 * 1024);
+  execFileSync("mkfs.ext4", ["-q", image]);
+  const path = mount(image, "disk");
+  return {
+    path,
+    abort: () => execFileSync("mount", ["-o", "remount,abort", path]),
+    remounted: () => {
+      copyFileSync(image, copy);
+      return mount(copy, "again");
+    },
+    [Symbol.dispose]: () => stack.dispose(),
+  };
+};

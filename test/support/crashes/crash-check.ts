@@ -1,0 +1,145 @@
+/** What must hold when a server that was killed has been started again. */
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import type { Client, Served } from "../http/served.ts";
+import { marked } from "../sandbox/jobs.ts";
+import type { Known } from "./crash.ts";
+
+/** The bound is five seconds; three times that here, because the machine may be busy with other tests. */
+const ANSWER_MS = 15_000;
+
+const assert = (holds: boolean, words: string, about?: unknown): void => {
+  if (!holds) throw new Error(about === undefined ? words : `${words}: ${JSON.stringify(about)}`);
+};
+
+/** With what the marks of a folder's instances begin. */
+export const scopeOf = (dataDir: string): string => {
+  const db = new DatabaseSync(join(dataDir, "state.sqlite"), { readOnly: true });
+  const { value } = db.prepare("SELECT value FROM settings WHERE name = 'scope'").get() as { value: string };
+  db.close();
+  return value.slice(0, 16);
+};
+
+const namesIn = (...path: string[]): string[] => (existsSync(join(...path)) ? readdirSync(join(...path)) : []);
+
+/** The control groups of a folder's instances, whichever version the machine has. */
+const groupsOf = (dataDir: string): string[] =>
+  ["", "memory", "cpu", "pids"].flatMap((controller) => {
+    const folder = join("/sys/fs/cgroup", controller, `portside-${scopeOf(dataDir)}`);
+    return existsSync(folder)
+      ? readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+      : [];
+  });
+
+/** No process, folder or group of a dead instance, no half image, no source. */
+const nothingIsLeft = (dataDir: string, dead: ReadonlySet<string>): void => {
+  const alive = marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance);
+  const left = [...alive, ...groupsOf(dataDir), ...namesIn(dataDir, "run").map((id) => `${scopeOf(dataDir)}.${id}`)];
+  assert(!left.some((instance) => dead.has(instance)), "something of a dead instance is left", left);
+  assert(namesIn(dataDir, "spool").length === 0, "a source is left", namesIn(dataDir, "spool"));
+  for (const owner of namesIn(dataDir, "images"))
+    for (const image of namesIn(dataDir, "images", owner)) {
+      const manifest = join(dataDir, "images", owner, image, "image.json");
+      assert(existsSync(manifest), "half an image is left", image);
+      JSON.parse(readFileSync(manifest, "utf8"));
+    }
+};
+
+/** The text with which a deployment answers, tried until it does. */
+const answerOf = async (url: string, until: number): Promise<string> => {
+  for (;;) {
+    try {
+      const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) });
+      if (response.ok) return await response.text();
+    } catch {
+      // Not yet.
+    }
+    if (Date.now() > until) throw new Error(`${url} does not answer`);
+    await sleep(10);
+  }
+};
+
+/** How a deploy of the workload may fail: cut by the kill, or refused because a volume was deleted meanwhile. */
+const ends = ["interrupted", "volume_unavailable"];
+
+/** An interrupted deploy ended, and both the list and the log say how. */
+const checkPending = async (client: Client, known: Known, listed: Deployment | undefined, text: string | undefined) => {
+  const deployId = known.pending?.deployId;
+  const last = listed?.last_deploy;
+  if (last != null) {
+    assert(last.finished_at !== null, "a deploy of a dead server has not ended", last);
+    assert(last.status === "DONE" || ends.includes(String(last.reason)), "a deploy ended otherwise", last);
+    if (deployId !== undefined) assert(last.deploy_id === deployId, "last_deploy is about another deploy", last);
+    if (last.deploy_id === deployId && last.status === "DONE")
+      assert(text === known.pending?.text, "a deploy that is DONE does not serve", { last, text });
+  }
+  if (deployId === undefined) return;
+  const said = (await client.entries(known.name)).filter((entry) => entry["deploy_id"] === deployId);
+  // Of a first deploy that was cut before it began, nothing is left at all.
+  if (listed === undefined && said.length === 0) return;
+  const ended = said.filter(({ status }) => status === "DONE" || status === "ERROR");
+  assert(ended.length === 1, "the log does not say once how the deploy ended", said);
+  if (last == null) return;
+  assert(ended[0]?.["status"] === last.status, "the list and the log do not agree on the end", { ended, last });
+  assert((ended[0]?.["reason"] ?? null) === last.reason, "the list and the log do not agree", { ended, last });
+  assert(last.status === "DONE" || text !== known.pending?.text, "a deploy that serves is not DONE", { last, text });
+};
+
+const checkOne = async (client: Client, known: Known, listed: Deployment | undefined, until: number): Promise<void> => {
+  const { serving, pending, deleting } = known;
+  if (deleting === "done" && pending === undefined)
+    return assert(listed === undefined, "what was deleted is listed", listed);
+  if (listed === undefined) {
+    assert(serving === undefined || deleting === "sent", "what served is not listed", known);
+    return checkPending(client, known, listed, undefined);
+  }
+  assert(listed.status === "READY", "something half made is listed", listed);
+  const text = await answerOf(listed.url, until);
+  assert([serving, pending?.text].includes(text), `'${text}' is neither the old nor the new revision`, known);
+  await checkPending(client, known, listed, text);
+};
+
+/**
+ * Compares what clients knew with what they find.
+ * @param orphans the instances that outlived the server
+ * @returns how long it took until everything answered, in milliseconds
+ */
+export const checkAfterCrash = async (
+  client: Client,
+  dataDir: string,
+  all: readonly Known[],
+  orphans: ReadonlySet<string>,
+): Promise<number> => {
+  const ready = Date.now();
+  nothingIsLeft(dataDir, orphans);
+  const listed = await client.list();
+  const names = all.map(({ name }) => name);
+  assert(
+    listed.every(({ name }) => names.includes(name)),
+    "something is listed that nobody deployed",
+    listed,
+  );
+  await Promise.all(
+    all.map((known) =>
+      checkOne(
+        client,
+        known,
+        listed.find(({ name }) => name === known.name),
+        ready + ANSWER_MS,
+      ),
+    ),
+  );
+  return Date.now() - ready;
+};
+
+/** A server that ends when it is asked to leaves nothing running. */
+export const checkAfterEnd = async ({ child, errors }: Served, dataDir: string): Promise<void> => {
+  if (child.exitCode === null) await once(child, "exit");
+  assert(child.exitCode === 0, "the server did not end well", { code: child.exitCode, errors });
+  const left = [...marked(`${scopeOf(dataDir)}.`), ...groupsOf(dataDir)];
+  assert(left.length === 0, "a server that ended left something", left);
+};

@@ -1,0 +1,210 @@
+/**
+ * A server that is killed at a seeded random moment of a seeded random workload, and started again: what its
+ * clients know by then, to compare with what they find (crash-check.ts).
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { helloServer, sourceOf } from "../archives/archives.ts";
+import { Client, type Served, ServerEnded, serve } from "../http/served.ts";
+import { marked } from "../sandbox/jobs.ts";
+import { has } from "../vitest/machine.ts";
+import { checkAfterCrash, checkAfterEnd, scopeOf } from "./crash-check.ts";
+import { checkVolumes, mountsFor, VolumeWork } from "./crash-volumes.ts";
+
+/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+export const randomFrom = (seed: number) => {
+  let state = seed >>> 0;
+  return (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** What a client knows of a deployment. */
+export interface Known {
+  readonly name: string;
+  /** What it answers since the last deploy that was seen to end well; undefined: there was none. */
+  serving?: string | undefined;
+  /** A deploy whose end was not seen: what it would answer, and its id once that was told. */
+  pending?: { readonly text: string; deployId?: string } | undefined;
+  /** A delete that was sent, and whether it was answered. */
+  deleting?: "sent" | "done" | undefined;
+}
+
+/** A revision that answers with its text; some are built for a while. */
+const revision = (text: string, slowly: boolean): Uint8Array =>
+  sourceOf({
+    "package.json": JSON.stringify({
+      type: "module",
+      scripts: { start: "node server.js", ...(slowly ? { build: "sleep 0.2; echo built" } : {}) },
+    }),
+    "server.js": helloServer(text),
+  });
+
+class Workload {
+  readonly known = new Map<string, Known>();
+  readonly #client: Client;
+  readonly #random: () => number;
+  #deploys = 0;
+  #over = false;
+
+  constructor(client: Client, random: () => number) {
+    this.#client = client;
+    this.#random = random;
+  }
+
+  of(name: string): Known {
+    const known = this.known.get(name) ?? { name };
+    this.known.set(name, known);
+    return known;
+  }
+
+  /** The URL; undefined where a volume was deleted meanwhile, so that nothing was changed. */
+  async deploy(name: string): Promise<string | undefined> {
+    const known = this.of(name);
+    const text = `${name} ${++this.#deploys}`;
+    const pending: Known["pending"] = { text };
+    known.pending = pending;
+    known.deleting = undefined;
+    for await (const { deploy_id, status, message, url, reason } of this.#client.deploy(
+      name,
+      revision(text, has("npm") && this.#random() < 0.3),
+      mountsFor(this.#random),
+    )) {
+      pending.deployId = deploy_id;
+      if (reason === "volume_unavailable") {
+        known.pending = undefined;
+        return undefined;
+      }
+      if (status === "ERROR") throw new Failure(`a deploy failed: ${message}`);
+      if (url === undefined) continue;
+      known.serving = text;
+      known.pending = undefined;
+      return url;
+    }
+    throw new Error("the stream was cut");
+  }
+
+  async remove(name: string): Promise<void> {
+    const known = this.of(name);
+    known.deleting = "sent";
+    await this.#client.remove(name);
+    known.deleting = "done";
+    known.serving = undefined;
+  }
+
+  /** Deploys one name again and again. */
+  async redeploys(name: string): Promise<void> {
+    while (!this.#over) await this.deploy(name);
+  }
+
+  /** Makes deployments and takes them away. */
+  async others(): Promise<void> {
+    for (let n = 0; !this.#over; n++) {
+      const names = [...this.known.values()].filter(({ name, serving }) => name !== "alpha" && serving !== undefined);
+      const old = names[Math.floor(this.#random() * names.length)];
+      if (old !== undefined && this.#random() < 0.4) await this.remove(old.name);
+      else await this.deploy(old !== undefined && this.#random() < 0.4 ? old.name : `first-${n}`);
+    }
+  }
+
+  /** Calls a deployment all the time; it must answer as one of its revisions. */
+  async requests(name: string, url: string): Promise<void> {
+    const known = this.of(name);
+    while (!this.#over) {
+      const before = [known.serving, known.pending?.text];
+      const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
+      const text = await response.text();
+      if (![...before, known.serving, known.pending?.text].includes(text))
+        throw new Failure(`${name} answered ${response.status} '${text}', not one of '${before.join("', '")}'`);
+      await sleep(5);
+    }
+  }
+
+  /** Nothing more is begun; what the kill cuts short is no failure. */
+  stop(): void {
+    this.#over = true;
+  }
+}
+
+/** Something that must not happen, killed or not. */
+class Failure extends Error {}
+
+const untilCut = (work: Promise<unknown>): Promise<unknown> =>
+  work.catch((error: unknown) => {
+    if (error instanceof Failure) throw error;
+  });
+
+export interface Crash {
+  /** Milliseconds from `ready` until everything that served answered again. */
+  readonly answered: number;
+  /** Deploys whose end nobody saw. */
+  readonly cut: number;
+}
+
+const kill = async ({ child }: Pick<Served, "child">, group: boolean): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  process.kill(group ? -(child.pid as number) : (child.pid as number), "SIGKILL");
+  await ended;
+};
+
+/** Starts a server and kills it before or soon after it is ready, in the middle of putting things right. */
+const killAtStart = async (
+  dataDir: string,
+  options: Readonly<Record<string, string>>,
+  after: number,
+): Promise<void> => {
+  let killed: Promise<void> | undefined;
+  const started = serve(dataDir, options, (child) => {
+    killed = sleep(after).then(() => kill({ child }, false));
+  });
+  await started.catch((error: unknown) => {
+    if (!(error instanceof ServerEnded)) throw error;
+  });
+  await killed;
+};
+
+export const crash = async (seed: number, runner: "bubblewrap" | "process"): Promise<Crash> => {
+  const random = randomFrom(seed);
+  const dataDir = await mkdtemp(join(tmpdir(), "portside-crash-"));
+  const options = { runner, "drain-seconds": "1", "grace-seconds": "2" };
+  const servers: Served[] = [];
+  try {
+    const first = await serve(dataDir, options);
+    servers.push(first);
+    const workload = new Workload(new Client(first.url, first.apiKey as string), random);
+    const url = (await workload.deploy("alpha")) as string;
+    if (random() < 0.5) await workload.deploy("beta");
+    const volumes = new VolumeWork(new Client(first.url, first.apiKey as string), randomFrom(seed + 1));
+    const deploys = [workload.redeploys("alpha"), workload.others(), workload.requests("alpha", url)];
+    const lanes = [...deploys, volumes.lane()].map(untilCut);
+    const running = Promise.all(lanes);
+    await Promise.race([sleep(random() * 1500), running]);
+    await kill(first, seed % 2 === 0);
+    workload.stop();
+    volumes.stop();
+    await running;
+    const orphans = new Set(marked(`${scopeOf(dataDir)}.`).map(({ instance }) => instance));
+    if (random() < 0.3) await killAtStart(dataDir, options, random() * 900);
+
+    const second = await serve(dataDir, options);
+    servers.push(second);
+    const client = new Client(second.url, first.apiKey as string);
+    const answered = await checkAfterCrash(client, dataDir, [...workload.known.values()], orphans);
+    await checkVolumes(client, dataDir, volumes.known, await client.list());
+    // And it is as good as new.
+    const after = new Workload(client, random);
+    await after.deploy("alpha");
+    second.child.kill("SIGTERM");
+    await checkAfterEnd(second, dataDir);
+    return { answered, cut: [...workload.known.values()].filter(({ pending }) => pending !== undefined).length };
+  } finally {
+    for (const server of servers) await kill(server, true);
+    await rm(dataDir, { recursive: true, force: true });
+  }
+};

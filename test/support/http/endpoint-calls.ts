@@ -1,0 +1,76 @@
+/** A call of each endpoint that is all right as far as the request goes; a new endpoint needs one here. */
+import { endpoints } from "../../../hosts/http/endpoints.ts";
+import { sourceOf } from "../archives/archives.ts";
+import type { Answer, CallOptions, TestApi } from "./api.ts";
+import { deployForm } from "./record-stream.ts";
+
+/** What a call names: a deployment and a deploy. */
+export interface Names {
+  readonly name: string;
+  readonly deployId: string;
+  readonly keyId: string;
+}
+
+interface Sample {
+  readonly path: string;
+  readonly json?: unknown;
+  readonly form?: FormData;
+}
+
+const volume = { volume: "data", path: "a.txt" };
+
+const samples: Readonly<Record<string, (names: Names) => Sample>> = {
+  "POST /v1/deploy": ({ name }) => ({
+    path: "/v1/deploy",
+    form: deployForm({ function_name: name, volumes: "{}" }, sourceOf({ "index.js": "run()" })),
+  }),
+  "POST /v1/deploy/plan": ({ name }) => ({
+    path: "/v1/deploy/plan",
+    form: deployForm({ function_name: name, volumes: "{}" }),
+  }),
+  "POST /v1/deploy/cancel": ({ deployId }) => ({ path: "/v1/deploy/cancel", json: { deploy_id: deployId } }),
+  "GET /v1/deploy/:deploy_id": ({ deployId }) => ({ path: `/v1/deploy/${deployId}` }),
+  "GET /v1/deployment/check-name": ({ name }) => ({ path: `/v1/deployment/check-name?name=${name}` }),
+  "GET /v1/deployment/list": () => ({ path: "/v1/deployment/list" }),
+  "POST /v1/deployment/delete": ({ name }) => ({ path: "/v1/deployment/delete", json: { name } }),
+  "POST /v1/deployment/logs": ({ name }) => ({ path: "/v1/deployment/logs", json: { deployment_name: name } }),
+  "POST /v1/volume/create": () => ({ path: "/v1/volume/create", json: { name: "data" } }),
+  "GET /v1/volume/list": () => ({ path: "/v1/volume/list" }),
+  "POST /v1/volume/delete": () => ({ path: "/v1/volume/delete", json: { name: "data" } }),
+  "GET /v1/volume/objects": () => ({ path: "/v1/volume/objects?volume=data" }),
+  "POST /v1/volume/delete-object": () => ({ path: "/v1/volume/delete-object", json: volume }),
+  "POST /v1/volume/upload": () => ({ path: "/v1/volume/upload", json: { volume: "data", object: "a.txt" } }),
+  "POST /v1/volume/download": () => ({ path: "/v1/volume/download", json: volume }),
+  "GET /v1/volume/trash": () => ({ path: "/v1/volume/trash" }),
+  "POST /v1/volume/restore": () => ({ path: "/v1/volume/restore", json: { name: "data" } }),
+  "POST /v1/sql": () => ({ path: "/v1/sql", json: { query: "SELECT COUNT(*) AS n FROM logs" } }),
+  "GET /v1/user/subscription": () => ({ path: "/v1/user/subscription" }),
+  "GET /v1/capabilities": () => ({ path: "/v1/capabilities" }),
+  "POST /v1/key/create": () => ({ path: "/v1/key/create", json: { label: "ci" } }),
+  "GET /v1/key/list": () => ({ path: "/v1/key/list" }),
+  "POST /v1/key/revoke": ({ keyId }) => ({ path: "/v1/key/revoke", json: { id: keyId } }),
+  "POST /v1/token": () => ({ path: "/v1/token" }),
+};
+
+/** Every endpoint as `METHOD /path`. */
+export const endpointNames: readonly string[] = endpoints.map(({ method, path }) => `${method} ${path}`);
+
+const nobody: Names = { name: "app", deployId: "no-such-deploy", keyId: "no-such-key" };
+
+export const sampleOf = (endpoint: string, names: Partial<Names> = {}): Sample => {
+  const sample = samples[endpoint];
+  if (sample === undefined) throw new Error(`there is no sample call of ${endpoint} in endpoint-calls.ts`);
+  return sample({ ...nobody, ...names });
+};
+
+export const callEndpoint = (
+  api: TestApi,
+  endpoint: string,
+  names: Partial<Names> = {},
+  options: CallOptions = {},
+): Promise<Answer> => {
+  const [method = ""] = endpoint.split(" ");
+  const { path, json, form } = sampleOf(endpoint, names);
+  const body = { ...(json === undefined ? {} : { json }), ...(form === undefined ? {} : { body: form }) };
+  return api.call(method, path, { ...body, ...options });
+};

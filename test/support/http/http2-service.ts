@@ -1,0 +1,53 @@
+/** A service that speaks HTTP/2 alone, by `node:http2`, with every bad habit that a service can have. */
+import { nodeSource } from "../archives/archives.ts";
+import { witnessCode } from "./callback-server.ts";
+
+/** Answers what it saw; some paths never end their answer, or end more than that. */
+export const http2Service = nodeSource(`
+import { constants, createServer } from "node:http2";
+${witnessCode}
+createServer().on("stream", async (stream, headers) => {
+  stream.on("error", () => undefined);
+  const half = () => {
+    stream.respond({ ":status": 200, "content-type": "text/plain" });
+    return new Promise((resolve) => stream.write("12345", resolve));
+  };
+  switch (headers[":path"]) {
+    case "/silent":
+      return report("begun");
+    case "/hold":
+      await report("begun");
+      await hold("end");
+      return stream.respond({ ":status": 204 }, { endStream: true });
+    case "/half-then-reset":
+      await half();
+      return stream.destroy(new Error("broken"));
+    case "/half-then-hang-up":
+      await half();
+      return stream.session.destroy();
+    case "/half-then-die":
+      await half();
+      return process.exit(7);
+    case "/half":
+      return half();
+    case "/reset":
+      return stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
+    case "/goodbye":
+      stream.respond({ ":status": 200 });
+      stream.end("bye");
+      return stream.session.close();
+    case "/early":
+      stream.respond({ ":status": 413 });
+      return stream.end("too big");
+    case "/trailers":
+      stream.respond({ ":status": 200, "set-cookie": ["a=1", "b=2"], "x-bytes": "\\u00e9" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "x-sum": "6" }));
+      return stream.end("abc");
+    default: {
+      const body = Buffer.concat(await Array.fromAsync(stream)).toString();
+      stream.respond({ ":status": 200, "content-type": "application/json" });
+      stream.end(JSON.stringify({ headers, body }));
+    }
+  }
+}).listen(process.env.PORT);
+`);

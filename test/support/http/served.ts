@@ -1,0 +1,130 @@
+/** `portside serve` as a process of its own, and its API. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
+import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
+
+const repository = join(import.meta.dirname, "..", "..", "..");
+
+/** What a client may wait for one answer. */
+const PATIENCE_MS = 30_000;
+
+export interface Served {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** The first key, where this start made it. */
+  readonly apiKey: string | undefined;
+  /** What it wrote to standard error. */
+  readonly errors: string[];
+}
+
+/**
+ * Starts a server in a process group of its own; `started` is called before it is ready.
+ * @param node flags for Node itself
+ */
+export const serve = async (
+  dataDir: string,
+  options: Readonly<Record<string, string>>,
+  started: (child: ChildProcess) => void = () => {},
+  node: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Served> => {
+  const flags = { "data-dir": dataDir, port: "0", "ingress-port": "0", "log-level": "warn", ...options };
+  const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn(process.execPath, [...node, "hosts/cli/main.ts", "serve", "--json", ...args], {
+    cwd: repository,
+    env: { PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`, HOME: dataDir, ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  const errors: string[] = [];
+  createInterface({ input: child.stderr as Readable }).on("line", (line) => errors.push(line));
+  started(child);
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout as Readable }), "line"),
+    once(child, "exit").then(([code, signal]) => {
+      throw new ServerEnded(`the server ended (${code ?? signal}) before it was ready: ${errors.join("\n")}`);
+    }),
+  ])) as [string];
+  const { url, api_key: apiKey } = JSON.parse(line);
+  return { child, url, apiKey, errors };
+};
+
+export class ServerEnded extends Error {}
+
+/** The API's calls that the tests of crashes need. */
+export class Client {
+  readonly #url: string;
+  readonly #key: string;
+
+  constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** The records of a deploy, as they come. */
+  async *deploy(
+    name: string,
+    source: Uint8Array,
+    volumes: Readonly<Record<string, string>> = {},
+  ): AsyncGenerator<DeployEvent> {
+    const form = new FormData();
+    form.set("function_name", name);
+    form.set("volumes", JSON.stringify(volumes));
+    form.set("source_archive", new Blob([source as Uint8Array<ArrayBuffer>]), "source.tar.gz");
+    const response = await this.#send("/v1/deploy", { method: "POST", body: form });
+    let rest = "";
+    for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop() as string;
+      for (const line of lines) yield JSON.parse(line) as DeployEvent;
+    }
+  }
+
+  list(): Promise<Deployment[]> {
+    return this.get("/v1/deployment/list");
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#json("/v1/deployment/delete", { name });
+  }
+
+  /** The newest entries of a deployment's log that are JSON; none where there is no log. */
+  async entries(name: string): Promise<Record<string, unknown>[]> {
+    const request = { deployment_name: name, limit: 1000 };
+    const { logs } = await this.#json<{ logs: { message: string }[] }>("/v1/deployment/logs", request).catch(
+      (error: Error) => {
+        if (error.message.includes("answered 404")) return { logs: [] };
+        throw error;
+      },
+    );
+    return logs.flatMap(({ message }) => (message.startsWith("{") ? [JSON.parse(message)] : []));
+  }
+
+  /** A small request, and its answer. */
+  post<T>(path: string, body: unknown): Promise<T> {
+    return this.#json(path, body);
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#json(path);
+  }
+
+  async #json<T>(path: string, body?: unknown): Promise<T> {
+    const init =
+      body === undefined
+        ? {}
+        : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    return (await (await this.#send(path, init)).json()) as T;
+  }
+
+  async #send(path: string, init: RequestInit): Promise<Response> {
+    const headers = { ...(init.headers as Record<string, string>), "x-api-key": this.#key };
+    const response = await fetch(this.#url + path, { ...init, headers, signal: AbortSignal.timeout(PATIENCE_MS) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response;
+  }
+}

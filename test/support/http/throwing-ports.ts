@@ -1,0 +1,57 @@
+/** Ports that break their promise and throw, with words in the exception that no client may ever see. */
+import type { Ports } from "../../../core/ports/provider.ts";
+import { ResultAsync } from "../../../core/result.ts";
+
+export const SECRET_WORDS = "at /srv/secret/accounts/beta.db, password hunter2";
+
+/** How a broken port breaks: at the call, or in what it promised. */
+export type Breaking = "throws" | "rejects";
+
+// biome-ignore lint/correctness/useYield: it breaks before it has anything to say
+async function* brokenEvents(): AsyncGenerator<never> {
+  throw new TypeError(SECRET_WORDS);
+}
+
+const brokenResult = () => new ResultAsync<never, never>(Promise.reject(new TypeError(SECRET_WORDS)));
+
+const breakAll = <P extends object>(port: P, how: Breaking, only: (method: string) => boolean): P =>
+  new Proxy(port, {
+    get: (target, key) => {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function" || !only(String(key))) return value;
+      return () => {
+        if (how === "throws") throw new TypeError(SECRET_WORDS);
+        return ["build", "rollout"].includes(String(key)) ? brokenEvents() : brokenResult();
+      };
+    },
+  });
+
+/**
+ * Every method of every port of the provider, of the identity and of billing, except those that tell who calls.
+ * @param only chooses the methods, by `port.method`
+ */
+export const throwingPorts = (ports: Ports, how: Breaking, only: (method: string) => boolean = () => true): Ports => {
+  const wrap = <P extends object>(port: P, name: string): P =>
+    breakAll(port, how, (method) => only(`${name}.${method}`));
+  const { provider, identity, billing } = ports;
+  return {
+    ...ports,
+    provider: {
+      ...provider,
+      services: wrap(provider.services, "services"),
+      builder: wrap(provider.builder, "builder"),
+      volumes: wrap(provider.volumes, "volumes"),
+      scheduler: wrap(provider.scheduler, "scheduler"),
+      logs: wrap(provider.logs, "logs"),
+      sql: wrap(provider.sql, "sql"),
+      spool: wrap(provider.spool, "spool"),
+      check: wrap({ check: provider.check }, "provider").check,
+    },
+    identity: {
+      authenticator: wrap(identity.authenticator, "authenticator"),
+      keys: wrap(identity.keys, "keys"),
+      tokens: wrap(identity.tokens, "tokens"),
+    },
+    billing: wrap(billing, "billing"),
+  };
+};

@@ -1,0 +1,12 @@
+/** A logger that says nothing, and one that keeps what it was told. */
+import type { Logger } from "../../../core/ports/system.ts";
+
+const nothing = (): void => undefined;
+
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+
+export const keepingLogger = (): { readonly logger: Logger; readonly said: string[] } => {
+  const said: string[] = [];
+  const keep = (message: string, fields?: object) => void said.push(`${message} ${JSON.stringify(fields ?? {})}`);
+  return { logger: { debug: keep, info: keep, warn: keep, error: keep }, said };
+};

@@ -1,0 +1,40 @@
+/** Capability records for tests of rules: what a provider offers decides what a request may ask for. */
+import { memoryCapabilities } from "../../../adapters/memory/capabilities.ts";
+import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts";
+import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
+
+/** A provider that can do everything the contract has. */
+export const everything: Capabilities = {
+  ...memoryCapabilities,
+  runs: offered(),
+  volumes: { ...memoryCapabilities.volumes, mounts: offered(), store: offered() },
+  source_object: offered(),
+  cron: { schedules: offered(), max_seconds: 1800 },
+  logs: { ...memoryCapabilities.logs, since: offered(), query: offered() },
+  sql: { queries: offered(), lag_seconds: 0 },
+  subscription: offered(),
+};
+
+/** The same, selling these sizes. */
+export const selling = (catalogue: ResourceCatalogue): Capabilities => ({ ...everything, resources: [...catalogue] });
+
+/** A provider that offers none of what a deploy may ask for; each with a reason that names itself. */
+export const nothingMuch: Capabilities = {
+  ...everything,
+  session_affinity: missing("no affinity here"),
+  http2: missing("no HTTP/2 here"),
+  memory_limit: missing("no memory limit here"),
+  cpu_limit: missing("no CPU limit here"),
+  concurrency_cap: missing("no cap here"),
+  request_timeout: missing("no timeout here"),
+  volumes: {
+    ...everything.volumes,
+    mounts: missing("no mounts here"),
+    store: missing("no store here"),
+    read_only: missing("no read-only mounts here"),
+  },
+  source_object: missing("no source objects here"),
+  cron: { schedules: missing("no schedules here"), max_seconds: 60 },
+  sql: { queries: missing("no SQL here"), lag_seconds: 0 },
+  logs: { ...everything.logs, since: missing("no cursors here"), query: missing("no filters here") },
+};

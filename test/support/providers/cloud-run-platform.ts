@@ -1,0 +1,61 @@
+/** Cloud Run as the platform over a fake whose services are pretended, for the suites of rollouts and its own. */
+import { expect } from "vitest";
+import { createRunPlatform } from "../../../adapters/gcp/deploy/platform.ts";
+import { randomIds } from "../../../adapters/shared/runtime/system.ts";
+import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { oneMount, type RolloutCloud, rolloutSteps } from "../../clouds/rollouts/steps.ts";
+import { createPretendedEngine } from "../../fakes/engine/engine.ts";
+import { config, openRunWorld, type WorldOptions } from "../../fakes/gcp/run/world.ts";
+import { PROJECT, REGION } from "../../fakes/gcp/test-project.ts";
+import { createLeapingClock } from "../clocks/leaping-clock.ts";
+import { keepingLogger } from "../logs/silent-logger.ts";
+
+type PretendedEngine = Awaited<ReturnType<typeof createPretendedEngine>>;
+
+export const openPretendedRun = async (
+  options: Partial<WorldOptions<PretendedEngine>> = {},
+  clock: Clock = createLeapingClock(),
+) => {
+  const world = await openRunWorld({ engine: createPretendedEngine, ...options });
+  const { logger, said } = keepingLogger();
+  const replica = (): ServicePlatform => {
+    const needs = { lastLines: world.lastLines };
+    // A pause of nothing would let a loop of repeats never pass its deadline.
+    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
+    return createRunPlatform(config, world.clients, ambient, needs);
+  };
+  const image = (engineImage = "hello") => {
+    const reference = `${REGION}-docker.pkg.dev/${PROJECT}/portside/tests:${engineImage.replace(":", "-")}`;
+    world.registry.push(reference, engineImage);
+    return reference;
+  };
+  return {
+    ...world,
+    ...rolloutSteps({ replica, image }),
+    said,
+    clock,
+    faultsOf: { run: world.run.faults, iam: world.iam.faults, storage: world.storage.faults },
+    /** The revision that gets requests. */
+    routed: (name: string): string | undefined => world.made.serving.get(name),
+  };
+};
+
+export type PretendedRun = Awaited<ReturnType<typeof openPretendedRun>>;
+
+export const runRollouts: RolloutCloud<PretendedRun> = {
+  open: async (clock) => {
+    const run = await openPretendedRun({}, clock);
+    run.storage.world.insertBucket({ name: "vol-data" });
+    // An account has an identity, and there may be more accounts than a project has by default.
+    run.iam.most = 10_000;
+    return run;
+  },
+  freed: "free",
+  // What is written of a volume is in memory first, so there is a warning below this.
+  mounting: { mounts: oneMount, memory: 2 ** 30 },
+  onlyServing: (run, names) => {
+    expect([...run.made.serving.keys()].sort()).toEqual([...names].sort());
+    expect(run.run.names().sort()).toEqual([...names].sort());
+  },
+};

@@ -1,0 +1,66 @@
+/** ECS as the platform over fakes whose services are pretended, for the suites of rollouts and its own. */
+import { expect } from "vitest";
+import { createEcsPlatform } from "../../../adapters/aws/deploy/platform.ts";
+import { randomIds } from "../../../adapters/shared/runtime/system.ts";
+import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
+import type { Clock } from "../../../core/ports/system.ts";
+import { oneMount, type RolloutCloud, rolloutSteps } from "../../clouds/rollouts/steps.ts";
+import { type EcsWorldOptions, openEcsWorld } from "../../fakes/aws/ecs/world.ts";
+import { createPretendedEngine } from "../../fakes/engine/engine.ts";
+import { createLeapingClock } from "../clocks/leaping-clock.ts";
+import { keepingLogger } from "../logs/silent-logger.ts";
+
+type PretendedEngine = Awaited<ReturnType<typeof createPretendedEngine>>;
+
+export const openPretendedEcs = async (
+  options: Partial<EcsWorldOptions<PretendedEngine>> = {},
+  clock: Clock = createLeapingClock(),
+) => {
+  const world = await openEcsWorld({ engine: createPretendedEngine, ...options });
+  const { logger, said } = keepingLogger();
+  const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
+    // A pause of nothing would let a loop of repeats never pass its deadline.
+    const ambient = { clock, ids: randomIds, logger, random: () => 0.5 };
+    return createEcsPlatform(world.config, world.clients, ambient, { ...world.needs, ...more });
+  };
+  const image = (engineImage = "hello") => {
+    const reference = `${world.registry.uri}:${engineImage.replace(":", "-")}`;
+    world.registry.push(reference, engineImage);
+    return reference;
+  };
+  return {
+    ...world,
+    ...rolloutSteps({ replica, image }),
+    replica,
+    said,
+    clock,
+    faultsOf: {
+      state: world.state.faults,
+      ecs: world.ecs.faults,
+      balancer: world.balancer.faults,
+      scaling: world.scaling.faults,
+    },
+    /** The revision that the load balancer sends requests to. */
+    routed: (name: string): string | undefined => {
+      const group = world.balancer.groupFor(`${name}.apps.portside.test`);
+      return group === undefined ? undefined : world.ecs.serviceIn(group);
+    },
+  };
+};
+
+export type PretendedEcs = Awaited<ReturnType<typeof openPretendedEcs>>;
+
+export const ecsRollouts: RolloutCloud<PretendedEcs> = {
+  open: (clock) => openPretendedEcs({ rules: 10_000 }, clock),
+  freed: "reserved",
+  mounting: { mounts: oneMount },
+  onlyServing: (run, names) => {
+    const serving = names.map((name) => run.routed(name));
+    const services = run.ecs.services().map(({ serviceName }) => serviceName);
+    expect(services.sort()).toEqual([...serving].sort());
+    expect(run.balancer.groups()).toHaveLength(names.length);
+    expect(run.balancer.rules()).toHaveLength(names.length);
+    expect(run.ecs.definitions()).toHaveLength(names.length);
+    expect(run.scaling.targets.size).toBe(names.length);
+  },
+};

@@ -1,0 +1,91 @@
+/** A pool with instances that are only pretended, for tests of its rules under a clock that they move. */
+import { vi } from "vitest";
+import { type Lease, Pool, type PoolConfig, type Refusal } from "../../../adapters/local/ingress/pool.ts";
+import type { Instance } from "../../../adapters/local/instances/instance.ts";
+import type { Exit } from "../../../adapters/local/sandbox/runner.ts";
+import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
+
+/** An instance as the pool sees it. */
+export class Pretended {
+  readonly id: string;
+  readonly exited: Promise<Exit>;
+  readonly end: (exit?: Partial<Exit>) => void;
+  stopped = false;
+  alive = true;
+
+  constructor(id: string) {
+    this.id = id;
+    const { promise, resolve } = Promise.withResolvers<Exit>();
+    this.exited = promise;
+    this.end = (exit) => {
+      this.alive = false;
+      resolve({ code: 1, signal: null, outOfMemory: false, ...exit });
+    };
+  }
+
+  processes(): number[] {
+    return this.alive ? [1] : [];
+  }
+
+  stop(): Promise<Exit> {
+    this.stopped = true;
+    this.end({ code: null, signal: "SIGTERM" });
+    return this.exited;
+  }
+}
+
+/** Why a pretended start fails. */
+export const FAILURE: DeployFailure = { reason: "crashed", message: "It crashed." };
+
+/** A pool whose instances come up when the test says so. */
+export const poolOf = (config: Partial<PoolConfig> = {}) => {
+  const starting: { resolve(outcome: Instance | DeployFailure): void; signal: AbortSignal }[] = [];
+  const events: string[] = [];
+  let budget = 10;
+  const pool = new Pool({
+    concurrency: 1,
+    maxInstances: 10,
+    idleMillis: 60_000,
+    queueLimit: 100,
+    waitMillis: 600_000,
+    takeBudget: () => budget > 0 && budget-- > 0,
+    giveBudget: () => void budget++,
+    start: (signal) => new Promise((resolve) => starting.push({ resolve, signal })),
+    onStarted: (instance) => events.push(`started ${instance.id}`),
+    onIdle: (instance) => events.push(`idle ${instance.id}`),
+    onUnreachable: (instance) => events.push(`unreachable ${instance.id}`),
+    onCrashed: (instance, exit) => events.push(`crashed ${instance.id} ${exit.code ?? exit.signal}`),
+    ...config,
+  });
+  let made = 0;
+  const settle = () => vi.advanceTimersByTimeAsync(0);
+  return {
+    pool,
+    starting,
+    events,
+    settle,
+    budget: () => budget,
+    setBudget: (left: number) => {
+      budget = left;
+    },
+    acquire: (affinity?: string, signal = new AbortController().signal) => pool.acquire(affinity, signal),
+    /** Lets the oldest start succeed. */
+    up: async (): Promise<Pretended> => {
+      const instance = new Pretended(`i${++made}`);
+      starting.shift()?.resolve(instance as unknown as Instance);
+      await settle();
+      return instance;
+    },
+    fail: async () => {
+      starting.shift()?.resolve(FAILURE);
+      await settle();
+    },
+  };
+};
+
+/** The place that was given; throws where there was none. */
+export const leaseOf = async (outcome: Promise<Lease | Refusal>): Promise<Lease> => {
+  const lease = await outcome;
+  if ("kind" in lease) throw new Error(`refused: ${lease.kind}`);
+  return lease;
+};

@@ -1,0 +1,35 @@
+/** A volume whose signed URLs lead to a storage that the test makes up: what other storages, or broken ones, may do. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import { serveVolume, type VolumeCli } from "../cli/volume-cli.ts";
+import { atPort, serveMeddling } from "../http/meddling-api.ts";
+
+export interface Pretended extends AsyncDisposable {
+  readonly cli: VolumeCli;
+  /** Of the storage. */
+  readonly url: string;
+  /** Makes the command line use it. */
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export const servePretended = async (answer: RequestListener): Promise<Pretended> => {
+  const cli = await serveVolume();
+  const storage = createServer(answer).listen(0, "127.0.0.1");
+  await once(storage, "listening");
+  const { port } = storage.address() as { port: number };
+  const front = await serveMeddling(cli.api.url, (path, { json, ...rest }) => {
+    const grant = json as { url?: string };
+    return { ...rest, json: /load$/.test(path) && grant.url ? { ...grant, url: atPort(grant.url, port) } : json };
+  });
+  return {
+    cli,
+    url: `http://127.0.0.1:${port}`,
+    env: { PORTSIDE_URL: front.url },
+    [Symbol.asyncDispose]: async () => {
+      storage.closeAllConnections();
+      storage.close();
+      await front[Symbol.asyncDispose]();
+      await cli[Symbol.asyncDispose]();
+    },
+  };
+};

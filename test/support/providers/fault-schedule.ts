@@ -1,0 +1,76 @@
+/** A provider whose every call may be slow, fail before it acts, or lose its answer: what deploys must live through. */
+import fc from "fast-check";
+import { delayed, type Fault, faulty, type PortCall } from "../../../adapters/memory/index.ts";
+import { deployReasonSchema } from "../../../core/domain/deploy/reason.ts";
+import type { Instant } from "../../../core/domain/wire/instant.ts";
+import { unavailable } from "../../../core/errors.ts";
+import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
+
+/** What the provider does: how long each call takes, and which calls go wrong. */
+export interface Weather {
+  readonly pauses: readonly number[];
+  readonly faults: readonly { readonly method: string; readonly count: number; readonly fault: Fault }[];
+}
+
+const failure = fc
+  .tuple(
+    fc.constantFrom("build_failed", "no_builder", "crashed", "out_of_memory", "provider_unavailable"),
+    fc.boolean(),
+  )
+  .map(
+    ([reason, after]): Fault => ({
+      failure: { reason: deployReasonSchema.parse(reason), message: "It failed." },
+      after,
+    }),
+  );
+const error = fc.boolean().map((after): Fault => ({ error: unavailable("It is down."), after }));
+
+const fault = fc.oneof(
+  fc.record({ method: fc.constantFrom("build", "rollout"), count: fc.integer({ min: 1, max: 5 }), fault: failure }),
+  fc.record({
+    method: fc.constantFrom("find", "list", "noteDeploy", "append", "remove"),
+    count: fc.integer({ min: 1, max: 12 }),
+    fault: error,
+  }),
+);
+
+/** Mostly fair; now and then slower than a heartbeat, and sometimes past every deadline. */
+export const weather = (): fc.Arbitrary<Weather> =>
+  fc.record({
+    pauses: fc.array(
+      fc.oneof(
+        { weight: 12, arbitrary: fc.integer({ min: 0, max: 3000 }) },
+        { weight: 3, arbitrary: fc.integer({ min: 0, max: 60_000 }) },
+        { weight: 1, arbitrary: fc.constantFrom(320_000, 920_000, 940_000) },
+      ),
+      { minLength: 1, maxLength: 12 },
+    ),
+    faults: fc.array(fault, { maxLength: 4 }),
+  });
+
+/** A control plane over a provider in this weather; `onBuild` hears of every build that begins. */
+export const platformUnder = (
+  { pauses, faults }: Weather,
+  onBuild: (deployId: string, now: Instant) => void,
+): MemoryPlatform => {
+  let calls = 0;
+  const pause = () => pauses[calls++ % pauses.length] ?? 0;
+  const wrong = ({ method, count }: PortCall) =>
+    faults.find((one) => one.method === method && one.count === count)?.fault;
+  return startMemory({
+    around: ({ builder, services, logs }, clock) => {
+      const weathered = <P extends object>(port: P): P => faulty(delayed(port, clock, pause), wrong);
+      const { build } = weathered(builder);
+      return {
+        services: weathered(services),
+        logs: weathered(logs),
+        builder: {
+          build: (request, options) => {
+            onBuild(request.deployId, clock.now());
+            return build(request, options);
+          },
+        },
+      };
+    },
+  });
+};

@@ -1,0 +1,100 @@
+/** Instances of a service on a runner of the test's choice, without a platform around them. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { findToolchain } from "../../../adapters/local/builds/toolchain.ts";
+import type { InstanceDeps, InstanceSpec } from "../../../adapters/local/instances/instance.ts";
+import { startInstance } from "../../../adapters/local/instances/start-instance.ts";
+import { randomIds } from "../../../adapters/shared/runtime/system.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
+import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import type { Bench } from "../sandbox/jobs.ts";
+
+const template: ServiceTemplate = {
+  name: "app" as DeploymentName,
+  owner: "acme" as AccountId,
+  port: 8080,
+  memory: 256 * 1024 ** 2,
+  cpu: 1,
+  timeout: 10,
+  concurrency: 10,
+  maxInstances: 1,
+  sessionAffinity: false,
+  useHttp2: false,
+  mounts: [],
+  schedule: null,
+  cronToken: "token",
+  env: {},
+  image: "local://test",
+  deployId: "test",
+};
+
+export interface Instances {
+  /** What the instances logged. */
+  readonly entries: NewLogEntry[];
+  /** What the platform logged about them. */
+  readonly complaints: string[];
+  /** What was said while the last one started. */
+  readonly said: string[];
+  readonly runDir: string;
+  start(
+    server: string,
+    more?: {
+      template?: Partial<ServiceTemplate>;
+      command?: string;
+      listenMillis?: number;
+      signal?: AbortSignal;
+      verifies?: boolean;
+    },
+  ): ReturnType<typeof startInstance>;
+}
+
+/** @param change what is to be otherwise than in a real engine */
+export const createInstances = (bench: Bench, change: Partial<InstanceDeps> = {}): Instances => {
+  const entries: NewLogEntry[] = [];
+  const complaints: string[] = [];
+  const said: string[] = [];
+  const complain = (message: string) => void complaints.push(message);
+  const runDir = join(bench.folder, "run");
+  mkdirSync(runDir);
+  const deps: InstanceDeps = {
+    runner: bench.runner,
+    containers: "none is looked for here",
+    namesFor: () => [],
+    tellsNodeItsMemory: false,
+    toolchain: findToolchain(join(bench.folder, "tools"), process.env),
+    userOf: () => undefined,
+    runDir,
+    cacheDir: join(bench.folder, "cache"),
+    volumes: { under: bench.folder, folderOf: (bucket) => join(bench.folder, bucket) },
+    scope: bench.scope,
+    ids: randomIds,
+    log: (entry) => void entries.push(entry) as undefined,
+    logger: { debug: complain, info: complain, warn: complain, error: complain },
+    graceMillis: 500,
+    elsewhereMillis: 500,
+    ...change,
+  };
+  let sources = 0;
+  return {
+    entries,
+    complaints,
+    said,
+    runDir,
+    start: (server, more = {}) => {
+      const { template: changed = {}, command = "exec node server.js" } = more;
+      const { listenMillis = 30_000, signal = new AbortController().signal, verifies = false } = more;
+      const app = join(bench.folder, `app${++sources}`);
+      mkdirSync(app);
+      writeFileSync(join(app, "server.js"), server);
+      said.length = 0;
+      const spec: InstanceSpec = {
+        template: { ...template, ...changed },
+        revision: "app-00001",
+        image: { reference: "local://test", app, kind: "node", command, path: [], needs: [], requires: [] },
+      };
+      return startInstance(deps, spec, { listenMillis, signal, verifies, say: (message) => void said.push(message) });
+    },
+  };
+};

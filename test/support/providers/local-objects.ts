@@ -1,0 +1,62 @@
+/** Objects of one volume on a folder, without an engine around them, and a server for their signed URLs. */
+import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { LocalObjects } from "../../../adapters/local/volumes/objects.ts";
+import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
+import { serveStorage } from "../../../adapters/shared/volumes/endpoint.ts";
+import { type StorageMethod, signUrl } from "../../../adapters/shared/volumes/signed-url.ts";
+import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
+import { instantOfMillis } from "../../../core/domain/wire/instant.ts";
+
+export interface TestStorage extends AsyncDisposable {
+  readonly objects: LocalObjects;
+  /** The volume's folder. */
+  readonly folder: string;
+  readonly uploads: string;
+  url(method: StorageMethod, path: string): string;
+  put(path: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response>;
+  /** What the endpoint complained about. */
+  readonly complaints: unknown[];
+}
+
+const BUCKET = "vol-test";
+const KEY = "key";
+
+export const serveObjects = async (root: string): Promise<TestStorage> => {
+  const [volumes, uploads] = [join(root, "volumes"), join(root, "uploads")];
+  const objects = new LocalObjects({
+    volumes,
+    uploads,
+    lives: (bucket) => bucket === BUCKET,
+    userOf: () => undefined,
+    ids: randomIds,
+  });
+  await objects.open();
+  mkdirSync(join(volumes, BUCKET), { recursive: true });
+  const complaints: unknown[] = [];
+  const complain = (_message: string, fields?: object) => void complaints.push(fields);
+  const logger = { debug: complain, info: complain, warn: complain, error: complain };
+  const clock = createSystemClock();
+  const server = createServer({ requestTimeout: 0 }, (req, res) =>
+    serveStorage({ objects, key: KEY, clock, logger }, req, res),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url: TestStorage["url"] = (method, path) =>
+    signUrl(KEY, base, { method, bucket: BUCKET, path: path as ObjectPath }, instantOfMillis(Date.now() + 3_600_000))
+      .url;
+  return {
+    objects,
+    folder: join(volumes, BUCKET),
+    uploads,
+    url,
+    put: (path, body) => fetch(url("PUT", path), { method: "PUT", body }),
+    complaints,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};

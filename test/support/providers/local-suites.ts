@@ -1,0 +1,53 @@
+/** The suites of the ports on the local engine, for each of its runners. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLocalProvider } from "../../../adapters/local/index.ts";
+import type { Runner } from "../../../adapters/local/sandbox/runner.ts";
+import { contractTests, freshNames, type runningCases } from "../../contracts/index.ts";
+import { nodeContractSources } from "./contract-sources.ts";
+
+type RunnerKind = Runner["kind"];
+
+export const startEngine = async (runner: RunnerKind) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "portside-contract-"));
+  const config = { dataDir, runner, ingressPort: 0, drainSeconds: 1, graceSeconds: 1 };
+  const open = () => createLocalProvider(config, { keepsImages: false });
+  let local = await open();
+  const close = async () => {
+    await local.close();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const reopen = async () => {
+    await local.close();
+    local = await open();
+  };
+  return {
+    get local() {
+      return local;
+    },
+    close,
+    reopen,
+  };
+};
+
+export const engineTests = async (runner: RunnerKind, title: string, cases: typeof runningCases) => {
+  // What is declared depends on the machine, so it is read from an engine that was started here.
+  const probe = await startEngine(runner);
+  await probe.close();
+  contractTests(
+    title,
+    cases,
+    async () => {
+      const { local, close } = await startEngine(runner);
+      return { subject: { provider: local.provider, sources: nodeContractSources, ...freshNames(runner) }, close };
+    },
+    probe.local.provider.capabilities,
+  );
+};
+
+/** The engine with this runner, for the main job. */
+export const openForMainJob = async (runner: RunnerKind) => {
+  const { local, close } = await startEngine(runner);
+  return { ports: local.ports, close };
+};

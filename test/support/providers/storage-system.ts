@@ -1,0 +1,48 @@
+/** Systems that a life of volumes is lived on, beside the model: a control plane whose services run, and one on a clock of its own. */
+import fc from "fast-check";
+import type { ControlPlane } from "../../../core/control-plane.ts";
+import { ok } from "../../../core/result.ts";
+import { storageAccounts, type storageLife } from "../../models/storage-life.ts";
+import { emptyModel, type StorageSystem } from "../../models/storage-model.ts";
+import { whileTicking } from "../../simulation/ticking.ts";
+import { bytesOf, helloServer, nodeSource } from "../archives/archives.ts";
+import { principalOf } from "./local-platform.ts";
+import { recordsOf, type startMemory } from "./memory-platform.ts";
+
+const source = nodeSource(helloServer());
+
+export const runningSystem = (controlPlane: ControlPlane): StorageSystem => ({
+  controlPlane,
+  principal: principalOf,
+  deploy: async (account, fields) => {
+    const principal = principalOf(account);
+    const archive = (await controlPlane.receiveSource(principal, bytesOf(source)))._unsafeUnwrap();
+    const run = await controlPlane.deploy(principal, { fields, archive });
+    return run.isErr() ? run.map(() => []) : ok(await Array.fromAsync(run.value.follow()));
+  },
+  pass: async () => undefined,
+});
+
+export const tickingSystem = (platform: ReturnType<typeof startMemory>): StorageSystem => {
+  const { controlPlane, clock, principal, submit } = platform;
+  return {
+    controlPlane,
+    principal,
+    deploy: async (account, fields) => {
+      const run = await whileTicking(clock, submit(fields, account));
+      return run.isErr() ? run.map(() => []) : ok(await recordsOf(platform, run.value));
+    },
+    pass: () => clock.advance(1),
+  };
+};
+
+type Life = ReturnType<typeof storageLife> extends fc.Arbitrary<infer T> ? T : never;
+
+/** Lives one life on a system and the model beside each other, and closes the system. */
+export const liveOut = async (life: Life, real: StorageSystem & { close(): Promise<void> }): Promise<void> => {
+  try {
+    await fc.asyncModelRun(() => ({ model: emptyModel(storageAccounts), real }), life);
+  } finally {
+    await real.close();
+  }
+};

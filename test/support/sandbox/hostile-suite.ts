@@ -1,0 +1,89 @@
+/** What a hostile service cannot see of its neighbours where files, processes and environments are kept apart. */
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Told, tell } from "../providers/exec-service.ts";
+import { type LocalOptions, startLocal, type TestPlatform } from "../providers/local-platform.ts";
+import { has, type Need, needs } from "../vitest/machine.ts";
+
+export interface Inside {
+  readonly platform: TestPlatform;
+  /** Of the hostile service. */
+  readonly url: string;
+  /** Of another account's. */
+  readonly neighbour: string;
+  run(script: string): Promise<Told>;
+}
+
+/** Prints what of the kernel's own files can be opened to be written; a server that is root runs services as their owner. */
+const openable = `
+const fs = require("node:fs");
+const walk = (folder, depth) => {
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
+    const path = folder + "/" + entry.name;
+    try {
+      if (entry.isDirectory() && depth < 6 && !/^[0-9]+$/.test(entry.name)) walk(path, depth + 1);
+      const status = entry.isFile() ? fs.statSync(path) : undefined;
+      if (status?.isFile() !== true || (status.mode & 0o222) === 0) continue;
+      fs.closeSync(fs.openSync(path, "r+"));
+      console.log(path);
+    } catch {}
+  }
+};
+walk("/proc", 0);
+`;
+/** They take no word without a capability, or for the caller alone. */
+const harmless = /^\/proc\/(?:mtrr|pressure\/)/;
+
+/**
+ * @param source of a puppet
+ * @returns what else is to be tried from inside
+ */
+export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: Need): (() => Inside) => {
+  let inside: Inside;
+  beforeAll(async () => {
+    if (!has(lacks)) return;
+    const platform = await startLocal(options);
+    const theirs = { function_name: "neighbour", volumes: { "/data": "secrets" }, env: { SECRET: "theirs-4711" } };
+    const neighbour = await platform.up(source, theirs, "other");
+    await tell(neighbour, "echo theirs > /data/file && echo theirs > /tmp/file");
+    const url = await platform.up(source, { volumes: { "/data": "mine" } });
+    inside = { platform, url, neighbour, run: (script) => tell(url, script) };
+  });
+  afterAll(async () => {
+    await inside?.platform[Symbol.asyncDispose]();
+  });
+
+  test("sees no file of the platform or of a neighbour, and no volume but its own", async (context) => {
+    needs(context, lacks);
+    const { platform, run } = inside;
+    const found = await run(
+      `cat /data/file /tmp/file; ls ${platform.dataDir} /root/.portside /var/run/docker.sock /run/docker.sock`,
+    );
+    expect(found.out).toBe("");
+    expect(readdirSync(platform.dataDir)).toContain("storage");
+    // A link of its own leads nowhere but within what it has.
+    expect((await run(`ln -sfn ${platform.dataDir} /data/link && ls /data/link/`)).code).not.toBe(0);
+    expect((await run("cat /proc/1/root/data/file")).out).toBe("");
+  });
+
+  test("sees its own processes only, and nobody's environment but its own", async (context) => {
+    needs(context, lacks);
+    const { out } = await inside.run("cat /proc/[0-9]*/environ | tr '\\0' '\\n'; ls -d /proc/[0-9]* | wc -l");
+    expect(out).not.toContain("theirs-4711");
+    expect(Number(out.split("\n").at(-1))).toBeLessThan(12);
+    expect((await inside.run("cat /proc/self/status")).out).toMatch(/^NoNewPrivs:\s+1$/m);
+  });
+
+  test("cannot change what it is made of beyond itself, and gains no rights", async (context) => {
+    needs(context, lacks);
+    const { run } = inside;
+    expect((await run("mount -t tmpfs none /mnt")).code).not.toBe(0);
+    expect((await run("mknod /tmp/disk b 8 0")).code).not.toBe(0);
+    const opened = (await run(`node -e '${openable}'`)).out.split("\n");
+    expect(opened.filter((path) => path !== "" && !harmless.test(path))).toEqual([]);
+    // As it is, should that work.
+    expect((await run("panic=$(cat /proc/sys/kernel/panic) && echo $panic > /proc/sys/kernel/panic")).code).not.toBe(0);
+  });
+
+  return () => inside;
+};

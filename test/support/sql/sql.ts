@@ -1,0 +1,21 @@
+/** Statements for tests of SQL, and their answers by the engine alone. */
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { runStatement } from "../../../adapters/shared/sql/tables/query.ts";
+import type { SqlValue } from "../../../core/domain/sql/answer.ts";
+import { exampleTime, type SqlFunction } from "../../../core/domain/sql/functions.ts";
+
+/** A statement that answers a function's example, as `v`. */
+export const exampleStatement = ({ example }: SqlFunction): string =>
+  `SELECT ${example.replaceAll(/(?<![\w'])T(?![\w'])/g, exampleTime)} AS v`;
+
+/** The rows of an answer, or why there is none. */
+export const rowsOf = async (
+  connection: DuckDBConnection,
+  statement: string,
+  limits: { readonly rows: number; readonly bytes: number },
+) => {
+  const rows: (readonly SqlValue[])[] = [];
+  const receiver = { columns: () => {}, rows: (some: readonly (readonly SqlValue[])[]) => rows.push(...some) };
+  const failure = await runStatement(connection, statement, limits, receiver);
+  return { rows, failure };
+};

@@ -1,0 +1,38 @@
+/** A meter over a billing file of a test's own, and what it has written. */
+import { BillingFile } from "../../../adapters/local/usage/file.ts";
+import { Meter } from "../../../adapters/local/usage/meter.ts";
+import { loadPrices, type Prices } from "../../../adapters/local/usage/prices.ts";
+import { BillingRows } from "../../../adapters/local/usage/rows.ts";
+import { createManualClock, type ManualClock } from "../../../adapters/memory/manual-clock.ts";
+import type { AccountId } from "../../../core/domain/accounts/account.ts";
+import type { DeploymentName } from "../../../core/domain/wire/names.ts";
+import { recorder } from "../providers/memory-platform.ts";
+
+export const acme = "acme" as AccountId;
+export const GiB = 1024 ** 3;
+
+export const sized = (cpu: number, memory: number, name = "app") => ({
+  ...{ owner: acme, name: name as DeploymentName, cpu, memory },
+});
+
+/** Every row of the account as `day deployment unit amount cost`. */
+export const told = (rows: BillingRows, account = acme): string[] =>
+  rows
+    .ofAccount(account)
+    .map(
+      ({ usage_start_time, resource, usage, cost }) =>
+        `${usage_start_time.slice(0, 10)} ${resource.name} ${usage.unit} ${usage.amount} ${cost}`,
+    );
+
+export const openBilled = (
+  folder: string,
+  clock: ManualClock = createManualClock(),
+  prices: Prices = loadPrices(undefined),
+) => {
+  const ofFile = recorder();
+  const file = new BillingFile(folder, ofFile.logger);
+  const { logger, said } = recorder();
+  const meter = new Meter({ file, prices, clock, logger });
+  const rows = new BillingRows(file);
+  return { file, meter, rows, clock, said, fileSaid: ofFile.said, told: () => told(rows) };
+};

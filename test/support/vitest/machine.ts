@@ -1,0 +1,148 @@
+/** What this machine has that some tests need. A test that lacks it is reported as not run, by name, with the reason. */
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "vitest";
+import { networkEnvironment } from "../../../adapters/local/builds/toolchain.ts";
+import { findControlGroups } from "../../../adapters/local/sandbox/cgroup.ts";
+
+const works = (command: string, args: readonly string[], env = process.env, timeout = 10_000): boolean => {
+  const tried = spawnSync(command, args, { stdio: "ignore", timeout, env });
+  return tried.error === undefined && tried.status === 0;
+};
+
+/** The network's settings as builds get them, no user's own, and nowhere to write. */
+const asBuildsDo = (): NodeJS.ProcessEnv => ({
+  ...networkEnvironment(process.env),
+  PATH: process.env["PATH"],
+  HOME: "/dev/null",
+});
+
+/** The program, by the environment or the path. */
+export const fakeGcsServer = process.env["PORTSIDE_FAKE_GCS"] ?? "fake-gcs-server";
+
+/** moto (https://github.com/getmoto/moto) and cfn-lint, by the environment or the path; both are Python's. */
+export const motoServer = process.env["PORTSIDE_MOTO"] ?? "moto_server";
+export const cfnLint = process.env["PORTSIDE_CFN_LINT"] ?? "cfn-lint";
+
+/** The folder of linters and client generators for OpenAPI, with `node_modules` and a Python environment `python`. */
+export const generators = process.env["PORTSIDE_GENERATORS"] ?? "/usr/local/lib/portside-generators";
+
+/** Where Debian puts the server's programs, of the newest version. */
+export const postgresPrograms = (): string | undefined =>
+  globSync("/usr/lib/postgresql/*/bin/initdb").sort().at(-1)?.slice(0, -"/initdb".length);
+
+const checks = {
+  bubblewrap: {
+    here: () =>
+      works("bwrap", [
+        "--unshare-user",
+        "--unshare-pid",
+        "--ro-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+        "--dev",
+        "/dev",
+        "sh",
+        "-c",
+        ":",
+      ]),
+    why: "bubblewrap (bwrap) is not installed or does not work here",
+  },
+  python: {
+    here: () => works("python3", ["-c", "import http.server, venv, ensurepip"]),
+    why: "python3 with venv is not installed",
+  },
+  ipv6: {
+    here: () => Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1")),
+    why: "this machine has no IPv6 loopback",
+  },
+  curl: { here: () => works("curl", ["--version"]), why: "curl is not installed" },
+  nginx: { here: () => works("nginx", ["-v"]), why: "nginx is not installed" },
+  tar: { here: () => works("tar", ["--version"]), why: "tar is not installed" },
+  cc: { here: () => works("cc", ["--version"]), why: "a C compiler (cc) is not installed" },
+  npm: { here: () => works("npm", ["--version"]), why: "npm is not installed" },
+  git: { here: () => works("git", ["rev-parse", "HEAD"]), why: "this is no clone, or git is not installed" },
+  registry: {
+    here: () => works("npm", ["ping", "--fetch-retries=0", "--fetch-timeout=8000"], asBuildsDo()),
+    why: "the package registry does not answer, or npm is not installed",
+  },
+  "python index": {
+    here: () =>
+      works(
+        "python3",
+        ["-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-deps", "itsdangerous"],
+        asBuildsDo(),
+        60_000,
+      ),
+    why: "the Python package index does not answer, or pip is not installed",
+  },
+  postgres: {
+    here: () => postgresPrograms() !== undefined,
+    why: "PostgreSQL's server is not installed (Debian: postgresql)",
+  },
+  "stripe-mock": {
+    here: () => works("stripe-mock", ["-version"]),
+    why: "stripe-mock is not installed (go install github.com/stripe/stripe-mock@latest)",
+  },
+  "fake-gcs-server": {
+    here: () => works(fakeGcsServer, ["-h"]),
+    why: "fake-gcs-server is not installed (go install github.com/fsouza/fake-gcs-server@latest; PORTSIDE_FAKE_GCS names it)",
+  },
+  moto: {
+    // It reads all that it can stand for before it says anything.
+    here: () => works(motoServer, ["-h"], process.env, 60_000),
+    why: "moto's server is not installed (pip install 'moto[server]'; PORTSIDE_MOTO names moto_server)",
+  },
+  "cfn-lint": {
+    here: () => works(cfnLint, ["--version"], process.env, 60_000),
+    why: "cfn-lint is not installed (pip install cfn-lint; PORTSIDE_CFN_LINT names it)",
+  },
+  generators: {
+    here: () =>
+      existsSync(join(generators, "node_modules/typescript")) &&
+      works(join(generators, "python/bin/openapi-python-client"), ["--version"], process.env, 60_000),
+    why: "client generators are not installed (install_generators in .ci/run; PORTSIDE_GENERATORS names their folder)",
+  },
+  containers: {
+    here: () => works("docker", ["version"]),
+    why: "no container engine answers (install docker.io and start dockerd)",
+  },
+  buildkit: {
+    here: () => works("sh", ["-c", "printf 'FROM scratch\\nLABEL a=b\\n' | DOCKER_BUILDKIT=1 docker build --quiet -"]),
+    why: "docker's command line has no BuildKit here (Debian's own docker.io has it; others want docker-buildx)",
+  },
+  podman: { here: () => works("podman", ["version"]), why: "podman is not installed" },
+  "base images": {
+    here: () => works("docker", ["image", "inspect", "python:3.11-slim-bookworm", "node:24-bookworm-slim"]),
+    why: "the base images are not here (test/containers/base-images.sh makes them)",
+  },
+  "loop devices": {
+    here: () => process.getuid?.() === 0 && works("losetup", ["--find"]) && works("mkfs.ext4", ["-V"]),
+    why: "file systems in files cannot be mounted here; that takes root, loop devices and mkfs.ext4",
+  },
+  root: { here: () => process.getuid?.() === 0, why: "only root can try this" },
+  cgroups: {
+    here: () => findControlGroups("portside-probe") !== undefined,
+    why: "control groups cannot be made here; that takes root",
+  },
+} as const;
+
+export type Need = keyof typeof checks;
+
+const known = new Map<Need, boolean>();
+
+export const has = (need: Need): boolean => {
+  const answer = known.get(need) ?? checks[need].here();
+  known.set(need, answer);
+  return answer;
+};
+
+/** Call first in a test: leaves it, with the reason, where the machine lacks something. */
+export const needs = (context: TestContext, ...wanted: readonly Need[]): void => {
+  const lacking = wanted.find((need) => !has(need));
+  if (lacking !== undefined) context.skip(checks[lacking].why);
+};

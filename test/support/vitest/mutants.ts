@@ -1,0 +1,41 @@
+/** Suites that bite: a provider that is broken in one way on purpose, and the check that its group rejects it. */
+import { describe, expect, test } from "vitest";
+import { createMemoryProvider } from "../../../adapters/memory/index.ts";
+import type { Provider } from "../../../core/ports/provider.ts";
+import { type ContractCase, freshNames, type ProviderSubject } from "../../contracts/index.ts";
+import { nodeContractSources } from "../providers/contract-sources.ts";
+import { sampled } from "./sampled.ts";
+
+/** For each group, an implementation that it must reject, or several by what is broken in them. */
+export type Mutants<S> = Readonly<Record<string, (() => S) | Readonly<Record<string, () => S>>>>;
+
+export const subjectWith = (change: (provider: Provider) => Partial<Provider>): ProviderSubject => {
+  const { provider } = createMemoryProvider();
+  return { provider: { ...provider, ...change(provider) }, sources: nodeContractSources, ...freshNames("mutant") };
+};
+
+/** Whether one of the cases fails; those behind it are not asked. */
+const isRejected = async <S>(cases: readonly ContractCase<S>[], subject: S): Promise<boolean> => {
+  for (const one of cases) {
+    const passed = await one.run(subject).then(
+      () => true,
+      () => false,
+    );
+    if (!passed) return true;
+  }
+  return false;
+};
+
+export const biteTests = <S>(suite: string, cases: readonly ContractCase<S>[], mutants: Mutants<S>): void => {
+  const groups = [...new Set(cases.map(({ group }) => group))];
+  describe(suite, () => {
+    test("every group has a mutant", () => expect(Object.keys(mutants).sort()).toEqual([...groups].sort()));
+    for (const group of groups) {
+      const own = cases.filter((one) => one.group === group);
+      const found = mutants[group] ?? {};
+      const all = Object.entries(typeof found === "function" ? { mutant: found } : found);
+      for (const [what, make] of sampled(all, 2))
+        test(`'${group}' rejects its ${what}`, async () => expect(await isRejected(own, make())).toBe(true));
+    }
+  });
+};
