@@ -1,5 +1,5 @@
 /** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { awsCapabilities, awsSettingsOf, type SharedParts } from "../adapters/aws/index.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
@@ -254,7 +254,6 @@ ${table(["feature", "memory", "local", "gcp", "aws"], rows)}
 `;
 };
 
-/** Every generated page by its path. */
 const sandbox = (): string => {
   const names = (calls: readonly string[]) => calls.map((call) => `\`${call}\``).join(", ");
   const groups = refusedGroups.map(({ calls, answer, reason }) => [names(Object.keys(calls)), `\`${answer}\``, reason]);
@@ -279,18 +278,26 @@ ${table(["call", "error", "why"], [uncounted])}
 `;
 };
 
+/** The generated pages that are committed, by path. */
 export const pages = async (): Promise<Readonly<Record<string, string>>> => ({
   "docs/reference/api.md": apiPage(),
   "docs/reference/commands.md": await commandsPage(),
   "docs/reference/configuration.md": configuration(),
-  "docs/guides/examples.md": examplesPage(),
   "docs/reference/limits.md": limits(),
   "docs/reference/project-file.md": projectFilePage(),
   "docs/reference/capabilities.md": capabilities(),
   "docs/reference/sandbox.md": sandbox(),
   "docs/decisions/README.md": decisions(),
-  ...referencePages(),
 });
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
+/** Writes the pages that only the site and the package contain: the exports of each subpath, and the examples. */
+export const writeSitePages = (): void => {
+  mkdirSync("docs/exports", { recursive: true });
+  for (const [path, text] of Object.entries({ ...referencePages(), "docs/guides/examples.md": examplesPage() }))
+    writeFileSync(path, text);
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const [path, text] of Object.entries(await pages())) writeFileSync(path, text);
+  if (process.argv[2] === "--site") writeSitePages();
+}

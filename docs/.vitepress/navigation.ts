@@ -45,12 +45,14 @@ export const navigation: readonly Group[] = [
     "docs/reference/project-file": "portside.json",
     "docs/guides/environment": "Environment",
     "docs/reference/api": "HTTP API",
+    "docs/deploy": "Deploying",
     "docs/logs": "Logs",
     "docs/volumes": "Volumes",
     "docs/guides/python": "Python",
     "docs/schedules": "Schedules",
     "docs/sql": "SQL",
     "docs/usage": "Cost",
+    "docs/accounts": "Accounts and keys",
   }),
   group("Embedding", {
     "docs/guides/embedding": "In your own service",
@@ -64,7 +66,7 @@ export const navigation: readonly Group[] = [
   group(
     "Reference",
     Object.fromEntries(
-      subpaths.map((name) => [`docs/reference/portside${name === "" ? "" : `-${name}`}`, posix.join("portside", name)]),
+      subpaths.map((name) => [`docs/exports/portside${name === "" ? "" : `-${name}`}`, posix.join("portside", name)]),
     ),
   ),
   group("Providers", {

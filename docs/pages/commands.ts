@@ -1,5 +1,6 @@
 /** Every command of the command line, in the words of its own help. */
-import { type Command, commonOptions, type Option, optionLine } from "../../hosts/cli/command.ts";
+import type { Option } from "../../hosts/cli/arguments.ts";
+import { type Command, commonOptions, optionLine } from "../../hosts/cli/command.ts";
 import { commands } from "../../hosts/cli/program.ts";
 import { settingOptions } from "../../hosts/cli/settings.ts";
 import { volumeCommands } from "../../hosts/cli/volumes/volume.ts";

@@ -112,7 +112,7 @@ const pageOf = (specifier: string, path: string): string => {
   return `# ${specifier}\n\n${MADE}\n\n${introduction(module)}\n\n${sections.join("\n\n")}\n`;
 };
 
-const fileOf = (specifier: string): string => `docs/reference/${specifier.replace("/", "-")}.md`;
+const fileOf = (specifier: string): string => `docs/exports/${specifier.replace("/", "-")}.md`;
 
 /** A page for each subpath. */
 export const referencePages = (): Readonly<Record<string, string>> =>

@@ -1,5 +1,15 @@
 /** A command's words, so that node:util's parseArgs reads them as they are meant. */
-import type { Option } from "./command.ts";
+
+export interface Option {
+  readonly type: "string" | "boolean";
+  readonly short?: string;
+  readonly multiple?: boolean;
+  /** The value may be left out, and is then empty; the next word is the value where it looks like this. */
+  readonly optional?: RegExp;
+  /** The word for the value in the help. */
+  readonly value?: string;
+  readonly description: string;
+}
 
 type Options = Readonly<Record<string, Option>>;
 

@@ -1,20 +1,9 @@
 /** What a command is, and how its words are read. */
 import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/wire/closest.ts";
-import { joinValues } from "./arguments.ts";
+import { joinValues, type Option } from "./arguments.ts";
 import { paint } from "./terminal/colour.ts";
 import { type Io, UsageError } from "./terminal/io.ts";
-
-export interface Option {
-  readonly type: "string" | "boolean";
-  readonly short?: string;
-  readonly multiple?: boolean;
-  /** The value may be left out, and is then empty; the next word is the value where it looks like this. */
-  readonly optional?: RegExp;
-  /** The word for the value in the help. */
-  readonly value?: string;
-  readonly description: string;
-}
 
 export interface Input {
   readonly positionals: readonly string[];

@@ -8,7 +8,8 @@ import {
   SettingsError,
   serveShape,
 } from "../composition/settings.ts";
-import type { Input, Option } from "./command.ts";
+import type { Option } from "./arguments.ts";
+import type { Input } from "./command.ts";
 import { warn } from "./terminal/colour.ts";
 import { type Io, UsageError } from "./terminal/io.ts";
 

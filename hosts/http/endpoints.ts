@@ -5,7 +5,9 @@ import { accountEndpoints } from "./accounts/endpoints.ts";
 import { deployEndpoints } from "./deploy/deploy-endpoints.ts";
 import { deploymentEndpoints } from "./deploy/deployment-endpoints.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { logEndpoints } from "./logs/endpoints.ts";
 import { sqlEndpoints } from "./sql/endpoints.ts";
+import { usageEndpoints } from "./usage/endpoints.ts";
 import { volumeEndpoints } from "./volumes/endpoints.ts";
 
 export type { Endpoint, JsonEndpoint } from "./endpoint.ts";
@@ -16,14 +18,22 @@ export const endpointGroups: readonly {
   readonly endpoints: readonly Endpoint[];
 }[] = [
   { name: "Deploys", description: "Begin a deploy, plan, follow and end it.", endpoints: deployEndpoints },
-  { name: "Deployments", description: "The services of your account and their logs.", endpoints: deploymentEndpoints },
+  {
+    name: "Deployments",
+    description: "The services of your account and their logs.",
+    endpoints: [...deploymentEndpoints, ...logEndpoints],
+  },
   {
     name: "Volumes",
     description: "Storage of your account. The bytes of objects go to signed URLs, never through this API.",
     endpoints: volumeEndpoints,
   },
   { name: "SQL", description: "Statements over logs and billing.", endpoints: sqlEndpoints },
-  { name: "Account", description: "Credentials, limits and the subscription.", endpoints: accountEndpoints },
+  {
+    name: "Account",
+    description: "Credentials, limits and the subscription.",
+    endpoints: [...usageEndpoints, ...accountEndpoints],
+  },
 ];
 
 export const endpoints: readonly Endpoint[] = endpointGroups.flatMap((group) => group.endpoints);

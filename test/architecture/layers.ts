@@ -1,4 +1,5 @@
 /** Which file may import what: the picture of the house as a table, read by the layering test. */
+import { readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { parseSync } from "vite";
 
@@ -159,6 +160,12 @@ const specifiersOf = (file: string, code: string): string[] => {
 
 const resolved = (file: string, specifier: string): string =>
   specifier.startsWith(".") ? posix.normalize(posix.join(posix.dirname(file), specifier)) : specifier;
+
+/** The project's files that a file imports, type imports included. */
+export const importedFiles = (file: string): string[] =>
+  specifiersOf(file, readFileSync(file, "utf8"))
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => resolved(file, specifier));
 
 /** What a file imports against its rule. A file that no rule knows is a violation of its own. */
 export const violationsOf = (file: string, code: string): Violation[] => {

@@ -9,6 +9,8 @@ const deployed = (...names: readonly string[]): string =>
 
 /** What each page takes for granted. */
 const pages: Readonly<Record<string, string>> = {
+  "docs/accounts.md": "",
+  "docs/deploy.md": "",
   "docs/quickstart.md": "",
   "docs/operations/running.md": "",
   "docs/logs.md": deployed("logs-node", "logs-python", "shop"),

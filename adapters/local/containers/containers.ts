@@ -10,8 +10,15 @@ import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { GiB } from "../../../core/domain/accounts/limits.ts";
 import type { Logger } from "../../../core/ports/system.ts";
 import { ownerFolder } from "../builds/images.ts";
-import { MARKER } from "../sandbox/launch.ts";
-import type { Job, Limits, OnLine, OpenBind, Runner, Running } from "../sandbox/runner.ts";
+import {
+  type Job,
+  type Limits,
+  MARKER,
+  type OnLine,
+  type OpenBind,
+  type Runner,
+  type Running,
+} from "../sandbox/runner.ts";
 import { Contained, type Prepared } from "./contained.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureHostImage, hostMounts } from "./host-image.ts";

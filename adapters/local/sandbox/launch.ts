@@ -20,7 +20,7 @@ import { type Address, lookAt, type Sight, watchNetwork } from "../instances/rea
 import type { ControlGroup } from "./cgroup.ts";
 import { namespacesOf } from "./network/enter.ts";
 import type { Network } from "./network/pasta.ts";
-import type { Exit, Job, OnLine, Running } from "./runner.ts";
+import { type Exit, type Job, MARKER, type OnLine, type Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /**
@@ -52,9 +52,6 @@ export interface Launch {
   readonly onListening?: (() => void) | undefined;
   readonly watchdog: Watchdog;
 }
-
-/** The marker by which a job's processes are found, whatever becomes of their parents. */
-export const MARKER = "PORTSIDE_INSTANCE";
 
 /**
  * A process shows no environment while it becomes another program, which on a busy machine takes a while; and a look may

@@ -8,6 +8,9 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
 import type { Address, Sight } from "../instances/ready.ts";
 
+/** The environment variable that marks a job's processes, so that they are found after their parents have ended. */
+export const MARKER = "PORTSIDE_INSTANCE";
+
 /** A folder or file of the host that the command sees at `inside`. */
 export interface Bind {
   readonly host: string;

@@ -6,8 +6,8 @@ import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
 import type { Ports } from "../../ports/provider.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
-import type { Run } from "./run.ts";
-import { fail, type Rolled, type Step } from "./steps.ts";
+import type { Run, Step } from "./run.ts";
+import { fail, type Rolled } from "./steps.ts";
 
 /**
  * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy

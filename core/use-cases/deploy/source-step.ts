@@ -13,8 +13,8 @@ import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { openSourceObject } from "../volumes/objects.ts";
-import type { Run } from "./run.ts";
-import { endedEarly, fail, minutes, type Step } from "./steps.ts";
+import type { Run, Step } from "./run.ts";
+import { endedEarly, fail, minutes } from "./steps.ts";
 
 export type GivenSource =
   | { readonly kind: "received"; readonly source: Source }

@@ -11,13 +11,9 @@ import type { Ports } from "../../ports/provider.ts";
 import type { RolloutEvent } from "../../ports/service-platform.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import type { Settings } from "../pipeline/context.ts";
-import type { Run } from "./run.ts";
+import type { Run, Step } from "./run.ts";
 import { mountsProblem } from "./volumes-step.ts";
 import { type Watched, watchPort } from "./watch-port.ts";
-
-export type Step<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: DeployFailure };
 
 export const fail = (failure: DeployFailure): Step<never> => ({ ok: false, failure });
 

@@ -7,8 +7,7 @@ import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { Ports } from "../../ports/provider.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
-import type { Run } from "./run.ts";
-import type { Step } from "./steps.ts";
+import type { Run, Step } from "./run.ts";
 
 const gone = (name: string): DeployFailure => ({
   reason: "volume_unavailable",

@@ -1,8 +1,9 @@
 /** Work that takes longer than a second shows that it goes on: a moving line on a terminal, nothing in a pipe. */
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { canDraw, paint } from "../terminal/colour.ts";
+import { indentLines, plainText } from "../terminal/control-characters.ts";
 import { type Io, print, say } from "../terminal/io.ts";
-import { indentLines, plainText, safeText } from "../terminal/safe-text.ts";
+import { safeText } from "../terminal/safe-text.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 100;

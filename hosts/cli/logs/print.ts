@@ -1,8 +1,9 @@
 /** Log entries on a terminal and in a pipe. */
 
 import { paint } from "../terminal/colour.ts";
+import { indentLines } from "../terminal/control-characters.ts";
 import { type Io, print } from "../terminal/io.ts";
-import { indentLines, safeText } from "../terminal/safe-text.ts";
+import { safeText } from "../terminal/safe-text.ts";
 import type { LogRow } from "./follow.ts";
 import { logText } from "./text.ts";
 

@@ -1,6 +1,7 @@
 /** A refused filter with its place shown: the words of the platform name it by a number alone. */
+
+import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";
-import { plainText } from "../terminal/safe-text.ts";
 
 /** How much of a long filter is shown on each side. */
 const AROUND = 40;

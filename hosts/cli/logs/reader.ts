@@ -3,8 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
 import { type Client, Refused } from "../client.ts";
+import { plainText } from "../terminal/control-characters.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
-import { plainText } from "../terminal/safe-text.ts";
 import type { LogRow } from "./follow.ts";
 import { withFilter } from "./problem.ts";
 

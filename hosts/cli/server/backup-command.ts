@@ -2,7 +2,8 @@
 import { resolve } from "node:path";
 import { isExplained } from "../../composition/backup.ts";
 import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
-import { type Input, jsonOption, type Option } from "../command.ts";
+import type { Option } from "../arguments.ts";
+import { type Input, jsonOption } from "../command.ts";
 import { settingOptions, settingsFrom } from "../settings.ts";
 import { CommandError, type Io } from "../terminal/io.ts";
 import { Bar } from "../volumes/transfer/bar.ts";

@@ -1,7 +1,8 @@
 /** The answer of a statement as a table, as JSON, or as CSV. */
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
+import { indentLines } from "../terminal/control-characters.ts";
 import { type Io, printJson, say } from "../terminal/io.ts";
-import { indentLines, safeText } from "../terminal/safe-text.ts";
+import { safeText } from "../terminal/safe-text.ts";
 import { printTable } from "../terminal/table.ts";
 import { BYTE_ORDER_MARK, csvLine } from "./csv.ts";
 

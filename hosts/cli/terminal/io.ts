@@ -1,5 +1,5 @@
 /** The terminal as commands see it; tests hand them another one. */
-import { safeJson } from "./safe-text.ts";
+import { safeJson } from "./control-characters.ts";
 
 export interface Output {
   write(text: string): unknown;

@@ -1,6 +1,5 @@
-/** The account: what it may use, its keys and tokens, its subscription. */
+/** The account: what it may use, its keys and tokens. */
 import { z } from "zod";
-import { subscriptionSchema } from "../../../core/domain/usage/subscription.ts";
 import { issue } from "../../../core/domain/wire/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/wire/requests.ts";
 import {
@@ -15,16 +14,6 @@ import { errAsync, okAsync } from "../../../core/result.ts";
 import { type Endpoint, json } from "../endpoint.ts";
 
 export const accountEndpoints: readonly Endpoint[] = [
-  json({
-    method: "GET",
-    path: "/v1/user/subscription",
-    summary: "What your account pays for.",
-    description: "From the billing system that the platform is connected to.",
-    place: "query",
-    fields: {},
-    answer: subscriptionSchema,
-    run: (controlPlane, principal, _request, options) => controlPlane.getSubscription(principal, options),
-  }),
   json({
     method: "GET",
     path: "/v1/capabilities",

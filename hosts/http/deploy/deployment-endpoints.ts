@@ -1,15 +1,9 @@
-/** Deployments: their names, the list, removal, logs. */
+/** Deployments: their names, the list, removal. */
 import { z } from "zod";
 import { deploymentSchema } from "../../../core/domain/deploy/deployment.ts";
-import { type LogPage, logPageSchema } from "../../../core/domain/logs/entry.ts";
-import { checkNameFields, deleteFields, logsFields } from "../../../core/domain/wire/requests.ts";
+import { checkNameFields, deleteFields } from "../../../core/domain/wire/requests.ts";
 import { detailSchema, nameCheckSchema } from "../../../core/domain/wire/responses.ts";
-import { type Endpoint, json, type Rendered } from "../endpoint.ts";
-
-const renderPage = (answer: unknown): Rendered => {
-  const { partial, ...body } = answer as LogPage;
-  return { body, headers: partial ? { "x-logs-partial": "true" } : {} };
-};
+import { type Endpoint, json } from "../endpoint.ts";
 
 export const deploymentEndpoints: readonly Endpoint[] = [
   json({
@@ -47,19 +41,5 @@ export const deploymentEndpoints: readonly Endpoint[] = [
     fields: deleteFields,
     answer: detailSchema,
     run: (controlPlane, principal, request, options) => controlPlane.deleteDeployment(principal, request, options),
-  }),
-  json({
-    method: "POST",
-    path: "/v1/deployment/logs",
-    summary: "Entries of a deployment's log, oldest first.",
-    description:
-      "Pass the `cursor` of an answer as the next `since` to read on without gaps and repetitions. New " +
-      "entries may take some seconds to appear.",
-    place: "body",
-    fields: logsFields,
-    answer: logPageSchema,
-    run: (controlPlane, principal, request, options) => controlPlane.readLogs(principal, request, options),
-    render: renderPage,
-    headers: { "X-Logs-Partial": "`true` where the search ended at its time limit; the cursor leads on from there." },
   }),
 ];

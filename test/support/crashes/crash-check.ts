@@ -7,7 +7,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import type { Client, Served } from "../http/served.ts";
 import { marked } from "../sandbox/jobs.ts";
-import type { Known } from "./crash.ts";
+
+/** What a client knows of a deployment. */
+export interface Known {
+  readonly name: string;
+  /** What it answers since the last deploy that was seen to end well; undefined: there was none. */
+  serving?: string | undefined;
+  /** A deploy whose end was not seen: what it would answer, and its id once that was told. */
+  pending?: { readonly text: string; deployId?: string } | undefined;
+  /** A delete that was sent, and whether it was answered. */
+  deleting?: "sent" | "done" | undefined;
+}
 
 /** The bound is five seconds; three times that here, because the machine may be busy with other tests. */
 const ANSWER_MS = 15_000;

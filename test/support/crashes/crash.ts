@@ -10,7 +10,7 @@ import { helloServer, sourceOf } from "../archives/archives.ts";
 import { Client, type Served, ServerEnded, serve } from "../http/served.ts";
 import { marked } from "../sandbox/jobs.ts";
 import { has } from "../vitest/machine.ts";
-import { checkAfterCrash, checkAfterEnd, scopeOf } from "./crash-check.ts";
+import { checkAfterCrash, checkAfterEnd, type Known, scopeOf } from "./crash-check.ts";
 import { checkVolumes, mountsFor, VolumeWork } from "./crash-volumes.ts";
 
 /** Numbers from 0 to 1 that follow from a seed (mulberry32). */
@@ -23,17 +23,6 @@ export const randomFrom = (seed: number) => {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 };
-
-/** What a client knows of a deployment. */
-export interface Known {
-  readonly name: string;
-  /** What it answers since the last deploy that was seen to end well; undefined: there was none. */
-  serving?: string | undefined;
-  /** A deploy whose end was not seen: what it would answer, and its id once that was told. */
-  pending?: { readonly text: string; deployId?: string } | undefined;
-  /** A delete that was sent, and whether it was answered. */
-  deleting?: "sent" | "done" | undefined;
-}
 
 /** A revision that answers with its text; some are built for a while. */
 const revision = (text: string, slowly: boolean): Uint8Array =>

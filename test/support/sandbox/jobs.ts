@@ -6,9 +6,10 @@ import { dirname, join } from "node:path";
 import { allProcesses, environmentOf } from "../../../adapters/local/instances/proc.ts";
 import { createBubblewrapRunner } from "../../../adapters/local/sandbox/bubblewrap.ts";
 import { findControlGroups } from "../../../adapters/local/sandbox/cgroup.ts";
-import { killOrphans, MARKER } from "../../../adapters/local/sandbox/launch.ts";
+import { killOrphans } from "../../../adapters/local/sandbox/launch.ts";
 import { createProcessRunner } from "../../../adapters/local/sandbox/process.ts";
 import type { Exit, Job, Runner, Running } from "../../../adapters/local/sandbox/runner.ts";
+import { MARKER } from "../../../adapters/local/sandbox/runner.ts";
 import { Watchdog } from "../../../adapters/local/sandbox/watchdog.ts";
 import { runners } from "../providers/local-platform.ts";
 

@@ -1,7 +1,7 @@
 /** The networks of sandboxes as the machine's process table shows them. */
 
 import { allProcesses, environmentOf, programOf } from "../../../adapters/local/instances/proc.ts";
-import { MARKER } from "../../../adapters/local/sandbox/launch.ts";
+import { MARKER } from "../../../adapters/local/sandbox/runner.ts";
 
 export interface SandboxNetwork {
   /** Every process that makes or holds it. */

@@ -8,7 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../instances/free-port.ts";
 import { type Address, loopback } from "../../instances/ready.ts";
-import { MARKER } from "../launch.ts";
+import { MARKER } from "../runner.ts";
 import { type HostNetwork, RESOLVER } from "./closed.ts";
 import { enterNetwork, isRoot, namespacesOf } from "./enter.ts";
 

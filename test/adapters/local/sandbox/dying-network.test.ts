@@ -9,8 +9,9 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { allProcesses, environmentOf } from "../../../../adapters/local/instances/proc.ts";
-import { killOrphans, MARKER } from "../../../../adapters/local/sandbox/launch.ts";
+import { killOrphans } from "../../../../adapters/local/sandbox/launch.ts";
 import { whyNoNetworks } from "../../../../adapters/local/sandbox/network/networks.ts";
+import { MARKER } from "../../../../adapters/local/sandbox/runner.ts";
 import type { SeenNetworks } from "../../../support/sandbox/dying-network.ts";
 import { needs } from "../../../support/vitest/machine.ts";
 

@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { afterEach, expect, test } from "vitest";
-import { killOrphans, MARKER } from "../../../../adapters/local/sandbox/launch.ts";
+import { killOrphans } from "../../../../adapters/local/sandbox/launch.ts";
+import { MARKER } from "../../../../adapters/local/sandbox/runner.ts";
 import { markedProcesses } from "../../../support/sandbox/jobs.ts";
 
 const scopes: string[] = [];

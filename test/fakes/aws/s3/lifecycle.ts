@@ -4,19 +4,9 @@
  */
 import { childOf, childrenOf, parseXml, textOf, type XmlElement } from "../xml.ts";
 import { failure } from "./failure.ts";
-import type { FakeBucket, S3World } from "./world.ts";
+import type { FakeBucket, LifecycleRule, S3World } from "./world.ts";
 
 const DAY_MS = 86_400_000;
-
-export interface LifecycleRule {
-  readonly id: string;
-  readonly isEnabled: boolean;
-  /** Milliseconds since 1970; must be midnight. */
-  readonly date?: number;
-  readonly expiresMarkers: boolean;
-  readonly noncurrentDays?: number;
-  readonly uploadDays?: number;
-}
 
 const malformed = (why: string) => failure(400, "MalformedXML", why);
 

@@ -6,8 +6,17 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { failure } from "./failure.ts";
-import type { LifecycleRule } from "./lifecycle.ts";
 import type { BucketPolicy } from "./policy.ts";
+
+export interface LifecycleRule {
+  readonly id: string;
+  readonly isEnabled: boolean;
+  /** Milliseconds since 1970; must be midnight. */
+  readonly date?: number;
+  readonly expiresMarkers: boolean;
+  readonly noncurrentDays?: number;
+  readonly uploadDays?: number;
+}
 
 export interface Version {
   readonly key: string;
