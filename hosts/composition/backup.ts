@@ -1,4 +1,4 @@
-/** Backups of the local provider's data folder. */
+/** Backs up and restores the local provider's data folder. */
 import type { BackupSummary, RestoreSummary } from "../../adapters/local/index.ts";
 import { onlyLocal } from "./doctor.ts";
 import type { ServeSettings } from "./settings.ts";
@@ -22,7 +22,7 @@ export const restore = async (settings: ServeSettings, transfer: Transfer): Prom
   return restoreDataFolder({ dataDir: settings.dataDir, ...transfer });
 };
 
-/** Whether the error says in words what the operator can do. */
+/** Whether the error's message already tells the operator what to do. */
 export const isExplained = async (error: unknown): Promise<boolean> => {
   const { BackupError, DataFolderError } = await import("../../adapters/local/index.ts");
   return error instanceof BackupError || error instanceof DataFolderError;

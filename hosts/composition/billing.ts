@@ -1,4 +1,4 @@
-/** Who collects the money: Stripe where there is a key for it, else nobody. */
+/** Billing through Stripe if the settings have a Stripe key, otherwise no billing. */
 import { createStripeBilling, createStripeClient, noBilling } from "../../adapters/stripe/index.ts";
 import type { Billing } from "../../core/ports/billing.ts";
 import type { Ambient } from "./providers/load-provider.ts";

@@ -1,8 +1,8 @@
 /**
- * A platform out of its settings: the only place that knows the container and the providers.
+ * Builds a platform from settings. Only this folder knows the DI container and the providers.
  *
- * The container arranges; the plain factories work without it. Parts are taken down in the opposite order of their making,
- * which the container's own teardown would not do.
+ * The factories also work without the container. A disposable stack closes the parts in reverse order of creation,
+ * which the container's own teardown does not do.
  */
 import "reflect-metadata";
 import { Container, ContainerModule } from "inversify";
@@ -37,29 +37,32 @@ import {
   WATCHING,
 } from "./tokens.ts";
 
-/** Parts of an embedder's own, in the place of those that the settings make. */
+/** Replacements for parts that `buildPlatform` would otherwise create from the settings. All are optional. */
 export interface OwnParts {
-  /** Puts a port of yours in the place of one of the provider's; docs/writing-an-adapter.md says which may be. */
+  /**
+   * Returns the provider with some ports replaced: `(chosen) => ({ ...chosen, logs: myLogs })`.
+   * docs/writing-an-adapter.md lists the ports that may be replaced.
+   */
   readonly provider?: (chosen: Provider) => Provider;
   readonly clock?: Clock;
   readonly ids?: Ids;
-  /** For a pino of your own: `loggerOf`. */
+  /** To use a pino instance of your own, wrap it with `loggerOf`. */
   readonly logger?: Logger;
   readonly identity?: Identity;
   readonly billing?: Billing;
-  /** Rules of your own about deploys, beside the settings' limits. */
+  /** Rules about deploys, applied in addition to the settings' limits. */
   readonly policies?: readonly Policy[];
 }
 
 export interface Platform {
-  /** Measured and traced already. */
+  /** Already instrumented with metrics and traces. */
   readonly controlPlane: ControlPlane;
   readonly ports: Ports;
   readonly log: ReturnType<typeof createPino>;
   readonly parts: ProvidedParts;
-  /** Where the settings name a port for them. To listen there is the caller's, as is `onServed` of the plugin. */
+  /** Present if the settings have a `metricsPort`. The caller must listen on it and set the plugin's `onServed`. */
   readonly metrics?: Metrics;
-  /** Ends deploys, then services, then everything else. */
+  /** Stops deploys first, then services, then everything else. */
   close(): Promise<void>;
 }
 
@@ -78,12 +81,12 @@ const coreSettings = (settings: ServeSettings, policies: readonly Policy[]): Set
   };
 };
 
-/** Asks for every part once, so that a missing binding shows at start and not at the first request. */
+/** Resolves every part once, so that a missing binding fails at startup and not at the first request. */
 const resolveAll = async (container: Container): Promise<void> => {
   for (const root of roots) await container.getAsync(root);
 };
 
-/** What surrounds a platform, the embedder's own parts before the system's. */
+/** Binds the runtime dependencies. The embedder's overrides take precedence over the defaults. */
 const surroundings = (settings: ServeSettings, own: OwnParts, log: ReturnType<typeof createPino>) =>
   new ContainerModule(({ bind }) => {
     bind(CLOCK).toConstantValue(own.clock ?? createSystemClock());
@@ -94,7 +97,7 @@ const surroundings = (settings: ServeSettings, own: OwnParts, log: ReturnType<ty
 
 type IdentityParts = Pick<ProvidedParts, "identity" | "claimFirstKey">;
 
-/** Keys in the data folder, for a provider that brings no identity of its own. */
+/** Keeps keys in the data folder, for a provider without an identity of its own. */
 const keptIdentity = async (
   settings: ServeSettings,
   logger: Logger,
@@ -113,7 +116,7 @@ const keptIdentity = async (
   return { identity: kept.identity, claimFirstKey: kept.claimFirstKey };
 };
 
-/** Credentials: in the database that the settings name, else what the provider brings, else in the data folder. */
+/** Adds the identity: the configured keys database, otherwise the provider's own, otherwise keys in the data folder. */
 const withIdentity = async (
   settings: ServeSettings,
   loaded: ProvidedParts,
@@ -130,6 +133,14 @@ const withIdentity = async (
     : loaded;
 };
 
+/**
+ * Builds and starts a platform, without any HTTP listener. The caller must call `close()` when it is done.
+ *
+ * @param own overrides of single parts
+ * @throws SettingsError if the settings do not suit the provider or the keys database cannot be used
+ * @example
+ * const platform = await buildPlatform(resolveSettings({ dataDir: "./data" }, process.env));
+ */
 export const buildPlatform = async (settings: ServeSettings, own: OwnParts = {}): Promise<Platform> => {
   await using stack = new AsyncDisposableStack();
   const log = createPino(settings.logLevel);

@@ -1,4 +1,4 @@
-/** The control plane out of its ports. */
+/** Binds the ports and the control plane built on them. */
 import { ContainerModule } from "inversify";
 import { compileRe2 } from "../../adapters/shared/logs/re2.ts";
 import { createControlPlane } from "../../core/control-plane.ts";

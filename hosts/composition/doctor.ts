@@ -1,4 +1,4 @@
-/** What the chosen provider needs, and whether it is there. */
+/** Checks the chosen provider's requirements and repairs the local data folder. */
 import type { Finding } from "../../core/domain/wire/check.ts";
 import { createPino, loggerOf } from "./logger.ts";
 import { awsConfigFrom, gcpConfigFrom } from "./providers/cloud-config.ts";
@@ -9,7 +9,7 @@ export const onlyLocal = ({ provider }: ServeSettings): void => {
     throw new SettingsError(`Only the provider local has a data folder to work on, not '${provider}'.`);
 };
 
-/** Repairs or rebuilds the data folder. Calls `say` for each thing it does or finds lost. */
+/** Repairs or rebuilds the data folder. Calls `say` for each action and each loss it finds. */
 export const repair = async (
   settings: ServeSettings,
   how: "repair" | "rebuild",
@@ -21,7 +21,7 @@ export const repair = async (
   await (how === "repair" ? repairDataFolder : rebuildDataFolder)(settings.dataDir, logger, say);
 };
 
-/** How much is in quarantine, and a way to delete it. */
+/** Returns the quarantine's path and size, and a function that deletes its content. */
 export const findQuarantine = async (settings: ServeSettings) => {
   onlyLocal(settings);
   const { quarantineOf } = await import("../../adapters/local/data-folder/repair.ts");
@@ -29,7 +29,10 @@ export const findQuarantine = async (settings: ServeSettings) => {
   return { path: quarantine.folder, ...(await quarantine.size()), purge: () => quarantine.purge() };
 };
 
-/** Findings as they are made. */
+/**
+ * Checks the provider's requirements, such as credentials and installed tools, and yields each finding as it is made.
+ * @throws SettingsError for any provider except local, gcp and aws
+ */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
   const { provider } = settings;
   if (provider === "local") {

@@ -1,4 +1,4 @@
-/** Ways into a running instance of this machine's platform. */
+/** Finds running instances on this machine that `portside shell` can enter. */
 import {
   type Entrance,
   EntranceRefused,
@@ -7,7 +7,7 @@ import {
 } from "../../adapters/local/containers/exec-targets.ts";
 import { resolveSettings } from "./settings.ts";
 
-/** @param flags the data folder, as `serve` takes it */
+/** @param flags the data folder, with the same meaning as for `serve` */
 export const entrancesOf = async (
   service: string,
   flags: { readonly dataDir: string | undefined },

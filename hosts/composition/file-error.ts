@@ -1,4 +1,4 @@
-/** Errors of the file system as one sentence that names the path: Node's own say an error code and a system call. */
+/** File system errors as one sentence with the path. Node's own messages give an error code and a system call. */
 
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: "does not exist",
@@ -11,7 +11,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "cannot be opened: a part of its path is a file, not a folder",
 };
 
-/** Without Node's code before the message and its system call behind it. */
+/** Removes Node's error code prefix and system call suffix. */
 const plainMessage = ({ message }: Error): string => message.replace(/^[A-Z]+: /, "").replace(/, [a-z]+ '.*$/s, "");
 
 export const formatFileError = (path: string, error: NodeJS.ErrnoException): string =>

@@ -1,4 +1,4 @@
-/** Platforms out of settings, for Portside's own command line and for embedders that want the same. */
+/** Builds platforms from settings, for Portside's own command line and for embedders. */
 export { buildPlatform, type OwnParts, type Platform } from "./container.ts";
 export { diagnose } from "./doctor.ts";
 export { loggerOf } from "./logger.ts";

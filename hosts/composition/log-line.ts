@@ -1,4 +1,4 @@
-/** A line of the server's log for people: `12:03:04 WARN  a clock was set back  name=hello`. */
+/** The server log's human-readable format: `12:03:04 WARN  a clock was set back  name=hello`. */
 import { styleText } from "node:util";
 import { withoutControls } from "../../core/domain/deploy/build-output.ts";
 
@@ -13,13 +13,13 @@ const levels: Readonly<Record<number, readonly [name: string, style: Parameters<
 const formatField = ([name, value]: [string, unknown]): string =>
   `${name}=${typeof value === "string" && /^[^\s"]+$/.test(value) ? value : JSON.stringify(value)}`;
 
-/** An error as pino's serializer writes it. */
+/** An error as serialized by pino. */
 interface Cause {
   readonly message?: string;
   readonly stack?: string;
 }
 
-/** @param line a line of pino's JSON */
+/** @param line one line of JSON from pino */
 export const formatLogLine = (line: string, coloured: boolean): string => {
   const { level, time, msg = "", cause, ...fields } = JSON.parse(line) as Record<string, unknown>;
   const [name, style] = levels[Number(level)] ?? ["FATAL", "red"];

@@ -1,4 +1,4 @@
-/** pino behind the core's Logger port. Nothing that could be a secret is handed to it. */
+/** The Logger port on top of pino. Callers must not pass secrets to it. */
 import { type Logger as Pino, pino } from "pino";
 import type { Logger } from "../../core/ports/system.ts";
 import { formatLogLine } from "./log-line.ts";
@@ -6,7 +6,7 @@ import { formatLogLine } from "./log-line.ts";
 export const logLevels = ["silent", "error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof logLevels)[number];
 
-/** Logs go to standard error: standard output belongs to the command. Lines for people on a terminal, else JSON. */
+/** Logs to standard error, as readable lines on a terminal and as JSON otherwise. Standard output is the command's. */
 export const createPino = (level: LogLevel): Pino =>
   pino(
     {
@@ -23,6 +23,7 @@ export const createPino = (level: LogLevel): Pino =>
       : pino.destination({ fd: 2, sync: true }),
   );
 
+/** Wraps a pino instance as a `Logger`, for example for `OwnParts.logger`: `loggerOf(pino())`. */
 export const loggerOf = (log: Pino): Logger => ({
   debug: (message, fields = {}) => log.debug(fields, message),
   info: (message, fields = {}) => log.info(fields, message),

@@ -1,4 +1,4 @@
-/** What watches a platform: figures where the settings ask for them, spans where OpenTelemetry's API is installed. */
+/** Instruments a platform: metrics if the settings enable them, spans if `@opentelemetry/api` is installed. */
 
 import type { Metrics } from "../../adapters/decorators/metrics/index.ts";
 import { findPackage, UnusablePackage } from "../../adapters/shared/runtime/optional-package.ts";
@@ -9,17 +9,17 @@ import { noTelemetry, type Telemetry } from "../../core/ports/telemetry.ts";
 import type { ServeSettings } from "./settings.ts";
 
 export interface Watching {
-  /** For the provider. */
+  /** Passed to the provider. */
   readonly telemetry: Telemetry;
   ports(ports: Ports): Ports;
   controlPlane(controlPlane: ControlPlane): ControlPlane;
-  /** Undefined where nobody collects figures. */
+  /** Undefined if the settings do not enable metrics. */
   readonly metrics?: Metrics;
 }
 
 type Tracing = Pick<Watching, "ports" | "controlPlane">;
 
-/** Without an SDK the spans cost next to nothing, so that its presence is the only switch. */
+/** Always on if the API is installed: without an OpenTelemetry SDK, spans cost almost nothing. */
 const loadTracing = async (logger: Logger): Promise<Tracing> => {
   try {
     const { tracePorts, traceControlPlane } = await import("../../adapters/decorators/tracing/index.ts");

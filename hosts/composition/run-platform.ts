@@ -1,4 +1,4 @@
-/** The local engine for one folder and one developer: quiet, on any free ports, gone quickly. */
+/** The local engine for `portside run`: one folder, one developer, few logs, free ports, fast shutdown. */
 import { clearDataFolder } from "../../adapters/local/data-folder/clear.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { type ControlPlane, createControlPlane } from "../../core/control-plane.ts";
@@ -12,7 +12,7 @@ export interface RunPlatform {
   close(): Promise<void>;
 }
 
-/** Deployments of an earlier run that was killed are among them. */
+/** Also deletes deployments left behind by an earlier run that was killed. */
 const deleteDeployments = async (controlPlane: ControlPlane, principal: Principal, logger: Logger): Promise<void> => {
   const deployments = await controlPlane.listDeployments(principal);
   if (deployments.isErr()) return logger.error("deployments were not removed", { cause: deployments.error });

@@ -1,6 +1,6 @@
 /**
- * How `serve` is set up. One schema makes the help, the messages and the docs page; a setting is found by the
- * same word as a flag (`--data-dir`), a variable (`PORTSIDE_DATA_DIR`) and a key of the file (`dataDir`).
+ * The settings of `serve`. One schema produces the help, the messages and the docs page. Each setting has one name,
+ * spelled as a flag (`--data-dir`), a variable (`PORTSIDE_DATA_DIR`) or a key of the config file (`dataDir`).
  */
 import { readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -106,32 +106,35 @@ export const serveShape = {
 const serveSchema = z.strictObject(serveShape);
 
 type Parsed = z.output<typeof serveSchema>;
+/** Validated settings with all defaults applied, as `resolveSettings` returns them. */
 export type ServeSettings = Omit<Parsed, "dataDir"> & {
   readonly dataDir: string;
-  /** For one start only, so it is neither a variable nor a key of the file. */
+  /** Applies to a single start, so it is only a flag, not a variable or a key of the file. */
   readonly acceptState?: boolean;
-  /** The sections of the file that belong to other providers, by name. */
+  /** Sections of the config file, keyed by name. A provider module receives the section with its own name. */
   readonly sections: Readonly<Record<string, unknown>>;
 };
 
+/** Returns a setting's flag without the dashes: `data-dir` for `dataDir`. */
 export const flagOf = (key: string): string => key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 const PREFIX = "PORTSIDE_";
 const endOf = (key: string): string => flagOf(key).replaceAll("-", "_").toUpperCase();
+/** Returns a setting's environment variable: `PORTSIDE_DATA_DIR` for `dataDir`. */
 export const variableOf = (key: string): string => PREFIX + endOf(key);
 
-/** A setting that cannot be used; says where it came from and what would be right. */
+/** An unusable setting. The message names its source (flag, variable or file) and the accepted values. */
 export class SettingsError extends Error {}
 
 interface Given {
   readonly value: unknown;
-  /** As the user would recognise it: `--port`, `PORTSIDE_PORT`, `port in FILE`. */
+  /** As the user wrote it: `--port`, `PORTSIDE_PORT`, `'port' in FILE`. */
   readonly from: string;
 }
 
 const typeOf = (schema: z.ZodType): string => String((z.toJSONSchema(schema) as { type?: unknown }).type);
 
-/** Whether a setting may be given more than once; in one text, commas separate its values. */
+/** Whether a setting may be repeated. In a single string, commas separate its values. */
 export const isList = (key: keyof typeof serveShape): boolean => typeOf(serveShape[key]) === "array";
 
 const toNumber = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
@@ -153,7 +156,7 @@ const fromText = (key: keyof typeof serveShape, text: string): unknown => {
 
 const mayEnter = (folder: string): boolean => {
   try {
-    // By the effective user, unlike access(2).
+    // stat(2) checks the effective user; access(2) checks the real one.
     statSync(`${folder}/.`);
     return true;
   } catch {
@@ -161,7 +164,7 @@ const mayEnter = (folder: string): boolean => {
   }
 };
 
-/** @param dataDir the folder that has the file; undefined for a file that the user named */
+/** @param dataDir the folder of the default file; undefined if the user named the file, which must then exist */
 const readFile = (path: string, dataDir: string | undefined): Record<string, unknown> => {
   let text: string;
   try {
@@ -191,7 +194,7 @@ const keys = Object.keys(serveShape) as (keyof typeof serveShape)[];
 const defaultDataDir = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_DATA_HOME"] || join(homedir(), ".local", "share"), "portside");
 
-/** @throws where a name is none of the settings' */
+/** @throws SettingsError if a name is not a setting */
 const refuseUnknown = (names: readonly string[], of: string): void => {
   for (const name of names) {
     if (keys.includes(name as keyof typeof serveShape)) continue;
@@ -202,13 +205,13 @@ const refuseUnknown = (names: readonly string[], of: string): void => {
   }
 };
 
-/** What the command line has of its own, and what services are told: no settings, however near to one by name. */
+/** Variables of the command line and of services. They are not settings, even if the name resembles one. */
 const otherVariables = ["URL", "API_KEY", "INSTANCE"];
 
-/** Variables that are no settings and look as if they were meant to be, in words. Ones that resemble none may be anybody's. */
+/** Returns a warning for each PORTSIDE_ variable that looks like a misspelt setting. Ignores names that resemble none. */
 export const misspeltVariables = (env: NodeJS.ProcessEnv): string[] => {
   const known = keys.map(endOf);
-  // Without what they all begin with, which would make any two of them look alike.
+  // Compares without the common prefix, which would make any two names look similar.
   const ends = Object.keys(env)
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => name.slice(PREFIX.length))
@@ -237,7 +240,7 @@ interface ValueSchema {
   readonly items?: ValueSchema;
 }
 
-/** What a number or a word must be; undefined for other settings, whose values may be secrets. */
+/** Describes the accepted numbers or words; undefined for other settings, whose values may be secrets. */
 const expectationOf = ({ minimum, maximum, exclusiveMinimum, enum: words }: ValueSchema): string | undefined => {
   if (words !== undefined) return `one of ${words.join(", ")}`;
   if (exclusiveMinimum !== undefined) return `a number greater than ${exclusiveMinimum}`;
@@ -260,15 +263,15 @@ const describeIssue = ({ path, message }: z.core.$ZodIssue, given: ReadonlyMap<s
   return `${from} must be ${expected}, not ${typeof actual === "object" ? JSON.stringify(actual) : `'${actual}'`}.`;
 };
 
-/** The part of the path that is a file, if any is. */
+/** Returns the path or the ancestor of it that is a file, if any. */
 const fileIn = (path: string): string | undefined => {
-  // Undefined below a file, too.
+  // Also undefined if an ancestor is a file.
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined) return stats.isDirectory() ? undefined : path;
   return dirname(path) === path ? undefined : fileIn(dirname(path));
 };
 
-/** Why the path cannot be a data folder, if a file is in its place or in its way. */
+/** Explains why the path cannot be a data folder: it, or an ancestor, is a file. Otherwise returns undefined. */
 export const dataDirProblem = (folder: string): string | undefined => {
   try {
     const file = fileIn(folder);
@@ -277,14 +280,17 @@ export const dataDirProblem = (folder: string): string | undefined => {
       ? `--data-dir ${folder} is a file, not a folder.`
       : `--data-dir ${folder} cannot be a folder: ${file} is a file.`;
   } catch {
-    // The system shows no more of the path; opening the folder says why.
+    // The path cannot be inspected, for example without permission. Opening the folder reports why.
     return undefined;
   }
 };
 
 /**
- * Finds every setting: flags, then the environment, then the file, then the default.
- * @param flags by their keys, as text; `config` is the file's path
+ * Resolves every setting. Precedence: flag, environment variable, config file, default.
+ * @param flags unparsed values by setting key, for example `{ port: "8080" }`
+ * @param env variables by name; an empty variable counts as unset
+ * @param configFile defaults to `portside.config.json` in the data folder, which may be absent
+ * @throws SettingsError if a setting is unknown or invalid, or the file cannot be read
  */
 export const resolveSettings = (
   flags: Readonly<Record<string, string | undefined>>,

@@ -1,4 +1,4 @@
-/** The names under which parts are bound; each knows its type, so that a wrong binding does not compile. */
+/** Typed DI tokens: a binding of the wrong type does not compile. */
 import type { ServiceIdentifier } from "inversify";
 import type { ControlPlane } from "../../core/control-plane.ts";
 import type { Billing } from "../../core/ports/billing.ts";
@@ -20,7 +20,7 @@ export const PORTS = token<Ports>("ports");
 export const SETTINGS = token<SettingsInput>("settings");
 export const CONTROL_PLANE = token<ControlPlane>("control-plane");
 
-/** Everything that must be there before the first request. */
+/** The tokens that startup resolves, so that every part exists before the first request. */
 export const roots: readonly ServiceIdentifier<unknown>[] = [
   CLOCK,
   IDS,

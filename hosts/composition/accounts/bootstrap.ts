@@ -1,4 +1,4 @@
-/** The first key of an account, made where the server keeps its keys. */
+/** Creates an account's first API key directly in the server's key store. */
 import { createSystemClock, randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { Identity } from "../../../core/ports/provider.ts";
@@ -9,7 +9,7 @@ import { openSharedIdentity } from "./keys-database.ts";
 export interface BootstrapKey {
   readonly id: string;
   readonly key: string;
-  /** Said to whoever makes it. */
+  /** Show this to the operator. */
   readonly warning?: string;
 }
 

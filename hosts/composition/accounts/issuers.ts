@@ -1,4 +1,4 @@
-/** The configured issuer of bearer tokens, its keys found by discovery where they are not named. */
+/** The configured issuer of bearer tokens. OpenID Connect discovery finds its keys unless `--jwt-jwks` names them. */
 import { accountFromClaim, issuerAlias, type JwtIssuer } from "../../../adapters/jwt/index.ts";
 import type { ServeSettings } from "../settings.ts";
 
@@ -28,7 +28,7 @@ export const issuersOf = (settings: ServeSettings): JwtIssuer[] => {
         try {
           return await (await keys)(header, token);
         } catch (error) {
-          // A failed discovery is tried again with the next token.
+          // The next token retries a failed discovery.
           if (
             await keys.then(
               () => false,

@@ -1,4 +1,4 @@
-/** Credentials in a PostgreSQL database that replicas share, where the settings name one. */
+/** Credentials in a PostgreSQL database (`--keys-database`) that replicas share. */
 import { needPackages } from "../../../adapters/shared/runtime/optional-package.ts";
 import type { Identity } from "../../../core/ports/provider.ts";
 import type { Ambient } from "../providers/load-provider.ts";
@@ -11,10 +11,10 @@ export interface SharedIdentity {
   close(): Promise<void>;
 }
 
-/** Connections of one replica. */
+/** Connections per replica. */
 const MOST = 8;
 
-/** Throws where the database does not answer, in words that do not repeat its URL. */
+/** @throws SettingsError if the database cannot be used; the message omits its URL, which holds a password */
 export const openSharedIdentity = async (
   settings: ServeSettings,
   ambient: Omit<Ambient, "telemetry">,
@@ -22,7 +22,7 @@ export const openSharedIdentity = async (
   const { Pool } = await needPackages("The keys' database", ["pg"], () => import("pg"));
   const { createPostgresIdentity } = await import("../../../adapters/postgres/index.ts");
   const pool = new Pool({ connectionString: settings.keysDatabase, max: MOST });
-  // Of connections that end while nobody uses them; the next call makes another.
+  // Emitted when an idle connection breaks. The pool opens another for the next call.
   pool.on("error", (cause) => ambient.logger.warn("a connection to the keys' database ended", { cause }));
   try {
     const { identity, claimFirstKey } = await createPostgresIdentity(pool, {

@@ -1,4 +1,4 @@
-/** The settings of a cloud's provider, as its configuration. Throws `SettingsError` where one is lacking that has no default. */
+/** Converts settings to a cloud provider's configuration. Throws `SettingsError` if a required setting is missing. */
 import type { z } from "zod";
 import { type AwsConfigInput, awsConfigSchema } from "../../../adapters/aws/config.ts";
 import { type GcpConfigInput, gcpConfigSchema } from "../../../adapters/gcp/config.ts";
@@ -20,7 +20,7 @@ export const gcpConfigFrom = (settings: ServeSettings): GcpConfigInput => {
   return { ...fieldsOf("gcp", own, settings), dataDir, sourceSpool } as GcpConfigInput;
 };
 
-/** Shared parts that are named by hand stand in the file's section `aws`. */
+/** The config file's section `aws` may name shared resources explicitly. */
 export const awsConfigFrom = (settings: ServeSettings): AwsConfigInput => {
   const { dataDir: _folder, sourceSpool: _spool, shared, ...own } = awsConfigSchema.shape;
   const given = shared.safeParse(settings.sections["aws"] ?? {});

@@ -1,4 +1,4 @@
-/** The providers by name. Each is loaded when it is chosen; what it does not bring itself, the caller's defaults do. */
+/** Loads providers by name, each only when it is chosen. The caller supplies defaults for optional parts. */
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Identity, Provider } from "../../../core/ports/provider.ts";
@@ -15,15 +15,16 @@ export interface Ambient {
   readonly telemetry: Telemetry;
 }
 
-/** What a provider module gives: `createProvider(config)` of `--provider PATH` returns (a promise of) this. */
+/** What `createProvider(config)` of a provider module (`--provider PATH`) returns, directly or as a promise. */
 export interface ProvidedParts {
   readonly provider: Provider;
-  /** Its own credentials; absent: keys in the data folder. */
+  /** The provider's own credentials. If absent, Portside keeps API keys in the data folder. */
   readonly identity?: Identity;
-  /** Where services answer by host name, if there is one such port. */
+  /** The port that routes requests to services by host name, if the provider has one. */
   readonly ingressPort?: number;
+  /** A value stored under a name across restarts. The server keeps its API port there. */
   readonly remembered?: (name: string) => { get(): string | undefined; set(value: string): void };
-  /** Whether whoever asks is to make the first key; true once, while there are none. */
+  /** Returns true if the caller must create the first key. Must return false if a key exists. */
   readonly claimFirstKey?: () => boolean | Promise<boolean>;
   close?(): Promise<void>;
 }
@@ -63,7 +64,7 @@ const aws = async (settings: ServeSettings, ambient: Ambient): Promise<ProvidedP
 const memory = async (_settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {
   const { createMemoryProvider } = await import("../../../adapters/memory/index.ts");
   const { provider, close } = createMemoryProvider(ambient);
-  // Keys are in the data folder, where 'portside keys create --account' writes them.
+  // No identity: keys are in the data folder, where 'portside keys create --account' writes them.
   return { provider, close };
 };
 
@@ -75,7 +76,7 @@ const fromModule = async (name: string, settings: ServeSettings): Promise<Provid
   return (await loaded.createProvider(settings.sections[name] ?? {})) as ProvidedParts;
 };
 
-/** Whose builds are elsewhere, so that sources may wait there. */
+/** Providers that build remotely, so sources may wait in their bucket. */
 const clouds: readonly string[] = ["gcp", "aws"];
 
 export const loadProvider = (settings: ServeSettings, ambient: Ambient): Promise<ProvidedParts> => {

@@ -1,9 +1,9 @@
-/** A provider's configuration as settings of the server: each of its fields with the provider's name before it. */
+/** Maps a provider's configuration fields to server settings by prefixing each with the provider's name. */
 import type { z } from "zod";
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** A field that has to be given is asked for when the provider is chosen, and not before. */
+/** Makes a required field optional: it is required only if the provider is chosen. */
 type Asked<T extends z.ZodType> = undefined extends z.input<T> ? T : z.ZodOptional<T>;
 
 type Prefixed<P extends string, S extends Shape> = {
@@ -22,7 +22,7 @@ export const prefixed = <P extends string, S extends Shape>(prefix: P, shape: S)
     }),
   ) as unknown as Prefixed<P, S>;
 
-/** The fields of a provider out of the settings, and the keys of those that are lacking and have no default. */
+/** Returns the provider's fields, and the setting keys of required fields that are missing. */
 export const unprefixed = (
   prefix: string,
   shape: Shape,
