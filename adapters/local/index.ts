@@ -33,7 +33,7 @@ import { Leftovers } from "./data-folder/leftovers.ts";
 import { endInterrupted, sweepCache } from "./data-folder/recovery.ts";
 import { LocalPlatform } from "./deploy/platform.ts";
 import { watchHealth } from "./health.ts";
-import { answersOnLoopback, type Domain, readDomain, urlBelow } from "./ingress/domain.ts";
+import { answersOnLoopback, type Domain, readDomain, serviceUrl } from "./ingress/domain.ts";
 import { Ingress } from "./ingress/index.ts";
 import type { InstanceDeps } from "./instances/instance.ts";
 import { RUN_FOLDER } from "./instances/instance-notes.ts";
@@ -97,7 +97,7 @@ export interface LocalProvider {
 
 /** Where signed URLs lead: the shared port, under a name of its own where there is a domain. */
 const storageBase = (domain: Domain | undefined, port: number): string =>
-  domain === undefined ? `http://127.0.0.1:${port}` : urlBelow(domain, "storage", port);
+  domain === undefined ? `http://127.0.0.1:${port}` : serviceUrl(domain, "storage", port);
 
 /** Services that may appear while others run, and are still reached from their networks, whose ports are named at the start. */
 const SPARE_PORTS = 32;

@@ -69,7 +69,7 @@ export class LocalPlatform implements ServicePlatform {
   async open(): Promise<void> {
     const { rows, ingress } = this.#deps;
     for (const stored of rows.all()) {
-      await ingress.enter(stored.name);
+      await ingress.addService(stored.name);
       if (stored.serving === null) continue;
       const { id, template } = stored.serving;
       await this.#lacksImage(stored);
@@ -147,7 +147,7 @@ export class LocalPlatform implements ServicePlatform {
     return this.#guarded(() => {
       rows.remove(name, stored.owner, timestampOf(plusMillis(clock.now(), freedNameDays * 86_400_000)));
       notes.forget(stored.owner, name);
-      this.#behind(ingress.leave(name));
+      this.#behind(ingress.removeService(name));
       return undefined;
     });
   }
@@ -183,7 +183,7 @@ export class LocalPlatform implements ServicePlatform {
     taken.defer(() => this.#abandon(name, rolling.id));
     const runner = image.kind === "container" ? image.kind : instances.runner.kind;
     say(`Starting revision ${rolling.id} (${runner})`);
-    await ingress.enter(name);
+    await ingress.addService(name);
     if (!this.#takeBudget(owner))
       return failed({
         reason: "quota_exceeded",
@@ -204,7 +204,7 @@ export class LocalPlatform implements ServicePlatform {
       return failed({ reason: "deleted", message: "The deployment was deleted meanwhile." });
     taken.move();
     const pool = this.#pool(template, rolling.id);
-    pool.adopt(instance);
+    pool.add(instance);
     ingress.switchTo(name, { template, revision: rolling.id, pool });
     this.#behind(images.sweep(this.#usedImages(), false));
     return { kind: "ready", revision: rolling.id, url: ingress.urlOf(name), runner };
@@ -248,8 +248,8 @@ export class LocalPlatform implements ServicePlatform {
       idleMillis: config.idleSeconds * 1000,
       queueLimit: config.queue,
       waitMillis: template.timeout * 1000,
-      takeBudget: () => this.#takeBudget(owner),
-      giveBudget: () => this.#giveBudget(owner),
+      acquireBudget: () => this.#takeBudget(owner),
+      releaseBudget: () => this.#giveBudget(owner),
       start: async (signal) => {
         const start = async () => {
           const image = images.find(template.image);

@@ -3,7 +3,7 @@
 const COOKIE = "portside_affinity";
 
 /** Returns the instance id in a client's cookie. */
-export const instanceOfCookie = (header: string | undefined): string | undefined => {
+export const affinityInstance = (header: string | undefined): string | undefined => {
   if (header === undefined || !header.includes(COOKIE)) return undefined;
   for (const pair of header.split(";")) {
     const [name, value] = pair.trim().split("=") as [string, string?];
@@ -12,4 +12,4 @@ export const instanceOfCookie = (header: string | undefined): string | undefined
   return undefined;
 };
 
-export const cookieFor = (instance: string): string => `${COOKIE}=${instance}; Path=/; HttpOnly; SameSite=Lax`;
+export const affinityCookie = (instance: string): string => `${COOKIE}=${instance}; Path=/; HttpOnly; SameSite=Lax`;

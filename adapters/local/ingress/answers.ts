@@ -1,20 +1,20 @@
 /** The ingress's own responses: refusals, timeouts, broken instances. */
 import type { ServerResponse } from "node:http";
-import type { GateRefusal } from "./gate.ts";
+import type { RouteRefusal } from "./gate.ts";
 
-export interface OwnAnswer {
+export interface ErrorResponse {
   readonly status: number;
   readonly detail: string;
   readonly retryAfter?: number;
 }
 
-const NO_IMAGE: OwnAnswer = {
+const NO_IMAGE: ErrorResponse = {
   status: 503,
   detail: "The image of this service is missing or damaged (image_not_found). Its owner must deploy it again.",
   retryAfter: 30,
 };
 
-export const answerFor = (refusal: GateRefusal): OwnAnswer => {
+export const responseToRefusal = (refusal: RouteRefusal): ErrorResponse => {
   switch (refusal.kind) {
     case "full":
       return { status: 503, detail: "Too many requests wait for this service; try again.", retryAfter: 1 };
@@ -32,23 +32,26 @@ export const answerFor = (refusal: GateRefusal): OwnAnswer => {
   }
 };
 
-export const TIMED_OUT: OwnAnswer = { status: 504, detail: "The service took longer than its timeout." };
-export const BROKEN: OwnAnswer = { status: 502, detail: "The service broke the connection." };
-export const UNKNOWN_HOST: OwnAnswer = { status: 404, detail: "No service has this host name." };
-export const BAD_HEAD: OwnAnswer = { status: 400, detail: "The request's headers are not valid." };
-export const BAD_CODING: OwnAnswer = { status: 501, detail: "The only transfer coding known here is chunked." };
-export const NO_UPGRADE: OwnAnswer = { status: 501, detail: "This request cannot change the protocol." };
-export const BAD_TARGET: OwnAnswer = { status: 400, detail: "The request's target is not a path." };
-export const NOT_HTTP2: OwnAnswer = {
+export const TIMED_OUT: ErrorResponse = { status: 504, detail: "The service took longer than its timeout." };
+export const BROKEN_CONNECTION: ErrorResponse = { status: 502, detail: "The service broke the connection." };
+export const UNKNOWN_HOST: ErrorResponse = { status: 404, detail: "No service has this host name." };
+export const BAD_HEADERS: ErrorResponse = { status: 400, detail: "The request's headers are not valid." };
+export const BAD_TRANSFER_CODING: ErrorResponse = {
+  status: 501,
+  detail: "The only transfer coding known here is chunked.",
+};
+export const NO_UPGRADE: ErrorResponse = { status: 501, detail: "This request cannot change the protocol." };
+export const BAD_TARGET: ErrorResponse = { status: 400, detail: "The request's target is not a path." };
+export const NOT_HTTP2: ErrorResponse = {
   status: 505,
   detail: "This service speaks HTTP/1.1; deploy it with use_http2 to reach it over HTTP/2.",
 };
 
-export const bodyOf = (answer: OwnAnswer): string => JSON.stringify({ detail: answer.detail });
+export const errorBody = (answer: ErrorResponse): string => JSON.stringify({ detail: answer.detail });
 
 /** Responds instead of the service. */
-export const sendOwnAnswer = (res: ServerResponse, answer: OwnAnswer, requestId: string): void => {
-  const body = bodyOf(answer);
+export const sendErrorResponse = (res: ServerResponse, answer: ErrorResponse, requestId: string): void => {
+  const body = errorBody(answer);
   res.writeHead(answer.status, {
     "content-type": "application/json",
     "content-length": Buffer.byteLength(body),

@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { readOn } from "../../shared/calls/drain-body.ts";
-import { bodyOf, type OwnAnswer, sendOwnAnswer } from "./answers.ts";
+import { type ErrorResponse, errorBody, sendErrorResponse } from "./answers.ts";
 import { flushHead } from "./headers.ts";
-import { hasBody, isPlainOrChunked } from "./relayed-body.ts";
+import { hasBody, hasKnownTransferCoding } from "./relayed-body.ts";
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_STATUS } = constants;
 
@@ -23,7 +23,7 @@ export interface ClientSide {
   /** @param whole the response has no body and no trailers */
   respond(status: number, headers: OutgoingHttpHeaders, whole: boolean): void;
   trailers(headers: IncomingHttpHeaders): void;
-  answer(answer: OwnAnswer, requestId: string): void;
+  answer(answer: ErrorResponse, requestId: string): void;
   cut(): void;
   onClose(listener: () => void): void;
 }
@@ -63,7 +63,7 @@ export const fromStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeade
         "x-request-id": requestId,
         ...extra,
       });
-      stream.end(bodyOf(answer));
+      stream.end(errorBody(answer));
       // Discard the rest of the request, so that the client reads the response.
       stream.resume();
     },
@@ -82,7 +82,7 @@ export const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSi
     remoteIp: req.socket.remoteAddress ?? "",
     protocol: `HTTP/${req.httpVersion}`,
     endsWithHead: !hasBody(req),
-    plainOrChunked: isPlainOrChunked(req),
+    plainOrChunked: hasKnownTransferCoding(req),
     body: req,
     sink: res,
     started: () => res.headersSent,
@@ -95,7 +95,7 @@ export const fromRequest = (req: IncomingMessage, res: ServerResponse): ClientSi
       if (res.chunkedEncoding) res.addTrailers(withoutPseudo(sent) as Record<string, string>);
     },
     answer: (answer, requestId) => {
-      if (!res.headersSent) sendOwnAnswer(res, answer, requestId);
+      if (!res.headersSent) sendErrorResponse(res, answer, requestId);
     },
     cut: () => res.destroy(),
     onClose: (listener) => res.once("close", listener),

@@ -29,7 +29,7 @@ export const readDomain = (text: string): Domain | undefined => {
 };
 
 /** The public URL of a service or other name below the domain. */
-export const urlBelow = ({ name, proxy }: Domain, label: string, sharedPort: number): string => {
+export const serviceUrl = ({ name, proxy }: Domain, label: string, sharedPort: number): string => {
   if (proxy === undefined) return `http://${label}.${name}:${sharedPort}`;
   return `${proxy.scheme}://${label}.${name}${proxy.port === "" ? "" : `:${proxy.port}`}`;
 };
@@ -45,14 +45,14 @@ export const answersOnLoopback = ({ proxy }: Domain, opened: readonly number[]):
 const plain = (host: string): string => host.toLowerCase().replace(/:\d+$/, "").replace(/\.$/, "");
 
 /** The service in a host name below the domain (which may itself be below localhost) or below `localhost`. */
-export const serviceNamedBy = (host: string, domain: Domain | undefined): string | undefined => {
+export const serviceOfHost = (host: string, domain: Domain | undefined): string | undefined => {
   const name = plain(host);
   const suffix = [domain?.name, "localhost"].find((one) => one !== undefined && name.endsWith(`.${one}`));
   return suffix === undefined ? undefined : name.slice(0, -suffix.length - 1);
 };
 
 /** The scheme of the client's request: a proxy may have terminated TLS. Services that require https depend on it. */
-export const schemeAskedFor = (host: string | undefined, domain: Domain | undefined): Scheme => {
+export const requestScheme = (host: string | undefined, domain: Domain | undefined): Scheme => {
   if (domain?.proxy?.scheme !== "https" || host === undefined) return "http";
   return plain(host).endsWith(`.${domain.name}`) ? "https" : "http";
 };

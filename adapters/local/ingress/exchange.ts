@@ -1,8 +1,8 @@
 /** Forwards one HTTP/1.1 request to one instance and streams the response back. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
-import { type Forwarded, flushHead, requestHeaders, responseHeaders } from "./headers.ts";
-import { type Member, neverMade } from "./member.ts";
+import { type ForwardedRequest, flushHead, requestHeaders, responseHeaders } from "./headers.ts";
+import { isUnreachable, type PooledInstance } from "./member.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
 /**
@@ -11,9 +11,9 @@ import type { RelayedBody } from "./relayed-body.ts";
  */
 const KEEP_ALIVE_MS = 1000;
 
-const connectionsOf = (member: Member): Dispatcher =>
-  member.resource("http1", () => {
-    const pool = new Connections(member.origin, {
+const connectionsOf = (pooled: PooledInstance): Dispatcher =>
+  pooled.resource("http1", () => {
+    const pool = new Connections(pooled.origin, {
       connections: null,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -44,22 +44,22 @@ const plainReason = (reason: string | undefined): string =>
 /** How an exchange ended before any response. */
 const endBefore = (code: string | undefined): ExchangeEnd =>
   // Node's parser accepts some heads that undici rejects, such as two Host headers.
-  code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: neverMade(code) };
+  code === "UND_ERR_INVALID_ARG" ? { kind: "refused" } : { kind: "broken", unsent: isUnreachable(code) };
 
-export interface ExchangeOptions extends Forwarded {
+export interface Http1ExchangeOptions extends ForwardedRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   /** The request's body; another exchange may take it over if this one ends `unsent`. */
   readonly body: RelayedBody | null;
-  readonly member: Member;
+  readonly pooled: PooledInstance;
   /** Affinity cookie to set in the response. */
   readonly cookie: string | undefined;
 }
 
-export class Exchange implements Dispatcher.DispatchHandler {
+export class Http1Exchange implements Dispatcher.DispatchHandler {
   /** Size of the response body in bytes. */
   responseBytes = 0;
-  readonly #options: ExchangeOptions;
+  readonly #options: Http1ExchangeOptions;
   readonly #onEnd: (end: ExchangeEnd) => void;
   #controller: Dispatcher.DispatchController | undefined;
   #abortedFor: Error | undefined;
@@ -72,7 +72,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #ended = false;
 
   /** @param onEnd called once, when the exchange has ended */
-  constructor(options: ExchangeOptions, onEnd: (end: ExchangeEnd) => void) {
+  constructor(options: Http1ExchangeOptions, onEnd: (end: ExchangeEnd) => void) {
     this.#options = options;
     this.#onEnd = onEnd;
   }
@@ -87,11 +87,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #dispatch(): void {
     if (this.#ended) return;
     this.#dispatched = true;
-    const { req, body, member } = this.#options;
+    const { req, body, pooled } = this.#options;
     const path = req.url as string;
     const method = req.method as Dispatcher.HttpMethod;
     const headers = requestHeaders(req, this.#options);
-    connectionsOf(member).dispatch({ path, method, headers, body }, this);
+    connectionsOf(pooled).dispatch({ path, method, headers, body }, this);
   }
 
   /** Aborts the request to the instance; the caller must respond to the client. */

@@ -5,24 +5,24 @@ import type { NewLogEntry } from "../../../core/domain/logs/entry.ts";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import { readOn } from "../../shared/calls/drain-body.ts";
-import { cookieFor, instanceOfCookie } from "./affinity.ts";
+import { affinityCookie, affinityInstance } from "./affinity.ts";
 import {
-  answerFor,
-  BAD_CODING,
-  BAD_HEAD,
+  BAD_HEADERS,
   BAD_TARGET,
-  BROKEN,
-  type OwnAnswer,
-  sendOwnAnswer,
+  BAD_TRANSFER_CODING,
+  BROKEN_CONNECTION,
+  type ErrorResponse,
+  responseToRefusal,
+  sendErrorResponse,
   TIMED_OUT,
 } from "./answers.ts";
-import { type Domain, schemeAskedFor } from "./domain.ts";
-import { Exchange, type ExchangeEnd } from "./exchange.ts";
-import type { Admission, Gate } from "./gate.ts";
-import { hasBody, isPlainOrChunked, RelayedBody } from "./relayed-body.ts";
+import { type Domain, requestScheme } from "./domain.ts";
+import { type ExchangeEnd, Http1Exchange } from "./exchange.ts";
+import type { Admission, ServiceRoute } from "./gate.ts";
+import { hasBody, hasKnownTransferCoding, RelayedBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
-export interface FrontDeps {
+export interface ProxyDeps {
   readonly ids: Ids;
   /** Services have the host names `NAME.DOMAIN` in addition to `NAME.localhost`. */
   readonly domain?: Domain | undefined;
@@ -30,40 +30,41 @@ export interface FrontDeps {
 }
 
 /** Maximum number of instances to try if they refuse connections. */
-export const TRIES = 3;
+export const MAX_ATTEMPTS = 3;
 
-class Visit {
-  readonly #deps: FrontDeps;
+class ProxiedRequest {
+  readonly #deps: ProxyDeps;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
-  readonly #gate: Gate;
+  readonly #route: ServiceRoute;
   readonly #requestId: string;
   readonly #remoteIp: string;
   readonly #begun = performance.now();
   readonly #affinity: string | undefined;
   #admission: Admission | undefined;
   #body: RelayedBody | null = null;
-  #exchange: Exchange | undefined;
+  #exchange: Http1Exchange | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #tries = 0;
+  #attempts = 0;
   #status = 0;
   #over = false;
 
-  constructor(deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate) {
+  constructor(deps: ProxyDeps, req: IncomingMessage, res: ServerResponse, route: ServiceRoute) {
     this.#deps = deps;
     this.#req = req;
     this.#res = res;
-    this.#gate = gate;
+    this.#route = route;
     this.#requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
     this.#remoteIp = req.socket.remoteAddress ?? "";
-    this.#affinity = gate.serving?.template.sessionAffinity === true ? instanceOfCookie(req.headers.cookie) : undefined;
+    this.#affinity =
+      route.serving?.template.sessionAffinity === true ? affinityInstance(req.headers.cookie) : undefined;
     res.once("close", () => this.#closed());
   }
 
   begin(): void {
     if (!this.#req.url?.startsWith("/")) return this.#answer(BAD_TARGET);
-    if (!isPlainOrChunked(this.#req)) return this.#answer(BAD_CODING);
-    const admission = this.#gate.tryAdmit(this.#affinity);
+    if (!hasKnownTransferCoding(this.#req)) return this.#answer(BAD_TRANSFER_CODING);
+    const admission = this.#route.tryAdmit(this.#affinity);
     if (admission !== undefined) this.#run(admission);
     else void this.#wait();
   }
@@ -72,31 +73,31 @@ class Visit {
     const gone = new AbortController();
     const abort = () => gone.abort();
     this.#res.once("close", abort);
-    const outcome = await this.#gate.admit(this.#affinity, gone.signal);
+    const outcome = await this.#route.admit(this.#affinity, gone.signal);
     this.#res.off("close", abort);
     if ("lease" in outcome) {
       if (this.#answered) outcome.lease.release();
       else this.#run(outcome);
-    } else this.#answer(answerFor(outcome));
+    } else this.#answer(responseToRefusal(outcome));
   }
 
   #run(admission: Admission): void {
     const { serving, lease } = admission;
-    const { id } = lease.member.instance;
+    const { id } = lease.pooled.instance;
     this.#admission = admission;
-    this.#tries++;
-    if (this.#tries === 1 && hasBody(this.#req)) this.#body = new RelayedBody(this.#req);
+    this.#attempts++;
+    if (this.#attempts === 1 && hasBody(this.#req)) this.#body = new RelayedBody(this.#req);
     this.#timer ??= setTimeout(() => this.#timedOut(), serving.template.timeout * 1000);
-    this.#exchange = new Exchange(
+    this.#exchange = new Http1Exchange(
       {
         req: this.#req,
         res: this.#res,
         body: this.#body,
-        member: lease.member,
+        pooled: lease.pooled,
         requestId: this.#requestId,
         remoteIp: this.#remoteIp,
-        scheme: schemeAskedFor(this.#req.headers.host, this.#deps.domain),
-        cookie: serving.template.sessionAffinity && this.#affinity !== id ? cookieFor(id) : undefined,
+        scheme: requestScheme(this.#req.headers.host, this.#deps.domain),
+        cookie: serving.template.sessionAffinity && this.#affinity !== id ? affinityCookie(id) : undefined,
       },
       (end) => this.#exchanged(admission, end),
     );
@@ -104,19 +105,19 @@ class Visit {
   }
 
   #exchanged({ lease, serving }: Admission, end: ExchangeEnd): void {
-    if (end.kind === "broken" && end.unsent) serving.pool.giveUp(lease.member);
+    if (end.kind === "broken" && end.unsent) serving.pool.giveUp(lease.pooled);
     lease.release();
     if (this.#over) return;
     switch (end.kind) {
       case "done":
         return;
       case "refused":
-        return this.#answer(BAD_HEAD);
+        return this.#answer(BAD_HEADERS);
       case "cut":
         this.#res.destroy();
         return;
       case "broken":
-        if (!end.unsent || this.#answered || this.#tries >= TRIES) return this.#answer(BROKEN);
+        if (!end.unsent || this.#answered || this.#attempts >= MAX_ATTEMPTS) return this.#answer(BROKEN_CONNECTION);
         void this.#wait();
     }
   }
@@ -132,8 +133,8 @@ class Visit {
     return this.#over || this.#res.headersSent || this.#res.destroyed;
   }
 
-  #answer(answer: OwnAnswer): void {
-    if (!this.#answered) sendOwnAnswer(this.#res, answer, this.#requestId);
+  #answer(answer: ErrorResponse): void {
+    if (!this.#answered) sendErrorResponse(this.#res, answer, this.#requestId);
   }
 
   /** Called when the response is complete, or the client is gone. */
@@ -148,14 +149,14 @@ class Visit {
   }
 
   #log(): void {
-    const serving = this.#admission?.serving ?? this.#gate.serving;
+    const serving = this.#admission?.serving ?? this.#route.serving;
     if (serving === undefined) return;
     const { headers, method = "GET", url = "/", httpVersion } = this.#req;
     this.#deps.log(
       requestEntry(serving.template, serving.revision, {
         method,
         target: url,
-        host: headers.host ?? this.#gate.name,
+        host: headers.host ?? this.#route.name,
         status: this.#status,
         responseBytes: this.#exchange?.responseBytes ?? 0,
         userAgent: headers["user-agent"],
@@ -164,12 +165,12 @@ class Visit {
         requestId: this.#requestId,
         traceparent: headers["traceparent"] as string | undefined,
         millis: performance.now() - this.#begun,
-        instance: this.#admission?.lease.member.instance.id,
+        instance: this.#admission?.lease.pooled.instance.id,
       }),
     );
   }
 }
 
-/** Serves a request through a service's gate. */
-export const serveRequest = (deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate): void =>
-  new Visit(deps, req, res, gate).begin();
+/** Serves a request through a service's route. */
+export const serveRequest = (deps: ProxyDeps, req: IncomingMessage, res: ServerResponse, route: ServiceRoute): void =>
+  new ProxiedRequest(deps, req, res, route).begin();

@@ -2,34 +2,34 @@
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { Lease, Pool, Refusal } from "./pool.ts";
 
-export interface Serving {
+export interface ActiveRevision {
   readonly template: ServiceTemplate;
   readonly revision: string;
   readonly pool: Pool;
 }
 
-export type GateRefusal = Refusal | { readonly kind: "nothing_serves" };
+export type RouteRefusal = Refusal | { readonly kind: "nothing_serves" };
 
 export interface Admission {
   readonly lease: Lease;
-  readonly serving: Serving;
+  readonly serving: ActiveRevision;
 }
 
-export class Gate {
+export class ServiceRoute {
   readonly name: string;
-  #serving: Serving | undefined;
+  #serving: ActiveRevision | undefined;
   readonly #draining = new Set<Promise<void>>();
 
   constructor(name: string) {
     this.name = name;
   }
 
-  get serving(): Serving | undefined {
+  get serving(): ActiveRevision | undefined {
     return this.#serving;
   }
 
   /** Sends all new requests to another revision and drains the previous one. */
-  switchTo(serving: Serving | undefined, drainMillis: number): void {
+  switchTo(serving: ActiveRevision | undefined, drainMillis: number): void {
     const before = this.#serving;
     this.#serving = serving;
     if (before === undefined) return;
@@ -50,7 +50,7 @@ export class Gate {
   }
 
   /** Waits for a place in the revision that serves at that time. */
-  async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | GateRefusal> {
+  async admit(affinity: string | undefined, signal: AbortSignal): Promise<Admission | RouteRefusal> {
     for (;;) {
       const serving = this.#serving;
       if (serving === undefined) return { kind: "nothing_serves" };

@@ -36,7 +36,7 @@ export const namedByConnection = (connection: string | undefined): string[] =>
         .filter((name) => !NEEDED.has(name));
 
 /** What the proxy adds to a request for the service. */
-export interface Forwarded {
+export interface ForwardedRequest {
   readonly requestId: string;
   readonly remoteIp: string;
   /** The scheme of the client's request. */
@@ -44,7 +44,7 @@ export interface Forwarded {
 }
 
 /** Returns the request headers for the service as a flat list; keeps order, case and repetitions. */
-export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, scheme }: Forwarded): string[] => {
+export const requestHeaders = (req: IncomingMessage, { requestId, remoteIp, scheme }: ForwardedRequest): string[] => {
   const raw = req.rawHeaders;
   const named = namedByConnection(req.headers.connection);
   const headers: string[] = [];

@@ -14,14 +14,22 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
-import { cookieFor, instanceOfCookie } from "./affinity.ts";
-import { answerFor, BAD_CODING, BAD_HEAD, BAD_TARGET, BROKEN, type OwnAnswer, TIMED_OUT } from "./answers.ts";
+import { affinityCookie, affinityInstance } from "./affinity.ts";
+import {
+  BAD_HEADERS,
+  BAD_TARGET,
+  BAD_TRANSFER_CODING,
+  BROKEN_CONNECTION,
+  type ErrorResponse,
+  responseToRefusal,
+  TIMED_OUT,
+} from "./answers.ts";
 import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
-import { schemeAskedFor } from "./domain.ts";
-import { type FrontDeps, TRIES } from "./front.ts";
-import type { Admission, Gate, Serving } from "./gate.ts";
-import { type Forwarded, namedByConnection, responseHeaders } from "./headers.ts";
-import type { Member } from "./member.ts";
+import { requestScheme } from "./domain.ts";
+import { MAX_ATTEMPTS, type ProxyDeps } from "./front.ts";
+import type { ActiveRevision, Admission, ServiceRoute } from "./gate.ts";
+import { type ForwardedRequest, namedByConnection, responseHeaders } from "./headers.ts";
+import type { PooledInstance } from "./member.ts";
 import { requestEntry } from "./request-log.ts";
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
@@ -41,14 +49,14 @@ const dropped = new Set([
 ]);
 
 /** Returns the session with an instance, or undefined if the connection fails. */
-const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined> => {
-  const kept = member.resources.get("http2") as { session: ClientHttp2Session } | undefined;
+const sessionOf = async (pooled: PooledInstance): Promise<ClientHttp2Session | undefined> => {
+  const kept = pooled.resources.get("http2") as { session: ClientHttp2Session } | undefined;
   let session = kept?.session;
   if (session === undefined || session.closed || session.destroyed) {
-    const made = connect(member.origin);
+    const made = connect(pooled.origin);
     // A broken session breaks its streams, which report the error.
     made.on("error", () => undefined);
-    member.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });
+    pooled.resources.set("http2", { session: made, close: () => made.destroy() } as { close(): void });
     session = made;
   }
   const { connecting } = session;
@@ -59,7 +67,7 @@ const sessionOf = async (member: Member): Promise<ClientHttp2Session | undefined
   });
 };
 
-const upstreamHeaders = (client: ClientSide, forwarded: Forwarded, service: string): OutgoingHttpHeaders => {
+const upstreamHeaders = (client: ClientSide, forwarded: ForwardedRequest, service: string): OutgoingHttpHeaders => {
   const { requestId, remoteIp, scheme } = forwarded;
   const headers: OutgoingHttpHeaders = {};
   const named = namedByConnection(client.headers.connection);
@@ -99,7 +107,7 @@ const exchange = (
     let status = 0;
     let responseBytes = 0;
     let over = false;
-    const fail = (answer: OwnAnswer) => {
+    const fail = (answer: ErrorResponse) => {
       if (over) return;
       over = true;
       if (client.started()) return client.cut();
@@ -126,7 +134,7 @@ const exchange = (
         );
       } catch {
         // The head is invalid in the client's HTTP version.
-        fail(BROKEN);
+        fail(BROKEN_CONNECTION);
         return giveUp();
       }
       if (!whole) stream.pipe(client.sink, { end: false });
@@ -147,7 +155,7 @@ const exchange = (
     stream.once("close", () => {
       clearTimeout(timer);
       // The stream was reset before or during the response; Node does not treat every reset as an error.
-      fail(BROKEN);
+      fail(BROKEN_CONNECTION);
       resolve({ status, responseBytes });
     });
     client.onClose(() => {
@@ -160,69 +168,69 @@ const exchange = (
 /** Forwards to an instance; tries another if the first refuses connections. */
 const forward = async (
   client: ClientSide,
-  gate: Gate,
-  forwarded: Forwarded,
+  route: ServiceRoute,
+  forwarded: ForwardedRequest,
   gone: AbortSignal,
   admitted: (admission: Admission) => void,
 ): Promise<Outcome> => {
   const { requestId } = forwarded;
-  const refuse = (answer: OwnAnswer): Outcome => {
+  const refuse = (answer: ErrorResponse): Outcome => {
     client.answer(answer, requestId);
     return { status: answer.status, responseBytes: 0 };
   };
   if (!client.path.startsWith("/")) return refuse(BAD_TARGET);
-  if (!client.plainOrChunked) return refuse(BAD_CODING);
-  const sticky = gate.serving?.template.sessionAffinity === true;
-  const affinity = sticky ? instanceOfCookie(client.headers.cookie) : undefined;
-  for (let tries = 0; tries < TRIES; tries++) {
-    const outcome = gate.tryAdmit(affinity) ?? (await gate.admit(affinity, gone));
-    if (!("lease" in outcome)) return refuse(answerFor(outcome));
+  if (!client.plainOrChunked) return refuse(BAD_TRANSFER_CODING);
+  const sticky = route.serving?.template.sessionAffinity === true;
+  const affinity = sticky ? affinityInstance(client.headers.cookie) : undefined;
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const outcome = route.tryAdmit(affinity) ?? (await route.admit(affinity, gone));
+    if (!("lease" in outcome)) return refuse(responseToRefusal(outcome));
     const { lease, serving } = outcome;
-    const { member } = lease;
+    const { pooled } = lease;
     try {
-      if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
+      if (gone.aborted) return refuse(responseToRefusal({ kind: "client_gone" }));
       admitted(outcome);
-      const session = await sessionOf(member);
+      const session = await sessionOf(pooled);
       if (session === undefined) {
-        serving.pool.giveUp(member);
+        serving.pool.giveUp(pooled);
         continue;
       }
-      if (gone.aborted) return refuse(answerFor({ kind: "client_gone" }));
-      const stream = session.request(upstreamHeaders(client, forwarded, gate.name), {
+      if (gone.aborted) return refuse(responseToRefusal({ kind: "client_gone" }));
+      const stream = session.request(upstreamHeaders(client, forwarded, route.name), {
         endStream: client.endsWithHead,
       });
-      const { id } = member.instance;
-      const cookie = sticky && affinity !== id ? cookieFor(id) : undefined;
+      const { id } = pooled.instance;
+      const cookie = sticky && affinity !== id ? affinityCookie(id) : undefined;
       return await exchange(client, stream, serving.template.timeout * 1000, requestId, cookie);
     } catch {
       // The head is valid in HTTP/1.1 but not in HTTP/2.
-      return refuse(BAD_HEAD);
+      return refuse(BAD_HEADERS);
     } finally {
       lease.release();
     }
   }
-  return refuse(BROKEN);
+  return refuse(BROKEN_CONNECTION);
 };
 
-const serve = async (deps: FrontDeps, client: ClientSide, gate: Gate): Promise<void> => {
+const serve = async (deps: ProxyDeps, client: ClientSide, route: ServiceRoute): Promise<void> => {
   const begun = performance.now();
   const requestId = saneRequestId(client.headers["x-request-id"]) ?? deps.ids.id();
   const gone = new AbortController();
   client.onClose(() => gone.abort());
-  let serving: Serving | undefined = gate.serving;
+  let serving: ActiveRevision | undefined = route.serving;
   let instance: string | undefined;
-  const scheme = schemeAskedFor(client.authority, deps.domain);
+  const scheme = requestScheme(client.authority, deps.domain);
   const forwarded = { requestId, remoteIp: client.remoteIp, scheme };
-  const { status, responseBytes } = await forward(client, gate, forwarded, gone.signal, (admission) => {
+  const { status, responseBytes } = await forward(client, route, forwarded, gone.signal, (admission) => {
     serving = admission.serving;
-    instance = admission.lease.member.instance.id;
+    instance = admission.lease.pooled.instance.id;
   });
   if (serving === undefined) return;
   deps.log(
     requestEntry(serving.template, serving.revision, {
       method: client.method,
       target: client.path,
-      host: client.authority || gate.name,
+      host: client.authority || route.name,
       status: status === 0 ? 499 : status,
       responseBytes,
       userAgent: client.headers["user-agent"],
@@ -238,16 +246,21 @@ const serve = async (deps: FrontDeps, client: ClientSide, gate: Gate): Promise<v
 
 /** Serves a stream of an HTTP/2 client. */
 export const serveStream = (
-  deps: FrontDeps,
+  deps: ProxyDeps,
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
-  gate: Gate,
+  route: ServiceRoute,
 ): void => {
   const remoteIp = stream.session?.socket.remoteAddress ?? "";
-  void serve(deps, fromStream(stream, headers, remoteIp), gate);
+  void serve(deps, fromStream(stream, headers, remoteIp), route);
 };
 
 /** Serves an HTTP/1.1 client's request with an HTTP/2 service. */
-export const serveOverHttp2 = (deps: FrontDeps, req: IncomingMessage, res: ServerResponse, gate: Gate): void => {
-  void serve(deps, fromRequest(req, res), gate);
+export const serveOverHttp2 = (
+  deps: ProxyDeps,
+  req: IncomingMessage,
+  res: ServerResponse,
+  route: ServiceRoute,
+): void => {
+  void serve(deps, fromRequest(req, res), route);
 };

@@ -6,16 +6,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { readOn } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
-import { bodyOf, NOT_HTTP2, sendOwnAnswer, UNKNOWN_HOST } from "./answers.ts";
-import { serviceNamedBy, urlBelow } from "./domain.ts";
-import { type FrontDeps, serveRequest } from "./front.ts";
-import { Gate, type Serving } from "./gate.ts";
+import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./answers.ts";
+import { serviceOfHost, serviceUrl } from "./domain.ts";
+import { type ProxyDeps, serveRequest } from "./front.ts";
+import { type ActiveRevision, ServiceRoute } from "./gate.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
 import type { Pool } from "./pool.ts";
 import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
 
-export interface IngressConfig extends FrontDeps {
+export interface IngressConfig extends ProxyDeps {
   readonly host: string;
   /** The shared port; 0 for any free port. */
   readonly port: number;
@@ -40,14 +40,14 @@ export interface IngressConfig extends FrontDeps {
 const PLATFORM_PATH = "/_portside/";
 
 /** A port, and its service once it has one. */
-interface Door {
-  gate: Gate | undefined;
+interface ServicePort {
+  route: ServiceRoute | undefined;
   readonly listener: Listener;
 }
 
-interface Entrance {
-  readonly gate: Gate;
-  readonly door: Door;
+interface ServiceEndpoint {
+  readonly route: ServiceRoute;
+  readonly servicePort: ServicePort;
 }
 
 /** Maximum number of deleted services' ports to hold back. Beyond that, new services get the oldest. */
@@ -55,15 +55,15 @@ const MAX_KEPT = 128;
 
 export class Ingress {
   readonly #config: IngressConfig;
-  readonly #entrances = new Map<string, Entrance>();
+  readonly #endpoints = new Map<string, ServiceEndpoint>();
   #shared: Listener | undefined;
   #storage: Listener | undefined;
-  #spare: Door[] = [];
+  #spare: ServicePort[] = [];
   /**
    * Ports of deleted services, oldest first. Running services' networks still lead to them, so no other program on this
    * machine may get them.
    */
-  readonly #kept = new Map<number, Door>();
+  readonly #kept = new Map<number, ServicePort>();
   #closing = false;
 
   constructor(config: IngressConfig) {
@@ -82,13 +82,13 @@ export class Ingress {
 
   /** Every port of the platform and its services, including those reserved for future services. */
   ports(): number[] {
-    const services = [...this.#entrances.values()].map(({ door }) => door);
-    const doors = [...services, ...this.#kept.values(), ...this.#spare];
-    return [this.port, this.storagePort, ...doors.map(({ listener }) => listener.port)];
+    const services = [...this.#endpoints.values()].map(({ servicePort }) => servicePort);
+    const servicePorts = [...services, ...this.#kept.values(), ...this.#spare];
+    return [this.port, this.storagePort, ...servicePorts.map(({ listener }) => listener.port)];
   }
 
   async open(): Promise<void> {
-    const byHost = (host: string | undefined) => this.#gateOf(host);
+    const byHost = (host: string | undefined) => this.#routeOf(host);
     const { host, port, rememberedSharedPort } = this.#config;
     const wanted = port === 0 ? Number(rememberedSharedPort.get() ?? 0) : port;
     this.#shared = await listen(host, wanted, this.#handlers(byHost, this.#config.platform), port !== 0).catch(
@@ -103,15 +103,15 @@ export class Ingress {
   }
 
   /** Returns the service's own port; opens its listener at the first call. */
-  async enter(service: string): Promise<number> {
-    const present = this.#entrances.get(service);
-    if (present !== undefined) return present.door.listener.port;
-    const gate = new Gate(service);
+  async addService(service: string): Promise<number> {
+    const present = this.#endpoints.get(service);
+    if (present !== undefined) return present.servicePort.listener.port;
+    const route = new ServiceRoute(service);
     const remembered = this.#config.rememberedPort(service);
-    const door = await this.#doorFor(remembered);
-    door.gate = gate;
-    this.#entrances.set(service, { gate, door });
-    const { port } = door.listener;
+    const servicePort = await this.#doorFor(remembered);
+    servicePort.route = route;
+    this.#endpoints.set(service, { route, servicePort });
+    const { port } = servicePort.listener;
     if (port !== remembered) this.#config.rememberPort(service, port);
     return port;
   }
@@ -127,10 +127,10 @@ export class Ingress {
     remembered.set(String(this.#storage.port));
   }
 
-  async #openDoor(wanted: number): Promise<Door> {
-    const handlers = this.#handlers(() => door.gate);
-    const door: Door = { gate: undefined, listener: await listen(this.#config.host, wanted, handlers) };
-    return door;
+  async #openDoor(wanted: number): Promise<ServicePort> {
+    const handlers = this.#handlers(() => servicePort.route);
+    const servicePort: ServicePort = { route: undefined, listener: await listen(this.#config.host, wanted, handlers) };
+    return servicePort;
   }
 
   async #refill(): Promise<void> {
@@ -139,7 +139,7 @@ export class Ingress {
   }
 
   /** The service's previous port, or else one to which running services' networks already lead. */
-  async #doorFor(remembered: number | undefined): Promise<Door> {
+  async #doorFor(remembered: number | undefined): Promise<ServicePort> {
     const kept = remembered === undefined ? undefined : this.#kept.get(remembered);
     if (kept !== undefined) {
       this.#kept.delete(kept.listener.port);
@@ -152,35 +152,35 @@ export class Ingress {
   }
 
   /** Sends a service's new requests to a revision; undefined stops serving. */
-  switchTo(service: string, serving: Serving | undefined): void {
-    this.#entrances.get(service)?.gate.switchTo(serving, this.#config.drainMillis);
+  switchTo(service: string, serving: ActiveRevision | undefined): void {
+    this.#endpoints.get(service)?.route.switchTo(serving, this.#config.drainMillis);
   }
 
   /** The service's own port; undefined if the service has not entered. */
   portOf(service: string): number | undefined {
-    return this.#entrances.get(service)?.door.listener.port;
+    return this.#endpoints.get(service)?.servicePort.listener.port;
   }
 
   /** The service's public address. */
   urlOf(service: string): string {
     const { domain } = this.#config;
-    if (domain !== undefined) return urlBelow(domain, service, this.port);
+    if (domain !== undefined) return serviceUrl(domain, service, this.port);
     return `http://127.0.0.1:${this.portOf(service) ?? 0}`;
   }
 
   /** Pools that take requests; excludes draining ones. */
   pools(): Pool[] {
-    return [...this.#entrances.values()].flatMap(({ gate }) => gate.serving?.pool ?? []);
+    return [...this.#endpoints.values()].flatMap(({ route }) => route.serving?.pool ?? []);
   }
 
-  gate(service: string): Gate | undefined {
-    return this.#entrances.get(service)?.gate;
+  route(service: string): ServiceRoute | undefined {
+    return this.#endpoints.get(service)?.route;
   }
 
   /** Holds back a deleted service's port, because services' networks lead to it. */
-  #keep(door: Door): void {
-    door.gate = undefined;
-    this.#kept.set(door.listener.port, door);
+  #keep(servicePort: ServicePort): void {
+    servicePort.route = undefined;
+    this.#kept.set(servicePort.listener.port, servicePort);
     const [oldest] = this.#kept.values();
     if (oldest === undefined || this.#kept.size <= MAX_KEPT) return;
     this.#kept.delete(oldest.listener.port);
@@ -188,68 +188,72 @@ export class Ingress {
   }
 
   /** Removes a service; running requests have the drain time to finish. */
-  async leave(service: string): Promise<void> {
-    const entrance = this.#entrances.get(service);
-    if (entrance === undefined) return;
-    this.#entrances.delete(service);
-    const { gate, door } = entrance;
+  async removeService(service: string): Promise<void> {
+    const endpoint = this.#endpoints.get(service);
+    if (endpoint === undefined) return;
+    this.#endpoints.delete(service);
+    const { route, servicePort } = endpoint;
     const keeps = this.#config.sparePorts > 0 && !this.#closing;
-    const closeOthers = keeps ? door.listener.release() : () => door.listener.close();
-    if (keeps) this.#keep(door);
-    else door.listener.stop();
-    gate.switchTo(undefined, this.#config.drainMillis);
-    await gate.close(this.#config.drainMillis);
+    const closeOthers = keeps ? servicePort.listener.release() : () => servicePort.listener.close();
+    if (keeps) this.#keep(servicePort);
+    else servicePort.listener.stop();
+    route.switchTo(undefined, this.#config.drainMillis);
+    await route.close(this.#config.drainMillis);
     closeOthers();
   }
 
   async close(): Promise<void> {
     this.#closing = true;
     this.#shared?.stop();
-    await Promise.all([...this.#entrances.keys()].map((service) => this.leave(service)));
+    await Promise.all([...this.#endpoints.keys()].map((service) => this.removeService(service)));
     this.#shared?.close();
     this.#storage?.close();
     for (const { listener } of [...this.#spare, ...this.#kept.values()]) listener.close();
   }
 
-  #gateOf(host: string | undefined): Gate | undefined {
-    const name = serviceNamedBy(host ?? "", this.#config.domain);
-    return name === undefined ? undefined : this.gate(name);
+  #routeOf(host: string | undefined): ServiceRoute | undefined {
+    const name = serviceOfHost(host ?? "", this.#config.domain);
+    return name === undefined ? undefined : this.route(name);
   }
 
-  #handlers(gateOf: (host: string | undefined) => Gate | undefined, platform?: IngressConfig["platform"]): Handlers {
+  #handlers(
+    routeOf: (host: string | undefined) => ServiceRoute | undefined,
+    platform?: IngressConfig["platform"],
+  ): Handlers {
     const deps = this.#config;
     const isPlatforms = (path: string | undefined): boolean => path?.startsWith(PLATFORM_PATH) === true;
     const refuse = (req: IncomingMessage, res: ServerResponse) => {
       res.once("close", () => readOn(req));
-      sendOwnAnswer(res, UNKNOWN_HOST, deps.ids.id());
+      sendErrorResponse(res, UNKNOWN_HOST, deps.ids.id());
     };
-    const find = (host: string | undefined, path: string | undefined) => (isPlatforms(path) ? undefined : gateOf(host));
+    const find = (host: string | undefined, path: string | undefined) =>
+      isPlatforms(path) ? undefined : routeOf(host);
     return {
       request: (req: IncomingMessage, res: ServerResponse) => {
-        const gate = find(req.headers.host, req.url);
+        const route = find(req.headers.host, req.url);
         if (platform !== undefined && isPlatforms(req.url)) platform(req, res);
-        else if (gate === undefined) refuse(req, res);
-        else if (gate.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, gate);
-        else serveRequest(deps, req, res, gate);
+        else if (route === undefined) refuse(req, res);
+        else if (route.serving?.template.useHttp2 === true) serveOverHttp2(deps, req, res, route);
+        else serveRequest(deps, req, res, route);
       },
       mayContinue: ({ url }) => platform === undefined || !isPlatforms(url),
       mayUpgrade,
       upgrade: (req, socket, head) => {
-        const gate = find(req.headers.host, req.url);
-        if (gate === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-        else void serveUpgrade(deps, req, socket, head, gate);
+        const route = find(req.headers.host, req.url);
+        if (route === undefined) socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        else void serveUpgrade(deps, req, socket, head, route);
       },
       stream: (stream, headers) => {
         // The stream's close event follows.
         stream.on("error", () => undefined);
-        const gate = find(
+        const route = find(
           headers[constants.HTTP2_HEADER_AUTHORITY] as string | undefined,
           headers[constants.HTTP2_HEADER_PATH] as string | undefined,
         );
-        const speaksHttp2 = gate?.serving?.template.useHttp2 !== false;
-        if (gate !== undefined && speaksHttp2) return serveStream(deps, stream, headers, gate);
-        stream.respond({ ":status": gate === undefined ? 404 : 505, "content-type": "application/json" });
-        stream.end(bodyOf(gate === undefined ? UNKNOWN_HOST : NOT_HTTP2));
+        const speaksHttp2 = route?.serving?.template.useHttp2 !== false;
+        if (route !== undefined && speaksHttp2) return serveStream(deps, stream, headers, route);
+        stream.respond({ ":status": route === undefined ? 404 : 505, "content-type": "application/json" });
+        stream.end(errorBody(route === undefined ? UNKNOWN_HOST : NOT_HTTP2));
       },
     };
   }

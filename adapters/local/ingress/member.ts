@@ -2,9 +2,9 @@
 import type { Instance } from "../instances/instance.ts";
 
 /** Whether the connection was never established, so the instance saw nothing: it no longer listens, or is gone. */
-export const neverMade = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
+export const isUnreachable = (code: string | undefined): boolean => code === "ECONNREFUSED" || code === "EHOSTUNREACH";
 
-export class Member {
+export class PooledInstance {
   readonly instance: Instance;
   active = 0;
   idleSince = Date.now();

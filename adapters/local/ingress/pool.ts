@@ -5,7 +5,7 @@
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instance } from "../instances/instance.ts";
 import type { Exit } from "../sandbox/runner.ts";
-import { Member } from "./member.ts";
+import { PooledInstance } from "./member.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 
 export interface PoolConfig {
@@ -17,8 +17,8 @@ export interface PoolConfig {
   readonly waitMillis: number;
   readonly start: (signal: AbortSignal) => Promise<Instance | DeployFailure>;
   /** Takes one instance from the account's budget; returns false if none is left. */
-  readonly takeBudget: () => boolean;
-  readonly giveBudget: () => void;
+  readonly acquireBudget: () => boolean;
+  readonly releaseBudget: () => void;
   readonly onStarted: (instance: Instance, millis: number) => void;
   readonly onIdle: (instance: Instance) => void;
   readonly onUnreachable: (instance: Instance) => void;
@@ -35,7 +35,7 @@ export type Refusal =
 
 /** A place in an instance for one request. */
 export interface Lease {
-  readonly member: Member;
+  readonly pooled: PooledInstance;
   release(): void;
 }
 
@@ -58,7 +58,7 @@ const BUDGET_RETRY_MS = 500;
 
 export class Pool {
   readonly #config: PoolConfig;
-  readonly #members: Member[] = [];
+  readonly #instances: PooledInstance[] = [];
   readonly #queue: Waiter[] = [];
   readonly #closing = new AbortController();
   readonly #starts = new Set<Promise<void>>();
@@ -76,27 +76,27 @@ export class Pool {
 
   /** Number of instances that are running or starting. */
   get size(): number {
-    return this.#members.length + this.#starting;
+    return this.#instances.length + this.#starting;
   }
 
   /** What its instances are doing. */
   get load(): { readonly starting: number; readonly busy: number; readonly idle: number; readonly waiting: number } {
-    const busy = this.#members.filter((member) => member.active > 0).length;
+    const busy = this.#instances.filter((pooled) => pooled.active > 0).length;
     return {
       starting: this.#starting,
       busy,
-      idle: this.#members.length - busy,
+      idle: this.#instances.length - busy,
       waiting: this.#queue.length,
     };
   }
 
   get active(): number {
-    return this.#members.reduce((sum, member) => sum + member.active, 0);
+    return this.#instances.reduce((sum, pooled) => sum + pooled.active, 0);
   }
 
   /** Adds an instance that a rollout has started, with its share of the budget. */
-  adopt(instance: Instance): void {
-    this.#join(new Member(instance));
+  add(instance: Instance): void {
+    this.#join(new PooledInstance(instance));
   }
 
   /** Returns a place immediately, or undefined if none is free. */
@@ -120,14 +120,14 @@ export class Pool {
         resolve(outcome);
       };
       const waiter: Waiter = { affinity, resolve: leave };
-      const giveUp = (refusal: Refusal) => {
+      const evict = (refusal: Refusal) => {
         const index = this.#queue.indexOf(waiter);
         if (index < 0) return;
         this.#queue.splice(index, 1);
         leave(refusal);
       };
-      const gone = () => giveUp({ kind: "client_gone" });
-      const timer = setTimeout(() => giveUp({ kind: "waited_too_long" }), this.#config.waitMillis);
+      const gone = () => evict({ kind: "client_gone" });
+      const timer = setTimeout(() => evict({ kind: "waited_too_long" }), this.#config.waitMillis);
       signal.addEventListener("abort", gone);
       this.#queue.push(waiter);
       this.#scale();
@@ -145,48 +145,48 @@ export class Pool {
     for (const waiter of this.#queue.splice(0)) waiter.resolve({ kind: "retired" });
     await Promise.all(this.#starts);
     const deadline = Date.now() + drainMillis;
-    for (const member of [...this.#members]) if (member.active === 0) void this.#stop(member);
-    while (this.#members.some((member) => member.active > 0) && Date.now() < deadline)
+    for (const pooled of [...this.#instances]) if (pooled.active === 0) void this.#stop(pooled);
+    while (this.#instances.some((pooled) => pooled.active > 0) && Date.now() < deadline)
       await new Promise((resolve) => setTimeout(resolve, 20));
-    await Promise.all([...this.#members].map((member) => this.#stop(member)));
+    await Promise.all([...this.#instances].map((pooled) => this.#stop(pooled)));
   }
 
   /** Removes an instance that no longer listens, whatever state its process is in. */
-  giveUp(member: Member): void {
-    if (member.leaving) return;
-    member.leaving = true;
+  giveUp(pooled: PooledInstance): void {
+    if (pooled.leaving) return;
+    pooled.leaving = true;
     const timer = setTimeout(() => {
-      if (member.stopping || member.instance.processes().length === 0) return;
-      this.#config.onUnreachable(member.instance);
-      void this.#stop(member);
+      if (pooled.stopping || pooled.instance.processes().length === 0) return;
+      this.#config.onUnreachable(pooled.instance);
+      void this.#stop(pooled);
     }, ENDING_MS);
-    void member.instance.exited.then(() => clearTimeout(timer));
+    void pooled.instance.exited.then(() => clearTimeout(timer));
   }
 
   #place(affinity: string | undefined): Lease | undefined {
-    const open = this.#members.filter((member) => !member.leaving);
+    const open = this.#instances.filter((pooled) => !pooled.leaving);
     const { concurrency } = this.#config;
-    const bound = affinity === undefined ? undefined : open.find((member) => member.instance.id === affinity);
+    const bound = affinity === undefined ? undefined : open.find((pooled) => pooled.instance.id === affinity);
     if (bound !== undefined && bound.active < concurrency) return this.#lease(bound);
     const index = chooseInstance(
-      open.map((member) => member.active),
+      open.map((pooled) => pooled.active),
       concurrency,
     );
-    return index === undefined ? undefined : this.#lease(open[index] as Member);
+    return index === undefined ? undefined : this.#lease(open[index] as PooledInstance);
   }
 
-  #lease(member: Member): Lease {
-    member.active++;
+  #lease(pooled: PooledInstance): Lease {
+    pooled.active++;
     let held = true;
     return {
-      member,
+      pooled,
       release: () => {
         if (!held) return;
         held = false;
-        member.active--;
-        member.idleSince = Date.now();
+        pooled.active--;
+        pooled.idleSince = Date.now();
         if (this.#retired) {
-          if (member.active === 0) void this.#stop(member);
+          if (pooled.active === 0) void this.#stop(pooled);
         } else {
           this.#serveQueue();
           this.#watchIdle();
@@ -218,9 +218,9 @@ export class Pool {
     const load = {
       waiting: this.#queue.length,
       starting: this.#starting,
-      ready: this.#members.length,
+      ready: this.#instances.length,
       concurrency,
-      most: maxInstances,
+      maxInstances: maxInstances,
     };
     for (let count = instancesToStart(load); count > 0; count--) if (!this.#startOne()) return;
   }
@@ -230,7 +230,7 @@ export class Pool {
   }
 
   #startOne(): boolean {
-    if (!this.#config.takeBudget()) {
+    if (!this.#config.acquireBudget()) {
       this.#scaleLater(BUDGET_RETRY_MS);
       return false;
     }
@@ -242,7 +242,7 @@ export class Pool {
       if ("reason" in outcome) return this.#failed(outcome);
       this.#failures = 0;
       this.#config.onStarted(outcome, Date.now() - begun);
-      this.#join(new Member(outcome));
+      this.#join(new PooledInstance(outcome));
       if (!this.#retired) this.#serveQueue();
     });
     this.#starts.add(start);
@@ -250,7 +250,7 @@ export class Pool {
   }
 
   #failed(failure: DeployFailure): void {
-    this.#config.giveBudget();
+    this.#config.releaseBudget();
     if (this.#retired) return;
     this.#failures++;
     this.#failedAt = Date.now();
@@ -265,42 +265,42 @@ export class Pool {
     }, millis).unref();
   }
 
-  #join(member: Member): void {
-    this.#members.push(member);
-    void member.instance.exited.then((exit) => this.#left(member, exit));
+  #join(pooled: PooledInstance): void {
+    this.#instances.push(pooled);
+    void pooled.instance.exited.then((exit) => this.#left(pooled, exit));
     this.#watchIdle();
   }
 
-  #left(member: Member, exit: Exit): void {
-    const index = this.#members.indexOf(member);
+  #left(pooled: PooledInstance, exit: Exit): void {
+    const index = this.#instances.indexOf(pooled);
     if (index < 0) return;
-    this.#members.splice(index, 1);
-    this.#config.giveBudget();
-    member.closeResources();
-    if (!member.stopping) this.#config.onCrashed(member.instance, exit);
+    this.#instances.splice(index, 1);
+    this.#config.releaseBudget();
+    pooled.closeResources();
+    if (!pooled.stopping) this.#config.onCrashed(pooled.instance, exit);
     this.#scale();
   }
 
-  async #stop(member: Member): Promise<void> {
-    member.leaving = true;
-    member.stopping = true;
-    const exit = await member.instance.stop();
-    this.#left(member, exit);
+  async #stop(pooled: PooledInstance): Promise<void> {
+    pooled.leaving = true;
+    pooled.stopping = true;
+    const exit = await pooled.instance.stop();
+    this.#left(pooled, exit);
   }
 
   /** A single timer for the whole pool, due when the next instance will have been idle long enough. */
   #watchIdle(): void {
     if (this.#idleTimer !== undefined || this.#retired) return;
-    const idle = this.#members.filter((member) => member.active === 0 && !member.leaving);
+    const idle = this.#instances.filter((pooled) => pooled.active === 0 && !pooled.leaving);
     if (idle.length === 0) return;
-    const due = Math.min(...idle.map((member) => member.idleSince)) + this.#config.idleMillis;
+    const due = Math.min(...idle.map((pooled) => pooled.idleSince)) + this.#config.idleMillis;
     const look = () => {
       this.#idleTimer = undefined;
       const before = Date.now() - this.#config.idleMillis;
-      for (const member of this.#members)
-        if (member.active === 0 && !member.leaving && member.idleSince <= before) {
-          this.#config.onIdle(member.instance);
-          void this.#stop(member);
+      for (const pooled of this.#instances)
+        if (pooled.active === 0 && !pooled.leaving && pooled.idleSince <= before) {
+          this.#config.onIdle(pooled.instance);
+          void this.#stop(pooled);
         }
       this.#watchIdle();
     };

@@ -44,7 +44,7 @@ export class RelayedBody extends Readable {
 }
 
 /** False if the body has another transfer coding, such as gzip, which the proxy would have to decode. */
-export const isPlainOrChunked = (req: IncomingMessage): boolean => {
+export const hasKnownTransferCoding = (req: IncomingMessage): boolean => {
   const coding = req.headers["transfer-encoding"];
   return coding === undefined || coding.toLowerCase() === "chunked";
 };

@@ -1,6 +1,6 @@
 /** Decides when to start an instance, and which one gets a request. Pure. */
 
-export interface Load {
+export interface PoolLoad {
   /** Requests waiting for a place. */
   readonly waiting: number;
   /** Instances that are starting. */
@@ -10,13 +10,13 @@ export interface Load {
   /** Concurrent requests per instance. */
   readonly concurrency: number;
   /** Maximum number of instances, including starting ones. */
-  readonly most: number;
+  readonly maxInstances: number;
 }
 
 /** Number of instances to start now: enough for the waiting requests that starting instances will not absorb. */
-export const instancesToStart = ({ waiting, starting, ready, concurrency, most }: Load): number => {
+export const instancesToStart = ({ waiting, starting, ready, concurrency, maxInstances }: PoolLoad): number => {
   const needed = Math.ceil(waiting / concurrency) - starting;
-  return Math.max(0, Math.min(needed, most - ready - starting));
+  return Math.max(0, Math.min(needed, maxInstances - ready - starting));
 };
 
 /** Older instances are filled up to this share of their concurrency first, so that spare ones can become idle. */

@@ -3,13 +3,20 @@
 import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
-import { cookieFor, instanceOfCookie } from "./affinity.ts";
-import { answerFor, BROKEN, bodyOf, NO_UPGRADE, type OwnAnswer, TIMED_OUT } from "./answers.ts";
-import { schemeAskedFor } from "./domain.ts";
-import type { FrontDeps } from "./front.ts";
-import type { Gate, Serving } from "./gate.ts";
+import { affinityCookie, affinityInstance } from "./affinity.ts";
+import {
+  BROKEN_CONNECTION,
+  type ErrorResponse,
+  errorBody,
+  NO_UPGRADE,
+  responseToRefusal,
+  TIMED_OUT,
+} from "./answers.ts";
+import { requestScheme } from "./domain.ts";
+import type { ProxyDeps } from "./front.ts";
+import type { ActiveRevision, ServiceRoute } from "./gate.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
-import { neverMade } from "./member.ts";
+import { isUnreachable } from "./member.ts";
 import { hasBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
 
@@ -27,8 +34,8 @@ const headText = (status: number, reason: string, headers: Head): string => {
   return `${[`HTTP/1.1 ${status} ${reason}`, ...lines].join("\r\n")}\r\n\r\n`;
 };
 
-const refuse = (socket: Socket, { status, retryAfter, detail }: OwnAnswer, requestId: string): void => {
-  const body = bodyOf({ status, detail });
+const refuse = (socket: Socket, { status, retryAfter, detail }: ErrorResponse, requestId: string): void => {
+  const body = errorBody({ status, detail });
   const head = {
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),
@@ -41,23 +48,23 @@ const refuse = (socket: Socket, { status, retryAfter, detail }: OwnAnswer, reque
 };
 
 export const serveUpgrade = async (
-  deps: FrontDeps,
+  deps: ProxyDeps,
   req: IncomingMessage,
   socket: Socket,
   head: Buffer,
-  gate: Gate,
+  route: ServiceRoute,
 ): Promise<void> => {
   const begun = performance.now();
   const requestId = saneRequestId(req.headers["x-request-id"]) ?? deps.ids.id();
   const remoteIp = socket.remoteAddress ?? "";
-  const scheme = schemeAskedFor(req.headers.host, deps.domain);
-  const log = (status: number, serving: Serving | undefined, instance?: string, responseBytes = 0) => {
+  const scheme = requestScheme(req.headers.host, deps.domain);
+  const log = (status: number, serving: ActiveRevision | undefined, instance?: string, responseBytes = 0) => {
     if (serving === undefined) return;
     deps.log(
       requestEntry(serving.template, serving.revision, {
         method: req.method ?? "GET",
         target: req.url ?? "/",
-        host: req.headers.host ?? gate.name,
+        host: req.headers.host ?? route.name,
         status,
         responseBytes,
         userAgent: req.headers["user-agent"],
@@ -70,27 +77,27 @@ export const serveUpgrade = async (
       }),
     );
   };
-  const turnAway = (answer: OwnAnswer) => {
+  const turnAway = (answer: ErrorResponse) => {
     refuse(socket, answer, requestId);
-    log(answer.status, gate.serving);
+    log(answer.status, route.serving);
   };
   const gone = new AbortController();
   const abort = () => gone.abort();
   socket.on("error", abort);
   socket.once("close", abort);
   if (!mayUpgrade(req)) return turnAway(NO_UPGRADE);
-  const sticky = gate.serving?.template.sessionAffinity === true;
-  const affinity = sticky ? instanceOfCookie(req.headers.cookie) : undefined;
-  const outcome = await gate.admit(affinity, gone.signal);
-  if (!("lease" in outcome)) return turnAway(answerFor(outcome));
+  const sticky = route.serving?.template.sessionAffinity === true;
+  const affinity = sticky ? affinityInstance(req.headers.cookie) : undefined;
+  const outcome = await route.admit(affinity, gone.signal);
+  if (!("lease" in outcome)) return turnAway(responseToRefusal(outcome));
   const { lease, serving } = outcome;
   if (gone.signal.aborted) {
     lease.release();
-    return turnAway(answerFor({ kind: "client_gone" }));
+    return turnAway(responseToRefusal({ kind: "client_gone" }));
   }
-  const { instance } = lease.member;
+  const { instance } = lease.pooled;
   const protocol = String(req.headers.upgrade);
-  const cookie = sticky && affinity !== instance.id ? cookieFor(instance.id) : undefined;
+  const cookie = sticky && affinity !== instance.id ? affinityCookie(instance.id) : undefined;
   const upstream = request({
     ...instance.address,
     method: "GET",
@@ -107,7 +114,7 @@ export const serveUpgrade = async (
     lease.release();
     log(status === 0 ? 499 : status, serving, instance.id, joined?.bytesRead);
   });
-  const fail = (answer: OwnAnswer) => {
+  const fail = (answer: ErrorResponse) => {
     if (status !== 0 || socket.destroyed) return void socket.destroy();
     status = answer.status;
     refuse(socket, answer, requestId);
@@ -119,8 +126,8 @@ export const serveUpgrade = async (
   };
   socket.setNoDelay(true);
   upstream.on("error", (error: NodeJS.ErrnoException) => {
-    if (neverMade(error.code)) serving.pool.giveUp(lease.member);
-    fail(BROKEN);
+    if (isUnreachable(error.code)) serving.pool.giveUp(lease.pooled);
+    fail(BROKEN_CONNECTION);
   });
   upstream.on("upgrade", (answer, service: Socket, first) => {
     joined = service;

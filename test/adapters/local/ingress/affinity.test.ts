@@ -1,13 +1,13 @@
 /** The cookie of session affinity: made, found among others, and never believed blindly. */
 import { assert, property, string } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cookieFor, instanceOfCookie } from "../../../../adapters/local/ingress/affinity.ts";
+import { affinityCookie, affinityInstance } from "../../../../adapters/local/ingress/affinity.ts";
 
 const ID = "k3v9x0a1b2c3d4e5f6g7";
 
 describe("the affinity cookie", () => {
   test("is for every path, hidden from scripts, and lasts as long as the session", () => {
-    expect(cookieFor(ID)).toBe(`portside_affinity=${ID}; Path=/; HttpOnly; SameSite=Lax`);
+    expect(affinityCookie(ID)).toBe(`portside_affinity=${ID}; Path=/; HttpOnly; SameSite=Lax`);
   });
 
   test.each([
@@ -15,10 +15,10 @@ describe("the affinity cookie", () => {
     ["first", `portside_affinity=${ID}; theme=dark`],
     ["last", `theme=dark; portside_affinity=${ID}`],
     ["without the usual space", `theme=dark;portside_affinity=${ID};a=b`],
-    ["as a client sends back what it was given", cookieFor(ID)],
+    ["as a client sends back what it was given", affinityCookie(ID)],
     ["behind one whose name ends alike", `not_portside_affinity=other; portside_affinity=${ID}`],
   ])("is found: %s", (_words, header) => {
-    expect(instanceOfCookie(header)).toBe(ID);
+    expect(affinityInstance(header)).toBe(ID);
   });
 
   test.each([
@@ -30,13 +30,13 @@ describe("the affinity cookie", () => {
     ["a value that is no instance's id", "portside_affinity=../../etc"],
     ["a value that is too long", `portside_affinity=${"a".repeat(41)}`],
   ])("is not found: %s", (_words, header) => {
-    expect(instanceOfCookie(header)).toBeUndefined();
+    expect(affinityInstance(header)).toBeUndefined();
   });
 
   test("whatever a client sends, the answer is an id's form or nothing", () =>
     assert(
       property(string(), string(), (before, value) => {
-        const found = instanceOfCookie(`${before}; portside_affinity=${value}`);
+        const found = affinityInstance(`${before}; portside_affinity=${value}`);
         expect(found ?? "none").toMatch(/^[a-z0-9]{1,40}$/);
       }),
     ));

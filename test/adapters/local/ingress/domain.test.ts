@@ -5,9 +5,9 @@ import {
   answersOnLoopback,
   type Domain,
   readDomain,
-  schemeAskedFor,
-  serviceNamedBy,
-  urlBelow,
+  requestScheme,
+  serviceOfHost,
+  serviceUrl,
 } from "../../../../adapters/local/ingress/domain.ts";
 
 const read = (text: string): Domain => readDomain(text) as Domain;
@@ -22,7 +22,7 @@ describe("as it is given", () => {
     ["https://apps.example.com:8443", "https://hello.apps.example.com:8443"],
     ["http://apps.example.com", "http://hello.apps.example.com"],
   ])("%s makes %s", (text, url) => {
-    expect(urlBelow(read(text), "hello", 8080)).toBe(url);
+    expect(serviceUrl(read(text), "hello", 8080)).toBe(url);
   });
 
   test.each([
@@ -67,11 +67,11 @@ describe("as it is given", () => {
         (text, service) => {
           const domain = readDomain(text);
           if (domain === undefined) return;
-          const url = new URL(urlBelow(domain, service, 8080));
+          const url = new URL(serviceUrl(domain, service, 8080));
           expect(url.hostname).toBe(`${service}.${domain.name}`);
           expect(url.href).toBe(`${url.protocol}//${url.host}/`);
           // The way back: who asks by that URL reaches that service.
-          expect(serviceNamedBy(url.host, domain)).toBe(service);
+          expect(serviceOfHost(url.host, domain)).toBe(service);
         },
       ),
     );
@@ -89,22 +89,22 @@ describe("a client's host", () => {
     ["localhost", undefined],
     ["", undefined],
   ])("%s is of %s", (host, service) => {
-    expect(serviceNamedBy(host, read("apps.example"))).toBe(service);
+    expect(serviceOfHost(host, read("apps.example"))).toBe(service);
   });
 
   test("a domain may itself be below localhost", () => {
-    expect(serviceNamedBy("one.apps.localhost", read("apps.localhost"))).toBe("one");
-    expect(serviceNamedBy("one.localhost", read("apps.localhost"))).toBe("one");
+    expect(serviceOfHost("one.apps.localhost", read("apps.localhost"))).toBe("one");
+    expect(serviceOfHost("one.localhost", read("apps.localhost"))).toBe("one");
   });
 
   test("is asked for by https below a domain whose proxy has it, and nowhere else", () => {
     const behindTls = read("https://apps.example");
-    expect(schemeAskedFor("one.apps.example", behindTls)).toBe("https");
-    expect(schemeAskedFor("ONE.apps.example.:443", behindTls)).toBe("https");
+    expect(requestScheme("one.apps.example", behindTls)).toBe("https");
+    expect(requestScheme("ONE.apps.example.:443", behindTls)).toBe("https");
     for (const host of ["one.localhost:8080", "127.0.0.1:4000", "apps.example", "oneapps.example", undefined])
-      expect(schemeAskedFor(host, behindTls)).toBe("http");
+      expect(requestScheme(host, behindTls)).toBe("http");
     for (const domain of [read("apps.example"), read("http://apps.example"), undefined])
-      expect(schemeAskedFor("one.apps.example", domain)).toBe("http");
+      expect(requestScheme("one.apps.example", domain)).toBe("http");
   });
 });
 

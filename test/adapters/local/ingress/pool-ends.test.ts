@@ -33,7 +33,7 @@ describe("ends", () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(starting).toHaveLength(1);
     const second = await up();
-    expect((await leaseOf(waits)).member.instance.id).toBe(second.id);
+    expect((await leaseOf(waits)).pooled.instance.id).toBe(second.id);
     expect(events).toEqual(["started i1", "crashed i1 3", "started i2"]);
   });
 
@@ -41,8 +41,8 @@ describe("ends", () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();
-    const { member, release } = await leaseOf(lease);
-    pool.giveUp(member);
+    const { pooled, release } = await leaseOf(lease);
+    pool.giveUp(pooled);
     release();
     expect(pool.tryAcquire()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(500);
@@ -56,7 +56,7 @@ describe("ends", () => {
     const { pool, acquire, up, events } = poolOf();
     const lease = acquire();
     const instance = await up();
-    pool.giveUp((await leaseOf(lease)).member);
+    pool.giveUp((await leaseOf(lease)).pooled);
     await vi.advanceTimersByTimeAsync(1000);
     expect(instance.stopped).toBe(true);
     expect(pool.size).toBe(0);

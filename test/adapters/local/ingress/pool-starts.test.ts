@@ -33,7 +33,7 @@ describe("starts", () => {
     const later = acquire();
     expect(starting).toHaveLength(1);
     const instance = await up();
-    expect((await leaseOf(later)).member.instance.id).toBe(instance.id);
+    expect((await leaseOf(later)).pooled.instance.id).toBe(instance.id);
   });
 
   test("one that fails is no reason to refuse those whom another one on its way will take", async () => {
@@ -41,7 +41,7 @@ describe("starts", () => {
     const waiting = [acquire(), acquire()];
     await fail();
     const instance = await up();
-    expect((await leaseOf(waiting[0] as Promise<Lease>)).member.instance.id).toBe(instance.id);
+    expect((await leaseOf(waiting[0] as Promise<Lease>)).pooled.instance.id).toBe(instance.id);
     // The other one waits for a further start.
     expect(starting).toHaveLength(1);
     await up();

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { chooseInstance, instancesToStart } from "../../../../adapters/local/ingress/scale.ts";
 
 describe("instancesToStart", () => {
-  const idle = { waiting: 0, starting: 0, ready: 0, concurrency: 80, most: 10 };
+  const idle = { waiting: 0, starting: 0, ready: 0, concurrency: 80, maxInstances: 10 };
   test.each([
     ["nobody waits", idle, 0],
     ["one waits at zero", { ...idle, waiting: 1 }, 1],
@@ -13,9 +13,9 @@ describe("instancesToStart", () => {
     ["what is on its way is enough", { ...idle, waiting: 80, starting: 1 }, 0],
     ["what is on its way is not enough", { ...idle, waiting: 81, starting: 1 }, 1],
     ["the full ones do not count for those who wait", { ...idle, waiting: 1, ready: 2 }, 1],
-    ["more wait than the most instances take", { ...idle, waiting: 8, concurrency: 2, most: 2 }, 2],
-    ["the most instances run", { ...idle, waiting: 8, concurrency: 2, ready: 2, most: 2 }, 0],
-    ["the last free instance", { ...idle, waiting: 8, concurrency: 2, ready: 1, most: 2 }, 1],
+    ["more wait than the most instances take", { ...idle, waiting: 8, concurrency: 2, maxInstances: 2 }, 2],
+    ["the most instances run", { ...idle, waiting: 8, concurrency: 2, ready: 2, maxInstances: 2 }, 0],
+    ["the last free instance", { ...idle, waiting: 8, concurrency: 2, ready: 1, maxInstances: 2 }, 1],
   ] as const)("%s", (_words, load, count) => {
     expect(instancesToStart(load)).toBe(count);
   });
@@ -24,12 +24,12 @@ describe("instancesToStart", () => {
     const size = { min: 1, max: 1000 };
     return assert(
       property(nat(500), nat(50), nat(50), integer(size), integer(size), (waiting, starting, up, concurrency, room) => {
-        const most = up + starting + room - 1;
-        const count = instancesToStart({ waiting, starting, ready: up, concurrency, most });
+        const maxInstances = up + starting + room - 1;
+        const count = instancesToStart({ waiting, starting, ready: up, concurrency, maxInstances });
         expect(count).toBeGreaterThanOrEqual(0);
-        expect(up + starting + count).toBeLessThanOrEqual(most);
+        expect(up + starting + count).toBeLessThanOrEqual(maxInstances);
         const roomForAll = (starting + count) * concurrency >= waiting;
-        expect(roomForAll || up + starting + count === most).toBe(true);
+        expect(roomForAll || up + starting + count === maxInstances).toBe(true);
         // And none too many: without one of them somebody would have no place.
         expect(count === 0 || (starting + count - 1) * concurrency < waiting).toBe(true);
       }),
