@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { readOn } from "../../shared/calls/drain-body.ts";
-import { type ErrorResponse, errorBody, sendErrorResponse } from "./answers.ts";
+import { type ErrorResponse, errorBody, sendErrorResponse } from "./error-responses.ts";
 import { flushHead } from "./headers.ts";
 import { hasBody, hasKnownTransferCoding } from "./relayed-body.ts";
 

@@ -15,6 +15,8 @@ import {
 } from "node:http2";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
+import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
+import { requestScheme } from "./domain.ts";
 import {
   BAD_HEADERS,
   BAD_TARGET,
@@ -23,14 +25,12 @@ import {
   type ErrorResponse,
   responseToRefusal,
   TIMED_OUT,
-} from "./answers.ts";
-import { type ClientSide, fromRequest, fromStream, withoutPseudo } from "./client-side.ts";
-import { requestScheme } from "./domain.ts";
-import { MAX_ATTEMPTS, type ProxyDeps } from "./front.ts";
-import type { ActiveRevision, Admission, ServiceRoute } from "./gate.ts";
+} from "./error-responses.ts";
 import { type ForwardedRequest, namedByConnection, responseHeaders } from "./headers.ts";
-import type { PooledInstance } from "./member.ts";
+import type { PooledInstance } from "./pooled-instance.ts";
+import { MAX_ATTEMPTS, type ProxyDeps } from "./proxied-request.ts";
 import { requestEntry } from "./request-log.ts";
+import type { ActiveRevision, Admission, ServiceRoute } from "./service-route.ts";
 
 const { HTTP2_HEADER_METHOD, HTTP2_HEADER_PATH, HTTP2_HEADER_AUTHORITY, HTTP2_HEADER_SCHEME, HTTP2_HEADER_STATUS } =
   constants;

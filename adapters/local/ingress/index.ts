@@ -6,13 +6,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants } from "node:http2";
 import { readOn } from "../../shared/calls/drain-body.ts";
 import { describeListenError } from "../../shared/runtime/loopback.ts";
-import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./answers.ts";
 import { serviceOfHost, serviceUrl } from "./domain.ts";
-import { type ProxyDeps, serveRequest } from "./front.ts";
-import { type ActiveRevision, ServiceRoute } from "./gate.ts";
+import { errorBody, NOT_HTTP2, sendErrorResponse, UNKNOWN_HOST } from "./error-responses.ts";
 import { serveOverHttp2, serveStream } from "./http2.ts";
 import { type Handlers, type Listener, listen } from "./listener.ts";
 import type { Pool } from "./pool.ts";
+import { type ProxyDeps, serveRequest } from "./proxied-request.ts";
+import { type ActiveRevision, ServiceRoute } from "./service-route.ts";
 import { mayUpgrade, serveUpgrade } from "./upgrade.ts";
 
 export interface IngressConfig extends ProxyDeps {

@@ -5,7 +5,7 @@
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instance } from "../instances/instance.ts";
 import type { Exit } from "../sandbox/runner.ts";
-import { PooledInstance } from "./member.ts";
+import { PooledInstance } from "./pooled-instance.ts";
 import { chooseInstance, instancesToStart } from "./scale.ts";
 
 export interface PoolConfig {

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
+import { requestScheme } from "./domain.ts";
 import {
   BROKEN_CONNECTION,
   type ErrorResponse,
@@ -11,14 +12,13 @@ import {
   NO_UPGRADE,
   responseToRefusal,
   TIMED_OUT,
-} from "./answers.ts";
-import { requestScheme } from "./domain.ts";
-import type { ProxyDeps } from "./front.ts";
-import type { ActiveRevision, ServiceRoute } from "./gate.ts";
+} from "./error-responses.ts";
 import { requestHeaders, responseHeaders } from "./headers.ts";
-import { isUnreachable } from "./member.ts";
+import { isUnreachable } from "./pooled-instance.ts";
+import type { ProxyDeps } from "./proxied-request.ts";
 import { hasBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
+import type { ActiveRevision, ServiceRoute } from "./service-route.ts";
 
 /**
  * True if a request may switch protocols. HTTP/2 is excluded: its clients start with it directly, and servers may ignore

@@ -1,6 +1,6 @@
 /** The ingress's own responses: refusals, timeouts, broken instances. */
 import type { ServerResponse } from "node:http";
-import type { RouteRefusal } from "./gate.ts";
+import type { RouteRefusal } from "./service-route.ts";
 
 export interface ErrorResponse {
   readonly status: number;

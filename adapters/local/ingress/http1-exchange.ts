@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Pool as Connections, type Dispatcher } from "undici";
 import { type ForwardedRequest, flushHead, requestHeaders, responseHeaders } from "./headers.ts";
-import { isUnreachable, type PooledInstance } from "./member.ts";
+import { isUnreachable, type PooledInstance } from "./pooled-instance.ts";
 import type { RelayedBody } from "./relayed-body.ts";
 
 /**

@@ -6,6 +6,7 @@ import { saneRequestId } from "../../../core/domain/wire/request-id.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import { readOn } from "../../shared/calls/drain-body.ts";
 import { affinityCookie, affinityInstance } from "./affinity.ts";
+import { type Domain, requestScheme } from "./domain.ts";
 import {
   BAD_HEADERS,
   BAD_TARGET,
@@ -15,12 +16,11 @@ import {
   responseToRefusal,
   sendErrorResponse,
   TIMED_OUT,
-} from "./answers.ts";
-import { type Domain, requestScheme } from "./domain.ts";
-import { type ExchangeEnd, Http1Exchange } from "./exchange.ts";
-import type { Admission, ServiceRoute } from "./gate.ts";
+} from "./error-responses.ts";
+import { type ExchangeEnd, Http1Exchange } from "./http1-exchange.ts";
 import { hasBody, hasKnownTransferCoding, RelayedBody } from "./relayed-body.ts";
 import { requestEntry } from "./request-log.ts";
+import type { Admission, ServiceRoute } from "./service-route.ts";
 
 export interface ProxyDeps {
   readonly ids: Ids;
