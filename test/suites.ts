@@ -9,7 +9,7 @@ export { emptyModel, expectAgreement, type StorageModel, type StorageSystem } fr
 export { type SimulatedDeploy, type SimulateOptions, simulateDeploy } from "./simulation/simulate-deploy.ts";
 export {
   type CloudCall,
-  type CloudWeather,
   createSimulatedCloud,
   type SimulatedCloud,
+  type SimulatedCloudOptions,
 } from "./simulation/simulated-cloud.ts";

@@ -72,7 +72,7 @@ export interface UploadsInParts {
   /** Maximum bytes of one PUT. */
   readonly above: number;
   /** Maximum bytes of an object. */
-  readonly most: number;
+  readonly maxBytes: number;
   /** Permits an upload of `size` bytes until `until`. The earlier object remains until the upload is complete. */
   grant(
     volume: StoredVolume,
@@ -101,18 +101,22 @@ export interface VolumeStore {
   ): ResultAsync<{ readonly volume: StoredVolume; readonly created: boolean }, Conflict | Unavailable>;
 
   /**
-   * Begins a deletion: hides a volume until `show` or `discard`. Its objects and grants remain. Fails with `not_found` if
-   * there is no such volume, and with `conflict` if it is hidden already. If the caller ends before `show` or `discard`,
-   * the store must show the volume again: at its next start, or after a minute.
+   * Begins a deletion: hides a volume until `abortDelete` or `moveToTrash`. Its objects and grants remain. Fails with
+   * `not_found` if there is no such volume, and with `conflict` if it is hidden already. If the caller ends before
+   * `abortDelete` or `moveToTrash`, the store must show the volume again: at its next start, or after a minute.
    */
-  hide(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
+  beginDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
   /** Cancels a deletion: makes a hidden volume visible. */
-  show(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
+  abortDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
    * Completes a deletion: moves a hidden volume to the trash. Its name becomes free, and its objects and grants must not
    * work until the volume is restored. Fails with `conflict` if the volume is no longer hidden.
    */
-  discard(volume: StoredVolume, deletedAt: Timestamp, options?: CallOptions): ResultAsync<void, Conflict | Unavailable>;
+  moveToTrash(
+    volume: StoredVolume,
+    deletedAt: Timestamp,
+    options?: CallOptions,
+  ): ResultAsync<void, Conflict | Unavailable>;
 
   /** Returns the account's volumes in the trash, in any order, including those that have expired. */
   trash(owner: AccountId, options?: CallOptions): ResultAsync<readonly DeletedVolume[], Unavailable>;

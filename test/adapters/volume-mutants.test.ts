@@ -37,20 +37,22 @@ const storeMutants: Mutants<ProviderSubject> = {
     })),
   },
   "hide and show": {
-    "store that hides nothing": volumes(() => ({ hide: done })),
-    "store that does not show again": volumes(() => ({ show: done })),
+    "store that hides nothing": volumes(() => ({ beginDelete: done })),
+    "store that does not show again": volumes(() => ({ abortDelete: done })),
     "store that hides by name": volumes((port) => ({
-      hide: ({ owner, name, ...volume }, options) =>
+      beginDelete: ({ owner, name, ...volume }, options) =>
         port
           .find(owner, name)
-          .andThen((state) => port.hide(state.kind === "held" ? state.volume : { owner, name, ...volume }, options)),
+          .andThen((state) =>
+            port.beginDelete(state.kind === "held" ? state.volume : { owner, name, ...volume }, options),
+          ),
     })),
   },
   "trash and restore": {
-    "store that deletes nothing": volumes((port) => ({ discard: (volume) => port.show(volume) })),
+    "store that deletes nothing": volumes((port) => ({ moveToTrash: (volume) => port.abortDelete(volume) })),
     "store that deletes at a time of its own": volumes((port) => ({
-      discard: (volume, _deletedAt, options) =>
-        port.discard(volume, "2001-01-01T00:00:00.000+00:00" as Timestamp, options),
+      moveToTrash: (volume, _deletedAt, options) =>
+        port.moveToTrash(volume, "2001-01-01T00:00:00.000+00:00" as Timestamp, options),
     })),
     "store that gives a name its old bucket": volumes((port) => ({
       create: (owner, name, options) =>

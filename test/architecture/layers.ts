@@ -135,7 +135,7 @@ const rules: readonly Rule[] = [
       /^adapters\/memory\/(index|manual-clock)\.ts$/,
       /^adapters\/shared\/logs\/re2\.ts$/,
     ],
-    why: "published: the simulation is the memory provider in bad weather",
+    why: "published: the simulation is the memory provider with injected faults",
   },
 ];
 

@@ -9,7 +9,7 @@ import type { Source } from "../../core/ports/source-spool.ts";
 import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { collect } from "../contracts/support.ts";
 import type { EngineBuild } from "../fakes/engine/builds.ts";
-import { createPretendedEngine } from "../fakes/engine/engine.ts";
+import { createFakeEngine } from "../fakes/engine/engine.ts";
 import type { FaultKind, Faults } from "../fakes/faults.ts";
 import { nodeSource, sourceOf } from "../support/archives/archives.ts";
 import { createLeapingClock } from "../support/clocks/leaping-clock.ts";
@@ -24,10 +24,10 @@ interface Ambient {
   readonly random: () => number;
 }
 
-type BuildingEngine = Awaited<ReturnType<typeof createPretendedEngine>> & { readonly build: EngineBuild };
+type BuildingEngine = Awaited<ReturnType<typeof createFakeEngine>> & { readonly build: EngineBuild };
 
 export interface BuildCloud<W, B> {
-  open(engine: (...args: Parameters<typeof createPretendedEngine>) => Promise<BuildingEngine>): Promise<W>;
+  open(engine: (...args: Parameters<typeof createFakeEngine>) => Promise<BuildingEngine>): Promise<W>;
   builder(world: W, ambient: Ambient): ImageBuilder;
   /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
@@ -78,7 +78,7 @@ export const buildTests = <W, B>(cloud: BuildCloud<W, B>) => {
   let node: Source;
   beforeAll(async () => {
     world = await cloud.open(async (onLine) => ({
-      ...(await createPretendedEngine(onLine)),
+      ...(await createFakeEngine(onLine)),
       build: (...args) => {
         built += 1;
         return engineBuild(...args);

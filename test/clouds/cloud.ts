@@ -4,7 +4,7 @@ import { type ControlPlane, createControlPlane } from "../../core/control-plane.
 import type { Ports, Provider } from "../../core/ports/provider.ts";
 import type { Faults } from "../fakes/faults.ts";
 import { folderWith } from "../support/archives/folders.ts";
-import { type Ambient, ambientOf } from "./subject.ts";
+import { type Ambient, runtimeDeps } from "./subject.ts";
 
 export interface Fakes {
   /** Calls and faults of each fake. */
@@ -35,7 +35,7 @@ export interface OpenCloud<F extends Fakes> {
 export const openCloud = async <F extends Fakes>(
   { start, provide }: Cloud<F>,
   services: "real" | "pretended" = "real",
-  ambient: Ambient = ambientOf(),
+  ambient: Ambient = runtimeDeps(),
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();
   const fakes = await start(services);

@@ -14,7 +14,7 @@ import { folderWith } from "../support/archives/folders.ts";
 import { accountOf, nameOf } from "../support/http/brands.ts";
 import { nodeContractSources } from "../support/providers/contract-sources.ts";
 import { type Cloud, clearFaults, type Fakes } from "./cloud.ts";
-import { type Ambient, ambientOf } from "./subject.ts";
+import { type Ambient, runtimeDeps } from "./subject.ts";
 
 export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "start" | "provide"> {
   /** The provider's spool, with a different piece size. */
@@ -50,7 +50,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
   const open = async () => {
     const folder = folderWith();
     const fakes = await cloud.start("pretended");
-    const { provider, close } = await cloud.provide(fakes, folder.path, ambientOf());
+    const { provider, close } = await cloud.provide(fakes, folder.path, runtimeDeps());
     return {
       fakes,
       provider,
@@ -82,7 +82,7 @@ export const spoolTests = async <F extends Fakes>(cloud: SpoolCloud<F>): Promise
     const expectNothing = (what: string) =>
       expect([...waiting(), cloud.unfinished(world.fakes)], `${what}: nothing is left`).toEqual([0]);
     const receive = (bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) =>
-      cloud.spool(world.fakes, ambientOf(), PIECE).receive(bytes, signal === undefined ? {} : { signal });
+      cloud.spool(world.fakes, runtimeDeps(), PIECE).receive(bytes, signal === undefined ? {} : { signal });
     const kept = async (bytes: Uint8Array): Promise<Source> => {
       const received = (await receive(bytesOf(bytes)))._unsafeUnwrap();
       if (received.kind !== "kept") throw new Error(JSON.stringify(received.issues));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { folderWith } from "../support/archives/folders.ts";
 import { keepingLogger } from "../support/logs/silent-logger.ts";
 import type { Cloud, Fakes } from "./cloud.ts";
-import { ambientOf } from "./subject.ts";
+import { runtimeDeps } from "./subject.ts";
 
 /** Starts a cloud's fakes, without a provider. */
 export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) => {
@@ -14,7 +14,7 @@ export const openFakes = async <F extends Fakes>({ start, provide }: Cloud<F>) =
     fakes,
     /** Messages that the provider has logged. */
     said,
-    start: () => provide(fakes, folder.path, { ...ambientOf(), logger }),
+    start: () => provide(fakes, folder.path, { ...runtimeDeps(), logger }),
     close: async () => {
       await fakes.close();
       folder[Symbol.dispose]();

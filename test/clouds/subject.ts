@@ -14,7 +14,7 @@ export interface Ambient {
 }
 
 /** The machine's clock and random ids, without log output. */
-export const ambientOf = (): Ambient => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
+export const runtimeDeps = (): Ambient => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
 
 /** @param prefix prefix of account and service names */
 export const providerWith = (prefix: string, ports: Partial<Provider>): ProviderSubject => ({

@@ -3,7 +3,7 @@ import { GenericContainer, Wait } from "testcontainers";
 import { describe, expect, test } from "vitest";
 import { nodeSource, sourceOf } from "../support/archives/archives.ts";
 import { sweepLabelled } from "../support/providers/at-docker.ts";
-import { puppet, tell } from "../support/providers/exec-service.ts";
+import { execIn, execService } from "../support/providers/exec-service.ts";
 import { hostileTests } from "../support/sandbox/hostile-suite.ts";
 import { needs } from "../support/vitest/machine.ts";
 
@@ -14,21 +14,21 @@ CMD ["node", "server.mjs"]
 `;
 
 const sources = {
-  "a Dockerfile's": { source: sourceOf({ Dockerfile, "server.mjs": puppet }), lacks: "base images" },
-  "a plain source's": { source: nodeSource(puppet), lacks: "containers" },
+  "a Dockerfile's": { source: sourceOf({ Dockerfile, "server.mjs": execService }), lacks: "base images" },
+  "a plain source's": { source: nodeSource(execService), lacks: "containers" },
 } as const;
 
 const BYSTANDER = "portside.test.bystander";
 
 /** Of the container that answers there. */
 const addressOf = async (url: string): Promise<string> => {
-  const { out } = await tell(url, "hostname -i || cat /etc/hosts");
+  const { out } = await execIn(url, "hostname -i || cat /etc/hosts");
   const address = out.split(/\s+/).find((word) => /^\d+\.\d+\.\d+\.\d+$/.test(word) && !word.startsWith("127."));
   expect(address).toBeDefined();
   return address as string;
 };
 
-/** A program for the puppet: 0 where something accepts the connection. */
+/** A program for the exec service: 0 where something accepts the connection. */
 const connecting = (host: string, port: number | string): string =>
   `node -e 'require("net").connect({host:"${host}",port:${port}}).on("connect",()=>process.exit(0)).on("error",()=>process.exit(3)).setTimeout(3000,()=>process.exit(4))'`;
 
@@ -41,7 +41,7 @@ describe.each(Object.entries(sources))("%s service", (_title, { source, lacks })
     const { neighbour, platform, run } = inside();
     const address = await addressOf(neighbour);
     expect(await reach("127.0.0.1", (await run("echo $PORT")).out), "itself").toBe(0);
-    expect(await reach(address, (await tell(neighbour, "echo $PORT")).out), "the neighbour").not.toBe(0);
+    expect(await reach(address, (await execIn(neighbour, "echo $PORT")).out), "the neighbour").not.toBe(0);
     const gateway = address.replace(/\.\d+$/, ".1");
     for (const port of [new URL(neighbour).port, platform.local.ingressPort])
       for (const host of ["127.0.0.1", gateway]) expect(await reach(host, port), `${host}:${port}`).not.toBe(0);

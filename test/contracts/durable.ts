@@ -44,8 +44,8 @@ export const durableCases: readonly Case[] = [
         await newVolume(subject, owner, "deleted" as VolumeName),
       ];
       await put(subject, kept, "a/b", "bytes");
-      await expectOk(subject.provider.volumes.hide(deleted));
-      await expectOk(subject.provider.volumes.discard(deleted, timestampOf(now())));
+      await expectOk(subject.provider.volumes.beginDelete(deleted));
+      await expectOk(subject.provider.volumes.moveToTrash(deleted, timestampOf(now())));
       await subject.reopen();
       const { volumes } = subject.provider;
       expect(await expectOk(volumes.list(owner))).toMatchObject([{ id: kept.id, name: "kept" }]);

@@ -22,8 +22,8 @@ const stateOf = async (subject: ProviderSubject, owner: AccountId, name = data) 
   (await expectOk(volumesOf(subject).find(owner, name))).kind;
 
 const discarded = async (subject: ProviderSubject, volume: StoredVolume, at = timestampOf(now())): Promise<void> => {
-  await expectOk(volumesOf(subject).hide(volume));
-  await expectOk(volumesOf(subject).discard(volume, at));
+  await expectOk(volumesOf(subject).beginDelete(volume));
+  await expectOk(volumesOf(subject).moveToTrash(volume, at));
 };
 
 const making = inGroup("volumes", [
@@ -84,12 +84,12 @@ const hiding = inGroup("hide and show", [
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await put(subject, volume, "kept", "bytes");
-      await expectOk(volumesOf(subject).hide(volume));
+      await expectOk(volumesOf(subject).beginDelete(volume));
       expect(await stateOf(subject, volume.owner)).toBe("hidden");
       expect(await expectOk(volumesOf(subject).list(volume.owner))).toEqual([]);
       expect((await expectError(volumesOf(subject).create(volume.owner, data))).kind).toBe("conflict");
-      expect((await expectError(volumesOf(subject).hide(volume))).kind).toBe("conflict");
-      await expectOk(volumesOf(subject).show(volume));
+      expect((await expectError(volumesOf(subject).beginDelete(volume))).kind).toBe("conflict");
+      await expectOk(volumesOf(subject).abortDelete(volume));
       expect(await expectOk(volumesOf(subject).find(volume.owner, data))).toEqual({ kind: "held", volume });
       expect(await textOf(subject, volume, "kept")).toBe("bytes");
     },
@@ -98,10 +98,10 @@ const hiding = inGroup("hide and show", [
     name: "what is not hidden is not discarded",
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
-      const discard = () => volumesOf(subject).discard(volume, timestampOf(now()));
+      const discard = () => volumesOf(subject).moveToTrash(volume, timestampOf(now()));
       expect((await expectError(discard())).kind).toBe("conflict");
-      await expectOk(volumesOf(subject).hide(volume));
-      await expectOk(volumesOf(subject).show(volume));
+      await expectOk(volumesOf(subject).beginDelete(volume));
+      await expectOk(volumesOf(subject).abortDelete(volume));
       expect((await expectError(discard())).kind).toBe("conflict");
       expect(await expectOk(volumesOf(subject).find(volume.owner, data))).toEqual({ kind: "held", volume });
     },
@@ -111,9 +111,9 @@ const hiding = inGroup("hide and show", [
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account(), data);
       await discarded(subject, volume);
-      expect((await expectError(volumesOf(subject).hide(volume))).kind).toBe("not_found");
+      expect((await expectError(volumesOf(subject).beginDelete(volume))).kind).toBe("not_found");
       const again = await newVolume(subject, volume.owner, data);
-      expect((await expectError(volumesOf(subject).hide(volume))).kind).toBe("not_found");
+      expect((await expectError(volumesOf(subject).beginDelete(volume))).kind).toBe("not_found");
       expect(await expectOk(volumesOf(subject).find(volume.owner, data))).toEqual({ kind: "held", volume: again });
     },
   },

@@ -1,4 +1,4 @@
-/** The simulated cloud: its clock, its weather, and one deploy on it. */
+/** The simulated cloud: its clock, its faults, and one deploy on it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createControlPlane } from "../../core/control-plane.ts";

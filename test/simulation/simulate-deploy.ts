@@ -58,7 +58,7 @@ export const simulateDeploy = async (
   };
   const ended = await cloud.during(deploy());
   const millis = millisOf(cloud.clock.now()) - millisOf(begun);
-  // Asked of what lies behind the weather: the list is no part of the deploy.
+  // Asked of the provider behind the faults: the list is no part of the deploy.
   const shown = await createControlPlane(cloud.memory.ports, settings).listDeployments(principal);
   // What is no text names nothing; some of it cannot even be turned into one.
   const { function_name: written } = fields;

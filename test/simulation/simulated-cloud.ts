@@ -34,7 +34,7 @@ export interface CloudCall extends PortCall {
   readonly port: (typeof ports)[number];
 }
 
-export interface CloudWeather {
+export interface SimulatedCloudOptions {
   /** Milliseconds until a call acts, and between the events of a build or a rollout; none where absent. */
   readonly latency?: (call: CloudCall) => number;
   /** What goes wrong; `after` in it: the cloud acts, and the answer is lost. */
@@ -49,7 +49,7 @@ export interface SimulatedCloud {
   /** For `createControlPlane`. */
   readonly ports: Ports;
   readonly clock: ManualClock;
-  /** What lies behind the weather. */
+  /** The provider behind the delays and faults. */
   readonly memory: MemoryProvider;
   /** Moves the clock until the work is done. */
   during<T>(work: PromiseLike<T>): Promise<T>;
@@ -58,24 +58,24 @@ export interface SimulatedCloud {
 /** Short enough that what happens within a second keeps its order. */
 const TICK_MS = 50;
 
-export const createSimulatedCloud = (weather: CloudWeather = {}): SimulatedCloud => {
-  const { latency = () => 0, fault = () => undefined, logDelay, capabilities = {} } = weather;
+export const createSimulatedCloud = (options: SimulatedCloudOptions = {}): SimulatedCloud => {
+  const { latency = () => 0, fault = () => undefined, logDelay, capabilities = {} } = options;
   const clock = createManualClock();
   const memory = createMemoryProvider({ clock, capabilities });
   const behind: Provider =
     logDelay === undefined ? memory.provider : { ...memory.provider, logs: createLateLogs([], clock, logDelay) };
-  const weathered = <K extends CloudCall["port"]>(port: K): Provider[K] =>
+  const withFaults = <K extends CloudCall["port"]>(port: K): Provider[K] =>
     faulty(
       delayed(behind[port], clock, (call) => latency({ ...call, port })),
       (call) => fault({ ...call, port }),
     );
   const provider: Provider = {
     ...behind,
-    services: weathered("services"),
-    builder: weathered("builder"),
-    volumes: weathered("volumes"),
-    scheduler: weathered("scheduler"),
-    logs: weathered("logs"),
+    services: withFaults("services"),
+    builder: withFaults("builder"),
+    volumes: withFaults("volumes"),
+    scheduler: withFaults("scheduler"),
+    logs: withFaults("logs"),
   };
   return {
     ports: { ...memory.ports, provider },

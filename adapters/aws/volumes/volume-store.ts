@@ -41,7 +41,7 @@ export class AwsVolumes implements VolumeStore {
     this.#signer = signer;
     this.uploadsInParts = {
       above: putMax,
-      most: objectMax,
+      maxBytes: objectMax,
       grant: (volume, path, size, until, options = {}) =>
         settled(grantParts(parts.api, signer, volume, path, size, until, options)),
     };
@@ -137,7 +137,7 @@ export class AwsVolumes implements VolumeStore {
     return settled(makeVolume(this.#parts, owner, name, options));
   }
 
-  hide(...[{ owner, id, name }, options = {}]: Args<"hide">): Returns<"hide"> {
+  beginDelete(...[{ owner, id, name }, options = {}]: Args<"beginDelete">): Returns<"beginDelete"> {
     const { records } = this.#parts;
     const hidden = records.change(
       accountDigest(owner),
@@ -156,7 +156,7 @@ export class AwsVolumes implements VolumeStore {
     });
   }
 
-  show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
+  abortDelete(...[{ owner, id }, options = {}]: Args<"abortDelete">): Returns<"abortDelete"> {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await this.#reveal(owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
@@ -168,7 +168,7 @@ export class AwsVolumes implements VolumeStore {
     return settled(show());
   }
 
-  discard(...[volume, deletedAt, options = {}]: Args<"discard">): Returns<"discard"> {
+  moveToTrash(...[volume, deletedAt, options = {}]: Args<"moveToTrash">): Returns<"moveToTrash"> {
     return settled(discardVolume(this.#parts, volume, deletedAt, options));
   }
 

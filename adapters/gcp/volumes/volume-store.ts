@@ -88,7 +88,7 @@ export class GcpVolumes implements VolumeStore {
     return settled(makeVolume(this.#parts, owner, name, options));
   }
 
-  hide(...[{ owner, id, name }, options = {}]: Args<"hide">): Returns<"hide"> {
+  beginDelete(...[{ owner, id, name }, options = {}]: Args<"beginDelete">): Returns<"beginDelete"> {
     const { buckets } = this.#parts;
     const decide = (bucket: VolumeBucket | undefined) =>
       bucket?.state === "live" || (bucket !== undefined && buckets.isForgotten(bucket))
@@ -103,7 +103,7 @@ export class GcpVolumes implements VolumeStore {
     });
   }
 
-  show(...[{ owner, id }, options = {}]: Args<"show">): Returns<"show"> {
+  abortDelete(...[{ owner, id }, options = {}]: Args<"abortDelete">): Returns<"abortDelete"> {
     const show = async (): Promise<Result<void, Unavailable>> => {
       const shown = await reveal(this.#parts, owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
@@ -115,7 +115,7 @@ export class GcpVolumes implements VolumeStore {
     return settled(show());
   }
 
-  discard(...[volume, deletedAt, options = {}]: Args<"discard">): Returns<"discard"> {
+  moveToTrash(...[volume, deletedAt, options = {}]: Args<"moveToTrash">): Returns<"moveToTrash"> {
     return settled(discardVolume(this.#parts, volume, deletedAt, options));
   }
 

@@ -73,7 +73,7 @@ export class VolumeRows {
   }
 
   /** Returns false, and changes nothing, if the volume is not hidden. */
-  discard(id: string, deletedAt: Timestamp): boolean {
+  moveToTrash(id: string, deletedAt: Timestamp): boolean {
     return (
       this.#db.prepare("UPDATE volumes SET hidden = 0, deleted_at = ? WHERE id = ? AND hidden = 1").run(deletedAt, id)
         .changes === 1

@@ -93,7 +93,7 @@ export class LocalVolumes implements VolumeStore {
     });
   }
 
-  hide(...[volume]: Parameters<VolumeStore["hide"]>): ReturnType<VolumeStore["hide"]> {
+  beginDelete(...[volume]: Parameters<VolumeStore["beginDelete"]>): ReturnType<VolumeStore["beginDelete"]> {
     const { rows } = this.#config;
     const state = rows.find(volume.owner, volume.name);
     if (state.kind === "hidden") return errAsync(conflict(`'${volume.name}' is being deleted.`));
@@ -101,13 +101,13 @@ export class LocalVolumes implements VolumeStore {
     return this.#guarded(async () => ok(rows.setHidden(volume.id, true)));
   }
 
-  show(...[volume]: Parameters<VolumeStore["show"]>): ReturnType<VolumeStore["show"]> {
+  abortDelete(...[volume]: Parameters<VolumeStore["abortDelete"]>): ReturnType<VolumeStore["abortDelete"]> {
     return this.#guarded(async () => ok(this.#config.rows.setHidden(volume.id, false)));
   }
 
-  discard(...[volume, deletedAt]: Parameters<VolumeStore["discard"]>): ReturnType<VolumeStore["discard"]> {
+  moveToTrash(...[volume, deletedAt]: Parameters<VolumeStore["moveToTrash"]>): ReturnType<VolumeStore["moveToTrash"]> {
     return this.#guarded(async () => {
-      if (!this.#config.rows.discard(volume.id, deletedAt))
+      if (!this.#config.rows.moveToTrash(volume.id, deletedAt))
         return err(conflict(`'${volume.name}' is not being deleted any more.`));
       await this.#record({ ...volume, deletedAt });
       return ok(undefined);

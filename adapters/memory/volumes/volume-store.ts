@@ -78,19 +78,19 @@ const lifecycle = (world: World, clock: Clock, ids: Ids) =>
       world.volumes.set(id, made);
       return okAsync({ volume: volumeOf(made), created: true });
     },
-    hide: (volume) => {
+    beginDelete: (volume) => {
       const bucket = bucketOf(world, volume);
       if (bucket.isErr()) return errAsync(bucket.error);
       if (bucket.value.hidden) return errAsync(conflict(`'${volume.name}' is being deleted.`));
       bucket.value.hidden = true;
       return okAsync(undefined);
     },
-    show: (volume) => {
+    abortDelete: (volume) => {
       const bucket = world.volumes.get(volume.id);
       if (bucket !== undefined) bucket.hidden = false;
       return okAsync(undefined);
     },
-    discard: (volume, deletedAt) => {
+    moveToTrash: (volume, deletedAt) => {
       const bucket = world.volumes.get(volume.id);
       if (bucket?.hidden !== true) return errAsync(conflict(`'${volume.name}' is not being deleted any more.`));
       Object.assign(bucket, { hidden: false, deletedAt });

@@ -70,10 +70,10 @@ const inParts = async (
 ): Promise<Result<UploadGrant, ControlPlaneError>> => {
   const tooLarge = issue(
     ["size"],
-    `must be at most ${uploads.most}, the most that an object may have`,
+    `must be at most ${uploads.maxBytes}, the most that an object may have`,
     "less_than_equal",
   );
-  if (size > uploads.most) return err(invalidInput([tooLarge]));
+  if (size > uploads.maxBytes) return err(invalidInput([tooLarge]));
   const granted = await uploads.grant(volume, path, size, until, options);
   return granted.map(({ parts, completeUrl, expiresAt }) => ({
     parts: [...parts],

@@ -138,12 +138,12 @@ const discard = async (
   options: CallOptions,
 ): Promise<Result<void, ControlPlaneError>> => {
   const { clock, logger, provider } = context.ports;
-  const hidden = await provider.volumes.hide(volume, options);
+  const hidden = await provider.volumes.beginDelete(volume, options);
   if (hidden.isErr()) return err(hidden.error);
   const decided = await unmounted(context, volume, options);
-  const gone = decided.isErr() ? decided : await provider.volumes.discard(volume, timestampOf(clock.now()));
+  const gone = decided.isErr() ? decided : await provider.volumes.moveToTrash(volume, timestampOf(clock.now()));
   if (gone.isOk()) return ok(undefined);
-  const shown = await provider.volumes.show(volume);
+  const shown = await provider.volumes.abortDelete(volume);
   if (shown.isErr()) logger.warn("a volume that stays could not be shown again", { volume: volume.id });
   return err(gone.error);
 };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createMetrics } from "../../../adapters/decorators/metrics/index.ts";
 import { noTelemetry } from "../../../core/ports/telemetry.ts";
 import { nodeSource } from "../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../support/http/callback-server.ts";
 import { send } from "../../support/http/clients.ts";
 import { figuresIn } from "../../support/logs/figures.ts";
 import { eventsOf } from "../../support/logs/log-entries.ts";
@@ -12,7 +12,7 @@ import { eventually } from "../../support/vitest/eventually.ts";
 
 /** Holds requests of `/hold` until the test says so. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 createServer(async (request, response) => {
   if (request.url === "/hold") {
@@ -37,25 +37,25 @@ const start = async (options: Parameters<typeof startLocal>[0] = {}) => {
 };
 
 test("instances by what they do, and requests that wait for one", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   const { platform, figures, instances } = await start();
   await using _platform = platform;
   const source = nodeSource(server);
-  const fields = { concurrency: 1, max_instances: 1, env: witness.env };
+  const fields = { concurrency: 1, max_instances: 1, env: callbacks.env };
   expect(await instances()).toEqual([0, 0, 0, 0]);
   const url = await platform.up(source, fields);
   expect(await instances()).toEqual([0, 0, 1, 0]);
   const first = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   const second = send(url, { path: "/hold" });
   await eventually(async () => expect((await figures())["portside_service_requests_waiting"]).toBe(1));
   expect(await instances()).toEqual([0, 1, 0, 0]);
   // The one that waits is served by the next revision, the other keeps the one before it.
   await platform.up(source, { ...fields, concurrency: 2 });
-  await witness.reported("begun", 2);
+  await callbacks.reported("begun", 2);
   expect(await instances()).toEqual([0, 1, 0, 1]);
   expect((await figures())["portside_service_requests_waiting"]).toBe(0);
-  witness.release("end");
+  callbacks.release("end");
   await Promise.all([first, second]);
   await eventually(async () => expect(await instances()).toEqual([0, 0, 1, 0]));
 });

@@ -6,7 +6,7 @@ import type { DeployReason } from "../../../core/domain/deploy/reason.ts";
 import { plusMillis } from "../../../core/domain/wire/instant.ts";
 import type { RolloutEvent } from "../../../core/ports/service-platform.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
-import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
+import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
 export interface RolloutEnds<W> {
   /** The failure reason of a revision that never responds. */
@@ -22,7 +22,7 @@ export interface RolloutEnds<W> {
 }
 
 /** @param now returns the running test's platform */
-export const rolloutEndTests = <W extends PretendedPlatform>(
+export const rolloutEndTests = <W extends FakePlatform>(
   now: () => W,
   { mounting, onlyServing }: RolloutCloud<W>,
   { unheard, logTail, takeBucket, whenTrafficMoves, nothingLeft }: RolloutEnds<W>,

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import type { DeployOutcome } from "../../../core/domain/deploy/events.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
-import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
+import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
 const noted = (deployId: string): DeployOutcome => ({ deployId, status: "BUILDING", reason: null, finishedAt: null });
 
 /** @param now returns the running test's platform */
-export const raceTests = <W extends PretendedPlatform>(
+export const raceTests = <W extends FakePlatform>(
   now: () => W,
   { open, freed, onlyServing }: RolloutCloud<W>,
 ): void => {

@@ -8,7 +8,7 @@ import type { FaultKind } from "../../fakes/faults.ts";
 import { accountOf, nameOf } from "../../support/http/brands.ts";
 import { MATRIX_MS } from "../../support/vitest/runs.ts";
 import { sampled } from "../../support/vitest/sampled.ts";
-import type { PretendedPlatform, RolloutCloud } from "./steps.ts";
+import type { FakePlatform, RolloutCloud } from "./steps.ts";
 
 const kinds: readonly FaultKind[] = ["unavailable", "permission_denied", "resource_exhausted", "reply_lost"];
 const passing: readonly FaultKind[] = ["unavailable", "resource_exhausted", "reply_lost"];
@@ -23,7 +23,7 @@ export interface FaultedRollouts<W> {
   nothingElse(world: W, name: string, what: string): void;
 }
 
-export const rolloutFaultTests = <W extends PretendedPlatform>(
+export const rolloutFaultTests = <W extends FakePlatform>(
   { open, freed, mounting }: RolloutCloud<W>,
   { finder, calls: least, every, nothingElse }: FaultedRollouts<W>,
 ): void => {

@@ -59,7 +59,7 @@ export const rolloutSteps = ({ replica, image }: PlatformParts) => {
 
 export type RolloutSteps = ReturnType<typeof rolloutSteps>;
 
-export interface PretendedPlatform extends RolloutSteps {
+export interface FakePlatform extends RolloutSteps {
   readonly clock: Clock;
   /** Messages that the platform has logged. */
   readonly said: readonly string[];
@@ -70,7 +70,7 @@ export interface PretendedPlatform extends RolloutSteps {
 }
 
 /** What rollout suites need from a cloud. */
-export interface RolloutCloud<W extends PretendedPlatform> {
+export interface RolloutCloud<W extends FakePlatform> {
   open(clock?: Clock): Promise<W>;
   /** A name's state after its service was removed. */
   readonly freed: "free" | "reserved";

@@ -46,7 +46,7 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
 
     test("hide a volume once", async () => {
       const { volume } = await expectOk(replica().create(account(), data));
-      const ends = await Promise.all(Array.from({ length: 5 }, () => replica().hide(volume)));
+      const ends = await Promise.all(Array.from({ length: 5 }, () => replica().beginDelete(volume)));
       expect(ends.filter((end) => end.isOk())).toHaveLength(1);
     });
 
@@ -86,12 +86,12 @@ export const volumeRaceTests = ({ faults, removal, volumes: replica, objectsOf, 
     const owner = account();
     const look = async () => (await whileTicking(clock, expectOk(volumes.find(owner, data)), 1)).kind;
     const { volume } = await whileTicking(clock, expectOk(volumes.create(owner, data)), 1);
-    await whileTicking(clock, expectOk(volumes.hide(volume)), 1);
+    await whileTicking(clock, expectOk(volumes.beginDelete(volume)), 1);
     await clock.advance(50_000);
     expect(await look()).toBe("hidden");
     await clock.advance(20_000);
     expect(await look()).toBe("held");
-    const late = volumes.discard(volume, now());
+    const late = volumes.moveToTrash(volume, now());
     expect((await whileTicking(clock, expectError(late), 1)).kind).toBe("conflict");
   });
 };

@@ -23,6 +23,6 @@ export const put = async (volumes: VolumeStore, volume: StoredVolume, path: stri
 };
 
 export const discard = async (volumes: VolumeStore, volume: StoredVolume): Promise<void> => {
-  await expectOk(volumes.hide(volume));
-  await expectOk(volumes.discard(volume, now()));
+  await expectOk(volumes.beginDelete(volume));
+  await expectOk(volumes.moveToTrash(volume, now()));
 };

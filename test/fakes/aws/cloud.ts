@@ -6,7 +6,7 @@ import type { AwsClients } from "../../../adapters/aws/clients.ts";
 import type { AwsConfigInput, SharedParts } from "../../../adapters/aws/config.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { has } from "../../support/vitest/machine.ts";
-import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
+import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { fakeAccount } from "./account.ts";
 import { startFakeAthena } from "./athena/server.ts";
@@ -52,7 +52,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const engineOf = async (onLine: (line: RunLine) => void) =>
     services === "real"
       ? createLocalEngine({ onLine, buckets: folder, runner: has("bubblewrap") ? "bubblewrap" : "process" })
-      : { ...(await createPretendedEngine(onLine)), build: async () => ({ image: "hello" }) };
+      : { ...(await createFakeEngine(onLine)), build: async () => ({ image: "hello" }) };
   let made: Awaited<ReturnType<typeof engineOf>> | undefined;
   ecs = await startFakeEcs({
     balancer,

@@ -50,7 +50,7 @@ export interface RunEngine {
  * Everything listens at once; an image called `exits:N` ends with that code, one called `silent` does not listen, and of
  * one called `hangs` nothing is ever heard.
  */
-export const createPretendedEngine = async (onLine: (line: RunLine) => void) => {
+export const createFakeEngine = async (onLine: (line: RunLine) => void) => {
   const server = createServer((_request, response) => response.end("pretended"));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -11,7 +11,7 @@ import type { GcpConfigInput } from "../../../adapters/gcp/config.ts";
 import { apis, roles, sqlApi, sqlRoles } from "../../../adapters/gcp/requirements.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { has } from "../../support/vitest/machine.ts";
-import { createPretendedEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
+import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
 import { createLocalEngine } from "../engine/local-engine.ts";
 import { startFakeBigQuery } from "./bigquery/server.ts";
 import { FakeBuild } from "./build/builds.ts";
@@ -78,7 +78,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
   const local =
     services === "real"
       ? await createLocalEngine({ onLine, buckets, runner: has("bubblewrap") ? "bubblewrap" : "process" })
-      : { ...(await createPretendedEngine(onLine)), build: async () => ({ image: "hello" }) };
+      : { ...(await createFakeEngine(onLine)), build: async () => ({ image: "hello" }) };
   const engine: RunEngine = {
     ...local.engine,
     start: (revision) => {

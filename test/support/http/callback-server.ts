@@ -1,11 +1,11 @@
 /**
  * What services under test tell the test, and where they wait for its word: events instead of clocks.
  *
- * A service gets the address by its environment and the two functions of `witnessCode`.
+ * A service gets the address by its environment and the two functions of `callbackCode`.
  */
 import { createServer, type ServerResponse } from "node:http";
 
-export interface Witness extends AsyncDisposable {
+export interface CallbackServer extends AsyncDisposable {
   /** For a service's environment. */
   readonly env: Readonly<Record<string, string>>;
   /** What was reported under this name so far, oldest first. */
@@ -17,10 +17,10 @@ export interface Witness extends AsyncDisposable {
 }
 
 /** `report(name, text)` and `hold(name)` for a service; `hold` resolves when the test releases the name. */
-export const witnessCode = `
-import { request as toWitness } from "node:http";
+export const callbackCode = `
+import { request as toCallbacks } from "node:http";
 const ask = (path, text) => new Promise((resolve) => {
-  const asked = toWitness(process.env.WITNESS + path, { method: "POST", agent: false }, (answer) => {
+  const asked = toCallbacks(process.env.CALLBACK_URL + path, { method: "POST", agent: false }, (answer) => {
     answer.resume();
     answer.on("close", resolve);
   });
@@ -31,7 +31,7 @@ const report = (name, text = "") => ask("/report/" + name, String(text));
 const hold = (name) => ask("/hold/" + name, "");
 `;
 
-export const startWitness = async (): Promise<Witness> => {
+export const startCallbackServer = async (): Promise<CallbackServer> => {
   const seen = new Map<string, string[]>();
   const watchers = new Set<() => void>();
   const released = new Set<string>();
@@ -57,7 +57,7 @@ export const startWitness = async (): Promise<Witness> => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
   return {
-    env: { WITNESS: `http://127.0.0.1:${port}` },
+    env: { CALLBACK_URL: `http://127.0.0.1:${port}` },
     seen: (name) => seen.get(name) ?? [],
     reported: (name, count = 1) =>
       new Promise((resolve) => {

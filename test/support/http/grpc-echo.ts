@@ -10,13 +10,13 @@ import {
   status,
 } from "@grpc/grpc-js";
 import { packagedSource } from "../archives/packages.ts";
-import { witnessCode } from "./callback-server.ts";
+import { callbackCode } from "./callback-server.ts";
 
-/** Methods that succeed and fail in every way that there is; reports calls that were cancelled to the witness. */
+/** Methods that succeed and fail in every way that there is; reports calls that were cancelled to the callback server. */
 export const grpcEcho = packagedSource(
   `
 import grpc from "@grpc/grpc-js";
-${witnessCode}
+${callbackCode}
 const toBytes = (value) => Buffer.from(JSON.stringify(value));
 const fromBytes = (bytes) => JSON.parse(bytes.toString());
 const method = (name, requestStream, responseStream) => ({

@@ -1,11 +1,11 @@
 /** A service that speaks HTTP/2 alone, by `node:http2`, with every bad habit that a service can have. */
 import { nodeSource } from "../archives/archives.ts";
-import { witnessCode } from "./callback-server.ts";
+import { callbackCode } from "./callback-server.ts";
 
 /** Answers what it saw; some paths never end their answer, or end more than that. */
 export const http2Service = nodeSource(`
 import { constants, createServer } from "node:http2";
-${witnessCode}
+${callbackCode}
 createServer().on("stream", async (stream, headers) => {
   stream.on("error", () => undefined);
   const half = () => {

@@ -5,19 +5,19 @@ import { randomIds } from "../../../adapters/shared/runtime/system.ts";
 import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { oneMount, type RolloutCloud, rolloutSteps } from "../../clouds/rollouts/steps.ts";
-import { createPretendedEngine } from "../../fakes/engine/engine.ts";
+import { createFakeEngine } from "../../fakes/engine/engine.ts";
 import { config, openRunWorld, type WorldOptions } from "../../fakes/gcp/run/world.ts";
 import { PROJECT, REGION } from "../../fakes/gcp/test-project.ts";
 import { createLeapingClock } from "../clocks/leaping-clock.ts";
 import { keepingLogger } from "../logs/silent-logger.ts";
 
-type PretendedEngine = Awaited<ReturnType<typeof createPretendedEngine>>;
+type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 
-export const openPretendedRun = async (
-  options: Partial<WorldOptions<PretendedEngine>> = {},
+export const openFakeCloudRun = async (
+  options: Partial<WorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
 ) => {
-  const world = await openRunWorld({ engine: createPretendedEngine, ...options });
+  const world = await openRunWorld({ engine: createFakeEngine, ...options });
   const { logger, said } = keepingLogger();
   const replica = (): ServicePlatform => {
     const needs = { lastLines: world.lastLines };
@@ -41,11 +41,11 @@ export const openPretendedRun = async (
   };
 };
 
-export type PretendedRun = Awaited<ReturnType<typeof openPretendedRun>>;
+export type FakeCloudRun = Awaited<ReturnType<typeof openFakeCloudRun>>;
 
-export const runRollouts: RolloutCloud<PretendedRun> = {
+export const runRollouts: RolloutCloud<FakeCloudRun> = {
   open: async (clock) => {
-    const run = await openPretendedRun({}, clock);
+    const run = await openFakeCloudRun({}, clock);
     run.storage.world.insertBucket({ name: "vol-data" });
     // An account has an identity, and there may be more accounts than a project has by default.
     run.iam.most = 10_000;

@@ -6,17 +6,17 @@ import type { ServicePlatform } from "../../../core/ports/service-platform.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { oneMount, type RolloutCloud, rolloutSteps } from "../../clouds/rollouts/steps.ts";
 import { type EcsWorldOptions, openEcsWorld } from "../../fakes/aws/ecs/world.ts";
-import { createPretendedEngine } from "../../fakes/engine/engine.ts";
+import { createFakeEngine } from "../../fakes/engine/engine.ts";
 import { createLeapingClock } from "../clocks/leaping-clock.ts";
 import { keepingLogger } from "../logs/silent-logger.ts";
 
-type PretendedEngine = Awaited<ReturnType<typeof createPretendedEngine>>;
+type FakeEngine = Awaited<ReturnType<typeof createFakeEngine>>;
 
-export const openPretendedEcs = async (
-  options: Partial<EcsWorldOptions<PretendedEngine>> = {},
+export const openFakeEcs = async (
+  options: Partial<EcsWorldOptions<FakeEngine>> = {},
   clock: Clock = createLeapingClock(),
 ) => {
-  const world = await openEcsWorld({ engine: createPretendedEngine, ...options });
+  const world = await openEcsWorld({ engine: createFakeEngine, ...options });
   const { logger, said } = keepingLogger();
   const replica = (more: Partial<typeof world.needs> = {}): ServicePlatform => {
     // A pause of nothing would let a loop of repeats never pass its deadline.
@@ -48,10 +48,10 @@ export const openPretendedEcs = async (
   };
 };
 
-export type PretendedEcs = Awaited<ReturnType<typeof openPretendedEcs>>;
+export type FakeEcsPlatform = Awaited<ReturnType<typeof openFakeEcs>>;
 
-export const ecsRollouts: RolloutCloud<PretendedEcs> = {
-  open: (clock) => openPretendedEcs({ rules: 10_000 }, clock),
+export const ecsRollouts: RolloutCloud<FakeEcsPlatform> = {
+  open: (clock) => openFakeEcs({ rules: 10_000 }, clock),
   freed: "reserved",
   mounting: { mounts: oneMount },
   onlyServing: (run, names) => {

@@ -1,7 +1,7 @@
 /** A service that runs any command it is told to, to try from inside what a service may reach. */
 
 /** For Node, as `server.mjs`. */
-export const puppet = `
+export const execService = `
 import { execFile } from "node:child_process";
 import { createServer } from "node:http";
 createServer(async (request, response) => {
@@ -12,12 +12,12 @@ createServer(async (request, response) => {
 }).listen(process.env.PORT);
 `;
 
-export interface Told {
+export interface ExecResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;
 }
 
-/** @param url of a puppet */
-export const tell = async (url: string, script: string): Promise<Told> =>
-  (await (await fetch(url, { method: "POST", body: script })).json()) as Told;
+/** @param url of an exec service */
+export const execIn = async (url: string, script: string): Promise<ExecResult> =>
+  (await (await fetch(url, { method: "POST", body: script })).json()) as ExecResult;

@@ -6,7 +6,7 @@ import type { Exit } from "../../../adapters/local/sandbox/runner.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 
 /** An instance as the pool sees it. */
-export class Pretended {
+export class FakeInstance {
   readonly id: string;
   readonly exited: Promise<Exit>;
   readonly end: (exit?: Partial<Exit>) => void;
@@ -70,8 +70,8 @@ export const poolOf = (config: Partial<PoolConfig> = {}) => {
     },
     acquire: (affinity?: string, signal = new AbortController().signal) => pool.acquire(affinity, signal),
     /** Lets the oldest start succeed. */
-    up: async (): Promise<Pretended> => {
-      const instance = new Pretended(`i${++made}`);
+    up: async (): Promise<FakeInstance> => {
+      const instance = new FakeInstance(`i${++made}`);
       starting.shift()?.resolve(instance as unknown as Instance);
       await settle();
       return instance;

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import { serveVolume, type VolumeCli } from "../cli/volume-cli.ts";
 import { atPort, serveMeddling } from "../http/meddling-api.ts";
 
-export interface Pretended extends AsyncDisposable {
+export interface FakeVolumeStorage extends AsyncDisposable {
   readonly cli: VolumeCli;
   /** Of the storage. */
   readonly url: string;
@@ -12,7 +12,7 @@ export interface Pretended extends AsyncDisposable {
   readonly env: NodeJS.ProcessEnv;
 }
 
-export const servePretended = async (answer: RequestListener): Promise<Pretended> => {
+export const serveFakeStorage = async (answer: RequestListener): Promise<FakeVolumeStorage> => {
   const cli = await serveVolume();
   const storage = createServer(answer).listen(0, "127.0.0.1");
   await once(storage, "listening");

@@ -7,7 +7,7 @@ import { unavailable } from "../../../core/errors.ts";
 import { type MemoryPlatform, startMemory } from "./memory-platform.ts";
 
 /** What the provider does: how long each call takes, and which calls go wrong. */
-export interface Weather {
+export interface FaultSchedule {
   readonly pauses: readonly number[];
   readonly faults: readonly { readonly method: string; readonly count: number; readonly fault: Fault }[];
 }
@@ -35,7 +35,7 @@ const fault = fc.oneof(
 );
 
 /** Mostly fair; now and then slower than a heartbeat, and sometimes past every deadline. */
-export const weather = (): fc.Arbitrary<Weather> =>
+export const faultSchedule = (): fc.Arbitrary<FaultSchedule> =>
   fc.record({
     pauses: fc.array(
       fc.oneof(
@@ -48,9 +48,9 @@ export const weather = (): fc.Arbitrary<Weather> =>
     faults: fc.array(fault, { maxLength: 4 }),
   });
 
-/** A control plane over a provider in this weather; `onBuild` hears of every build that begins. */
-export const platformUnder = (
-  { pauses, faults }: Weather,
+/** A control plane over a provider with these faults; `onBuild` hears of every build that begins. */
+export const startWithFaults = (
+  { pauses, faults }: FaultSchedule,
   onBuild: (deployId: string, now: Instant) => void,
 ): MemoryPlatform => {
   let calls = 0;
@@ -59,11 +59,11 @@ export const platformUnder = (
     faults.find((one) => one.method === method && one.count === count)?.fault;
   return startMemory({
     around: ({ builder, services, logs }, clock) => {
-      const weathered = <P extends object>(port: P): P => faulty(delayed(port, clock, pause), wrong);
-      const { build } = weathered(builder);
+      const withFaults = <P extends object>(port: P): P => faulty(delayed(port, clock, pause), wrong);
+      const { build } = withFaults(builder);
       return {
-        services: weathered(services),
-        logs: weathered(logs),
+        services: withFaults(services),
+        logs: withFaults(logs),
         builder: {
           build: (request, options) => {
             onBuild(request.deployId, clock.now());

@@ -1,7 +1,7 @@
 /** What a hostile service cannot see of its neighbours where files, processes and environments are kept apart. */
 import { readdirSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Told, tell } from "../providers/exec-service.ts";
+import { type ExecResult, execIn } from "../providers/exec-service.ts";
 import { type LocalOptions, startLocal, type TestPlatform } from "../providers/local-platform.ts";
 import { has, type Need, needs } from "../vitest/machine.ts";
 
@@ -11,7 +11,7 @@ export interface Inside {
   readonly url: string;
   /** Of another account's. */
   readonly neighbour: string;
-  run(script: string): Promise<Told>;
+  run(script: string): Promise<ExecResult>;
 }
 
 /** Prints what of the kernel's own files can be opened to be written; a server that is root runs services as their owner. */
@@ -35,7 +35,7 @@ walk("/proc", 0);
 const harmless = /^\/proc\/(?:mtrr|pressure\/)/;
 
 /**
- * @param source of a puppet
+ * @param source of an exec service
  * @returns what else is to be tried from inside
  */
 export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: Need): (() => Inside) => {
@@ -45,9 +45,9 @@ export const hostileTests = (options: LocalOptions, source: Uint8Array, lacks: N
     const platform = await startLocal(options);
     const theirs = { function_name: "neighbour", volumes: { "/data": "secrets" }, env: { SECRET: "theirs-4711" } };
     const neighbour = await platform.up(source, theirs, "other");
-    await tell(neighbour, "echo theirs > /data/file && echo theirs > /tmp/file");
+    await execIn(neighbour, "echo theirs > /data/file && echo theirs > /tmp/file");
     const url = await platform.up(source, { volumes: { "/data": "mine" } });
-    inside = { platform, url, neighbour, run: (script) => tell(url, script) };
+    inside = { platform, url, neighbour, run: (script) => execIn(url, script) };
   });
   afterAll(async () => {
     await inside?.platform[Symbol.asyncDispose]();

@@ -7,11 +7,11 @@ import { randomIds } from "../../../../adapters/shared/runtime/system.ts";
 import { CLUSTER } from "../../../fakes/aws/ecs/ecs.ts";
 import { nameOf } from "../../../support/http/brands.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
-import { openPretendedEcs, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
-let run: PretendedEcs;
+let run: FakeEcsPlatform;
 beforeEach(async () => {
-  run = await openPretendedEcs();
+  run = await openFakeEcs();
 });
 afterEach(() => run.close());
 

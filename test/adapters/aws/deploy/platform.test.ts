@@ -5,11 +5,11 @@ import { OWNER_LABEL, SERVICE_LABEL } from "../../../../adapters/shared/deploy/l
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
-import { ecsRollouts, openPretendedEcs, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
-let run: PretendedEcs;
+let run: FakeEcsPlatform;
 beforeEach(async () => {
-  run = await openPretendedEcs();
+  run = await openFakeEcs();
 });
 afterEach(() => run.close());
 
@@ -198,7 +198,7 @@ test("a revision begins with as many instances as the one before it has", async 
 
 test("a load balancer without room for another rule says so", async () => {
   await run.close();
-  run = await openPretendedEcs({ rules: 2 });
+  run = await openFakeEcs({ rules: 2 });
   expect((await run.endOf(run.template("one"), "absent"))?.kind).toBe("ready");
   expect(await run.endOf(run.template("two"), "absent")).toMatchObject({
     failure: { reason: "quota_exceeded" },

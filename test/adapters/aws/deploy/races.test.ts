@@ -5,11 +5,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
-import { ecsRollouts, openPretendedEcs, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { ecsRollouts, type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 
-let run: PretendedEcs;
+let run: FakeEcsPlatform;
 beforeEach(async () => {
-  run = await openPretendedEcs();
+  run = await openFakeEcs();
 });
 afterEach(() => run.close());
 

@@ -1,14 +1,14 @@
 /** Injects a fault at every single call of a rollout or a removal on ECS: see the suite. */
 import { expect } from "vitest";
 import { rolloutFaultTests } from "../../../clouds/rollouts/single-faults.ts";
-import { ecsRollouts, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { ecsRollouts, type FakeEcsPlatform } from "../../../support/providers/ecs-platform.ts";
 
 type Tags = readonly { readonly Key: string; readonly Value: string }[] | undefined;
 
 const serviceIn = (tags: Tags): string | undefined => tags?.find(({ Key }) => Key === "portside-service")?.Value;
 
 /** Only the serving revision's resources are left in AWS. */
-const nothingElse = (run: PretendedEcs, name: string, what: string): void => {
+const nothingElse = (run: FakeEcsPlatform, name: string, what: string): void => {
   const serving = run.routed(name);
   const services = run.ecs.services().map(({ serviceName }) => serviceName);
   const left = serving === undefined ? [] : [serving];

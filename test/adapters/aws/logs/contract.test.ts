@@ -1,13 +1,13 @@
 /** CloudWatch Logs passes the contract tests of `LogStore`. */
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsLogs } from "../../../../adapters/aws/logs/store.ts";
-import { ambientOf, givenClients, providerWith } from "../../../clouds/subject.ts";
+import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, logSearchCases, logStoreCases } from "../../../contracts/index.ts";
 import { startFakeCloudWatch } from "../../../fakes/aws/logs/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 
 contractTests("CloudWatch Logs", [...logStoreCases, ...logSearchCases], async () => {
-  const ambient = ambientOf();
+  const ambient = runtimeDeps();
   const fake = await startFakeCloudWatch(ambient);
   const logs = createAwsLogs(awsConfig, givenClients<AwsClients>({ logs: fake.client }), ambient);
   return { subject: providerWith("aws", { logs }), close: () => fake.close() };

@@ -2,13 +2,13 @@
 import type { AwsClients } from "../../../../adapters/aws/clients.ts";
 import { createAwsScheduler } from "../../../../adapters/aws/schedules/scheduler.ts";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { ambientOf, givenClients, providerWith } from "../../../clouds/subject.ts";
+import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, schedulerCases } from "../../../contracts/index.ts";
 import { startFakeEventBridge } from "../../../fakes/aws/scheduler/server.ts";
 import { awsConfig } from "../../../fakes/aws/test-config.ts";
 
 const start = async () => {
-  const ambient = ambientOf();
+  const ambient = runtimeDeps();
   const fake = await startFakeEventBridge(ambient);
   const scheduler = createAwsScheduler(awsConfig, givenClients<AwsClients>({ scheduler: fake.client }), ambient);
   return { subject: providerWith("aws", { scheduler }), close: () => fake.close() };

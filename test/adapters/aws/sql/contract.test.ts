@@ -8,7 +8,7 @@ import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { sqlFunctions } from "../../../../core/domain/sql/functions.ts";
 import { isSqlFailure } from "../../../../core/ports/sql-engine.ts";
-import { ambientOf, givenClients, providerWith } from "../../../clouds/subject.ts";
+import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { contractTests, sqlEngineCases } from "../../../contracts/index.ts";
 import { expectOk } from "../../../contracts/support.ts";
 import { startFakeAthena } from "../../../fakes/aws/athena/server.ts";
@@ -17,7 +17,7 @@ import { awsConfig } from "../../../fakes/aws/test-config.ts";
 import { exampleStatement } from "../../../support/sql/sql.ts";
 
 const start = async () => {
-  const ambient = ambientOf();
+  const ambient = runtimeDeps();
   const cloudWatch = await startFakeCloudWatch(ambient);
   const fake = await startFakeAthena({ events: cloudWatch.events });
   const { workGroup: athenaWorkgroup, logTable, billingTable } = fake;

@@ -34,7 +34,7 @@ describe("a volume's bucket", () => {
   test("of another account is none, whatever its id", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     const stolen = { ...volume, owner: account() };
-    expect((await expectError(volumesOver(fake).hide(stolen))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).beginDelete(stolen))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).stat(stolen, a))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).restore(stolen.owner, volume.id))).kind).toBe("not_found");
   });

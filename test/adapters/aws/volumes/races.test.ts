@@ -37,13 +37,13 @@ describe("calls that race, from several replicas", () => {
       const volumes = volumesOver(fake);
       const { volume } = await expectOk(volumes.create(owner, data));
       await put(volumes, volume, "a", "kept");
-      await expectOk(volumes.hide(volume));
+      await expectOk(volumes.beginDelete(volume));
       fake.meanwhile(method, () => {
         // Simulates another replica that has done it by then, according to the records.
         const [record] = recordsOf(owner);
         writeRecords(owner, [{ ...(record as NonNullable<typeof record>), state: "live" }]);
       });
-      expect((await expectError(volumes.discard(volume, now()))).kind, method).toBe("conflict");
+      expect((await expectError(volumes.moveToTrash(volume, now()))).kind, method).toBe("conflict");
       expect(bucketOf(volume).policy, method).toBeUndefined();
       expect(bucketOf(volume).lifecycle.some(({ date }) => date !== undefined)).toBe(false);
       expect((await expectOk(volumesOver(fake).find(owner, data))).kind).toBe("held");
@@ -105,9 +105,9 @@ describe("what was cut", () => {
       const volumes = volumesOver(fake);
       const { volume } = await expectOk(volumes.create(owner, data));
       await put(volumes, volume, "a", "kept");
-      await expectOk(volumes.hide(volume));
+      await expectOk(volumes.beginDelete(volume));
       const dying = dyingAfter(last, async () => void (await expectOk(volumes.restore(owner, volume.id))));
-      void volumesOver(dying).discard(volume, now());
+      void volumesOver(dying).moveToTrash(volume, now());
       await dying.died;
       expect((await expectOk(volumes.find(owner, data))).kind).toBe("held");
       const other = volumesOver(fake, { clock: later(180_000), files: files.client });

@@ -45,8 +45,8 @@ const setStage = async () => {
   const { volume } = await inTime(expectOk(volumes.create(owner, data)));
   for (let index = 0; index < 1100; index++)
     s3.world.putObject(s3.world.bucket(volume.id), { name: `o${index}`, bytes: Buffer.from("x") });
-  await inTime(expectOk(volumes.hide(volume)));
-  await inTime(expectOk(volumes.discard(volume, timestampOf(clock.now()))));
+  await inTime(expectOk(volumes.beginDelete(volume)));
+  await inTime(expectOk(volumes.moveToTrash(volume, timestampOf(clock.now()))));
   return { clock, s3, files, volumes, inTime, owner, volume };
 };
 
@@ -80,8 +80,8 @@ describe("a week later", () => {
     const { clock, s3, files, owner, inTime, volumes, volume } = await setStage();
     const { volume: second } = await inTime(expectOk(volumes.create(owner, "second" as VolumeName)));
     for (const one of [volume, second]) (await inTime(volumes.mountable(one.id)))._unsafeUnwrap();
-    await inTime(expectOk(volumes.hide(second)));
-    await inTime(expectOk(volumes.discard(second, timestampOf(clock.now()))));
+    await inTime(expectOk(volumes.beginDelete(second)));
+    await inTime(expectOk(volumes.moveToTrash(second, timestampOf(clock.now()))));
     await clock.advance(8 * DAY_MS);
     for (let nth = 1; nth <= 50; nth++) files.faults.inject({ method, nth, kind: "permission_denied" });
     const { logger, said } = keepingLogger();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createIdentities, type Identities } from "../../../../adapters/gcp/accounts/identities.ts";
 import { identityProblem, runtimeIdentityOf } from "../../../../adapters/gcp/accounts/service-accounts.ts";
 import type { ClientSource } from "../../../../adapters/gcp/clients.ts";
-import { createPretendedEngine } from "../../../fakes/engine/engine.ts";
+import { createFakeEngine } from "../../../fakes/engine/engine.ts";
 import { redirectedAuth } from "../../../fakes/gcp/rest-server.ts";
 import { openRunWorld, type RunWorld } from "../../../fakes/gcp/run/world.ts";
 import { PROJECT } from "../../../fakes/gcp/test-project.ts";
@@ -16,7 +16,7 @@ import { silentLogger } from "../../../support/logs/silent-logger.ts";
 let world: RunWorld;
 let identities: Identities;
 beforeAll(async () => {
-  world = await openRunWorld({ engine: createPretendedEngine });
+  world = await openRunWorld({ engine: createFakeEngine });
 });
 afterAll(() => world.close());
 beforeEach(() => {

@@ -3,11 +3,11 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { ServiceTemplate } from "../../../../core/domain/deploy/service-template.ts";
 import { rolloutEndTests } from "../../../clouds/rollouts/ends.ts";
 import { accountOf, nameOf } from "../../../support/http/brands.ts";
-import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
+import { type FakeCloudRun, openFakeCloudRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
 
-let run: PretendedRun;
+let run: FakeCloudRun;
 beforeEach(async () => {
-  run = await openPretendedRun();
+  run = await openFakeCloudRun();
 });
 afterEach(() => run.close());
 
@@ -120,7 +120,7 @@ test("a new identity that shows late is waited for", async () => {
 
 test("where the organisation forbids public services the rollout says so and nothing serves", async () => {
   await run.close();
-  run = await openPretendedRun({ policies: ["iam.allowedPolicyMemberDomains"] });
+  run = await openFakeCloudRun({ policies: ["iam.allowedPolicyMemberDomains"] });
   const end = await run.endOf(run.template("app"), "absent");
   expect(end).toMatchObject({ kind: "failed", failure: { reason: "permission" } });
   expect(end?.kind === "failed" && end.failure.message).toContain("iam.allowedPolicyMemberDomains");

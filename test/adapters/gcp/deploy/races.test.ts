@@ -1,11 +1,11 @@
 /** Control plane replicas on one Cloud Run: the races of every cloud, Run's etags, and manual edits. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { raceTests } from "../../../clouds/rollouts/races.ts";
-import { openPretendedRun, type PretendedRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
+import { type FakeCloudRun, openFakeCloudRun, runRollouts } from "../../../support/providers/cloud-run-platform.ts";
 
-let run: PretendedRun;
+let run: FakeCloudRun;
 beforeEach(async () => {
-  run = await openPretendedRun();
+  run = await openFakeCloudRun();
 });
 afterEach(() => run.close());
 

@@ -9,7 +9,7 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import type { LogPosition } from "../../../../core/domain/logs/cursor.ts";
 import { plusMillis } from "../../../../core/domain/wire/instant.ts";
 import { ask, logReadTests, note, START, scope, texts } from "../../../clouds/logs.ts";
-import { ambientOf, givenClients, providerWith } from "../../../clouds/subject.ts";
+import { givenClients, providerWith, runtimeDeps } from "../../../clouds/subject.ts";
 import { logStoreCases, type ProviderSubject } from "../../../contracts/index.ts";
 import { expectError, expectOk } from "../../../contracts/support.ts";
 import type { FaultKind } from "../../../fakes/faults.ts";
@@ -224,7 +224,7 @@ describe("a service's lines", () => {
 
 describe("the suite rejects", () => {
   const broken = async (change: (request: { filter: string; orderBy: string }) => object): Promise<number> => {
-    const ambient = ambientOf();
+    const ambient = runtimeDeps();
     const fake = await startFakeLogging(ambient);
     fakes.push(fake);
     const logging = {

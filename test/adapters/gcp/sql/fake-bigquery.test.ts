@@ -1,13 +1,13 @@
 /** The fake BigQuery behaves as documented, as seen by the official client. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ambientOf } from "../../../clouds/subject.ts";
+import { runtimeDeps } from "../../../clouds/subject.ts";
 import { type FakeBigQuery, startFakeBigQuery } from "../../../fakes/gcp/bigquery/server.ts";
 import { type FakeLogging, startFakeLogging } from "../../../fakes/gcp/logging/server.ts";
 
 let logging: FakeLogging;
 let fake: FakeBigQuery;
 beforeAll(async () => {
-  logging = await startFakeLogging(ambientOf());
+  logging = await startFakeLogging(runtimeDeps());
   fake = await startFakeBigQuery({ entries: logging.entries, pageRows: 2 });
   const line = JSON.stringify({ severity: "ERROR", message: "boom", n: 1 });
   logging.ingest({ service: "app", revision: "r", instance: "i", stream: "stderr", line, labels: { team: "x" } });

@@ -40,8 +40,8 @@ describe("a volume's bucket", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     const audit = { role: "roles/storage.objectViewer", members: ["group:audit@example.com"] };
     fake.world.setPolicy(bucketOf(volume), { bindings: [...bucketOf(volume).policy.bindings, audit] });
-    await expectOk(volumes.hide(volume));
-    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.beginDelete(volume));
+    await expectOk(volumes.moveToTrash(volume, now()));
     await expectOk(volumes.restore(owner, volume.id));
     expect(bucketOf(volume).policy.bindings).toEqual([audit]);
   });
@@ -58,7 +58,7 @@ describe("a volume's bucket", () => {
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     bucketOf(volume).labels["portside-owner"] = accountDigest(account());
     expect(await expectOk(volumesOver(fake).list(owner))).toEqual([]);
-    expect((await expectError(volumesOver(fake).hide(volume))).kind).toBe("not_found");
+    expect((await expectError(volumesOver(fake).beginDelete(volume))).kind).toBe("not_found");
     expect((await expectError(volumesOver(fake).restore(owner, volume.id))).kind).toBe("not_found");
   });
 });

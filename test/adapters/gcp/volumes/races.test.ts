@@ -18,8 +18,8 @@ describe("calls that race, from several replicas", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     const paths = Array.from({ length: 60 }, (_, index) => `f${String(index).padStart(3, "0")}`);
     for (const path of paths) fake.world.putObject(bucketOf(volume), { name: path, bytes: Buffer.from(path) });
-    await expectOk(volumes.hide(volume));
-    const discarded = volumes.discard(volume, now());
+    await expectOk(volumes.beginDelete(volume));
+    const discarded = volumes.moveToTrash(volume, now());
     while (fake.world.live.get(volume.id)?.deleted.length === 0) await new Promise(setImmediate);
     const back = await volumesOver(fake).restore(owner, volume.id);
     const end = await discarded;
@@ -50,12 +50,12 @@ describe("what others do meanwhile", () => {
   test("a volume that is brought back while it is emptied is whole", async () => {
     const { volume } = await expectOk(volumesOver(fake).create(account(), data));
     for (const name of ["a", "b", "c"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
-    await expectOk(volumesOver(fake).hide(volume));
+    await expectOk(volumesOver(fake).beginDelete(volume));
     fake.meanwhile("storage.objects.delete", () => {
       bucketOf(volume).labels["portside-state"] = "live";
       fake.world.touch(bucketOf(volume));
     });
-    expect((await expectError(volumesOver(fake).discard(volume, now()))).kind).toBe("conflict");
+    expect((await expectError(volumesOver(fake).moveToTrash(volume, now()))).kind).toBe("conflict");
     expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b", "c"]);
   });
 
@@ -64,13 +64,13 @@ describe("what others do meanwhile", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
     for (const name of ["a", "b"]) fake.world.putObject(bucketOf(volume), { name, bytes: Buffer.from(name) });
-    await expectOk(volumes.hide(volume));
+    await expectOk(volumes.beginDelete(volume));
     fake.meanwhile("storage.objects.delete", () => {
       fake.world.setPolicy(bucketOf(volume), {
         bindings: [{ role: "roles/storage.objectUser", members: ["user:a@b"] }],
       });
     });
-    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.moveToTrash(volume, now()));
     expect(fake.world.live.has(volume.id)).toBe(false);
     await expectOk(volumes.restore(owner, volume.id));
     expect([...bucketOf(volume).objects.keys()].sort()).toEqual(["a", "b"]);
@@ -81,8 +81,8 @@ describe("what others do meanwhile", () => {
     const volumes = volumesOver(fake);
     const { volume } = await expectOk(volumes.create(owner, data));
     fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("old") });
-    await expectOk(volumes.hide(volume));
-    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.beginDelete(volume));
+    await expectOk(volumes.moveToTrash(volume, now()));
     fake.meanwhile("storage.objects.restore", () => {
       fake.world.putObject(bucketOf(volume), { name: "a", bytes: Buffer.from("new") });
     });
@@ -99,8 +99,8 @@ describe("what was cut", () => {
     const { volume } = await expectOk(volumesOver(fake).create(owner, data));
     for (let index = 0; index < 60; index++)
       fake.world.putObject(bucketOf(volume), { name: `o${index}`, bytes: Buffer.from("x") });
-    await expectOk(volumesOver(fake).hide(volume));
-    const slow = volumesOver(fake).discard(volume, now());
+    await expectOk(volumesOver(fake).beginDelete(volume));
+    const slow = volumesOver(fake).moveToTrash(volume, now());
     while (fake.world.live.get(volume.id)?.deleted.length === 0) await new Promise(setImmediate);
     const other = volumesOver(fake, { clock: later(120_000) });
     expect(await expectOk(other.list(owner))).toEqual([]);

@@ -19,8 +19,8 @@ describe("deletion and restore", () => {
     const { volume } = await expectOk(volumes.create(owner, data));
     for (let index = 0; index < 1100; index++)
       fake.world.putObject(bucketOf(volume), { name: `o${index}`, bytes: Buffer.from("x") });
-    await expectOk(volumes.hide(volume));
-    await expectOk(volumes.discard(volume, now()));
+    await expectOk(volumes.beginDelete(volume));
+    await expectOk(volumes.moveToTrash(volume, now()));
     expect(fake.world.live.has(volume.id)).toBe(false);
     await expectOk(volumes.restore(owner, volume.id));
     expect(bucketOf(volume).objects.size).toBe(1100);
@@ -33,8 +33,8 @@ describe("deletion and restore", () => {
     const owner = account();
     const inTime = <T>(work: PromiseLike<T>) => whileTicking(clock, work, 1);
     const { volume } = await inTime(expectOk(volumes.create(owner, data)));
-    await inTime(expectOk(volumes.hide(volume)));
-    await inTime(expectOk(volumes.discard(volume, timestampOf(clock.now()))));
+    await inTime(expectOk(volumes.beginDelete(volume)));
+    await inTime(expectOk(volumes.moveToTrash(volume, timestampOf(clock.now()))));
     expect(await inTime(expectOk(volumes.trash(owner)))).toHaveLength(1);
     await clock.advance(8 * 86_400_000);
     expect(await inTime(expectOk(volumes.trash(owner)))).toEqual([]);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createLocalProvider } from "../../../../adapters/local/index.ts";
 import { helloServer, nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { portOf, send } from "../../../support/http/clients.ts";
 import { entriesOf, eventsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
@@ -10,7 +10,7 @@ import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
 /** Answers its process id, those of `/slow` after a second. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 await report("start", process.pid);
 createServer((request, response) => {
@@ -19,10 +19,10 @@ createServer((request, response) => {
 `;
 
 test("twenty requests at once to a service at zero: one start, twenty answers", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const url = await platform.up(nodeSource(server), { env: witness.env });
-  expect(witness.seen("start")).toHaveLength(1);
+  const url = await platform.up(nodeSource(server), { env: callbacks.env });
+  expect(callbacks.seen("start")).toHaveLength(1);
   await platform.local.close();
   await using stack = new AsyncDisposableStack();
   const local = await createLocalProvider({ dataDir: platform.dataDir, ingressPort: 0, runner: "process" });
@@ -30,7 +30,7 @@ test("twenty requests at once to a service at zero: one start, twenty answers", 
   const replies = await Promise.all(Array.from({ length: 20 }, () => send(url)));
   expect(replies.map(({ status }) => status)).toEqual(Array(20).fill(200));
   expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-  expect(witness.seen("start")).toHaveLength(2);
+  expect(callbacks.seen("start")).toHaveLength(2);
   const started = await eventsOf({ local }, "started");
   expect(started).toHaveLength(1);
   expect(started[0]?.["cold_start_ms"]).toBeGreaterThan(0);
@@ -54,10 +54,10 @@ test("a new server on the same data folder serves at the same addresses, from th
 });
 
 test("after the idle time the process is gone, and the next request starts another one", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", idleSeconds: 0.3 });
-  const url = await platform.up(nodeSource(server), { env: witness.env });
-  const first = Number(witness.seen("start")[0]);
+  const url = await platform.up(nodeSource(server), { env: callbacks.env });
+  const first = Number(callbacks.seen("start")[0]);
   await eventually(() => expect(isAlive(first)).toBe(false));
   const second = Number((await send(url)).text);
   expect(second).not.toBe(first);
@@ -68,27 +68,27 @@ test("after the idle time the process is gone, and the next request starts anoth
 });
 
 test("an instance with a request is not idle, however long that takes", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", idleSeconds: 0.2 });
-  const url = await platform.up(nodeSource(server), { env: witness.env });
+  const url = await platform.up(nodeSource(server), { env: callbacks.env });
   const { status, text } = await send(url, { path: "/slow" });
   expect(status).toBe(200);
-  expect(witness.seen("start")).toContain(text);
+  expect(callbacks.seen("start")).toContain(text);
 });
 
 test("a service that does not start again: 503 with Retry-After, the cause in its log, not in the answer", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   // It starts once and never again.
   const once = `
-    ${witnessCode}
+    ${callbackCode}
     import { createServer } from "node:http";
     import { existsSync, writeFileSync } from "node:fs";
     if (existsSync(process.env.MARKER)) { console.error("the secret of the house"); process.exit(9); }
     writeFileSync(process.env.MARKER, "");
     createServer((request, response) => process.exit(8)).listen(process.env.PORT);
   `;
-  const env = { ...witness.env, MARKER: `${platform.dataDir}/started-before` };
+  const env = { ...callbacks.env, MARKER: `${platform.dataDir}/started-before` };
   const url = await platform.up(nodeSource(once), { env });
   expect((await send(url)).status).toBe(502);
   const refused = await eventually(async () => {

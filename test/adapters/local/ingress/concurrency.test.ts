@@ -1,7 +1,7 @@
 /** No instance gets more than its concurrency, no service more than its instances; the rest waits, within bounds. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, type Reply, replyOf, send } from "../../../support/http/clients.ts";
 import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
@@ -9,7 +9,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Reports each request, holds those of `/hold`, and says how many it had at once. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 let active = 0, most = 0;
 createServer(async (request, response) => {
@@ -40,39 +40,39 @@ test("eight requests of a second: two at once in each of two instances, the rest
 });
 
 test("a request that finds the queue full gets 503 with Retry-After at once, those in it are served", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 2 });
-  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
   const first = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   const others = [1, 2, 3].map(() => send(url, { path: "/hold" }));
   const refused = await Promise.race(others);
   expect(refused.status).toBe(503);
   expect(refused.headers["retry-after"]).toBe("1");
   expect(JSON.parse(refused.text)).toEqual({ detail: "Too many requests wait for this service; try again." });
-  witness.release("end");
+  callbacks.release("end");
   expect(statusesOf(await Promise.all([first, ...others]))).toEqual([200, 200, 200, 503]);
-  expect(witness.seen("begun")).toHaveLength(3);
+  expect(callbacks.seen("begun")).toHaveLength(3);
 });
 
 test("with no queue at all, whoever finds no place is refused", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 0 });
-  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
   const first = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   expect((await send(url)).status).toBe(503);
-  witness.release("end");
+  callbacks.release("end");
   expect((await first).status).toBe(200);
 });
 
 test("a request that waits longer than the timeout gets 503 with Retry-After, and not before", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const fields = { concurrency: 1, max_instances: 1, timeout: 1, env: witness.env };
+  const fields = { concurrency: 1, max_instances: 1, timeout: 1, env: callbacks.env };
   const url = await platform.up(nodeSource(server), fields);
   const first = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   const begun = performance.now();
   // The place is free after a second. Whoever gets none has waited that long by then.
   const others = [1, 2].map(() => send(url, { path: "/hold" }));
@@ -87,12 +87,12 @@ test("a request that waits longer than the timeout gets 503 with Retry-After, an
 });
 
 test("a client that hangs up frees its place", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
   const { request } = openRequest(url, { path: "/hold" });
   request.end();
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   request.destroy();
   expect((await send(url)).status).toBe(200);
   const [entry] = await requestsOf(platform);
@@ -100,12 +100,12 @@ test("a client that hangs up frees its place", async () => {
 });
 
 test("a client that hangs up while it waits leaves the queue, and the service never hears of it", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", queue: 1 });
-  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { concurrency: 1, max_instances: 1, env: callbacks.env });
   const first = openRequest(url, { path: "/hold" });
   first.request.end();
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   // One finds the queue empty and the other finds it full; who is who, the refusal tells.
   const two = [1, 2].map(() => openRequest(url, { path: "/hold" }));
   for (const { request } of two) request.end();
@@ -113,8 +113,8 @@ test("a client that hangs up while it waits leaves the queue, and the service ne
   two[1 - refused]?.request.destroy();
   await eventually(async () => expect((await requestsOf(platform)).map(({ http }) => http?.status)).toContain(499));
   const patient = send(url);
-  witness.release("end");
+  callbacks.release("end");
   expect((await patient).status).toBe(200);
   expect((await replyOf(await first.response)).status).toBe(200);
-  expect(witness.seen("begun")).toHaveLength(1);
+  expect(callbacks.seen("begun")).toHaveLength(1);
 });

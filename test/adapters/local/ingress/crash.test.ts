@@ -2,7 +2,7 @@
 import { Agent } from "node:http";
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, type Witness, witnessCode } from "../../../support/http/callback-server.ts";
+import { type CallbackServer, callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, send } from "../../../support/http/clients.ts";
 import { eventsOf, requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -10,7 +10,7 @@ import { eventually, isAlive } from "../../../support/vitest/eventually.ts";
 
 /** Reports every request; some of them end it, or its way in. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 const server = createServer(async (request, response) => {
   const body = Buffer.concat(await Array.fromAsync(request)).toString();
@@ -37,11 +37,11 @@ const server = createServer(async (request, response) => {
 
 const start = async (fields: Readonly<Record<string, unknown>> = {}) => {
   await using stack = new AsyncDisposableStack();
-  const witness: Witness = stack.use(await startWitness());
+  const callbacks: CallbackServer = stack.use(await startCallbackServer());
   const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
-  const url = await platform.up(nodeSource(server), { max_instances: 1, env: witness.env, ...fields });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, env: callbacks.env, ...fields });
   const teardown = stack.move();
-  return { witness, platform, url, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+  return { callbacks, platform, url, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
 };
 
 /** The process that answers; what comes while an instance is going down may still be 502. */
@@ -60,7 +60,7 @@ test("an instance that ends in the middle of a request: 502 for that client, ano
   expect(JSON.parse(reply.text)).toEqual({ detail: "The service broke the connection." });
   expect(await pidOf(service.url)).not.toBe(pid);
   expect((await send(service.url, { method: "POST", body: "2" })).status).toBe(200);
-  expect(service.witness.seen("POST")).toEqual(["/die 1", "/ 2"]);
+  expect(service.callbacks.seen("POST")).toEqual(["/die 1", "/ 2"]);
 });
 
 test("its end is in the log with the reason and the exit code, however it was noticed", async () => {
@@ -80,7 +80,7 @@ test("its end is in the log with the reason and the exit code, however it was no
 test("an instance that is killed from outside is replaced, and what killed it is in the log", async () => {
   await using service = await start();
   const hanging = send(service.url, { path: "/hang" });
-  const pid = Number((await service.witness.reported("hangs"))[0]);
+  const pid = Number((await service.callbacks.reported("hangs"))[0]);
   process.kill(pid, "SIGKILL");
   expect((await hanging).status).toBe(502);
   await eventually(() => expect(isAlive(pid)).toBe(false));
@@ -106,14 +106,14 @@ test("a connection that is reset under a POST is 502, and the POST is not sent a
     expect((await send(service.url, { method: "POST", path: "/reset", body: `${count}`, agent })).status).toBe(502);
   }
   agent.destroy();
-  expect(service.witness.seen("POST")).toEqual(Array.from({ length: 20 }, (_, index) => `/reset ${index + 1}`));
+  expect(service.callbacks.seen("POST")).toEqual(Array.from({ length: 20 }, (_, index) => `/reset ${index + 1}`));
 });
 
 test("where nobody listens any more, another instance gets the request, its body whole, once", async () => {
   await using service = await start({ max_instances: 2 });
   const deaf = await pidOf(service.url);
   expect((await send(service.url, { path: "/go-deaf" })).text).toBe("deaf");
-  await service.witness.reported("deaf");
+  await service.callbacks.reported("deaf");
   const { request, response } = openRequest(service.url, { method: "POST" });
   const body = "x".repeat(300_000);
   request.write(body.slice(0, 100_000));
@@ -123,7 +123,7 @@ test("where nobody listens any more, another instance gets the request, its body
   const text = Buffer.concat(await Array.fromAsync(answer as AsyncIterable<Buffer>)).toString();
   expect(text.slice(text.indexOf(" ") + 1)).toBe(body);
   expect(Number.parseInt(text, 10)).not.toBe(deaf);
-  expect(service.witness.seen("POST")).toHaveLength(1);
+  expect(service.callbacks.seen("POST")).toHaveLength(1);
   // The deaf one is ended, and its owner can read why.
   await eventually(() => expect(isAlive(deaf)).toBe(false));
   expect(await eventsOf(service.platform, "unreachable")).toHaveLength(1);

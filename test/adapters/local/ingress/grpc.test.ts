@@ -1,20 +1,20 @@
 /** gRPC: an unmodified `@grpc/grpc-js` server behind `use_http2`, called by an unmodified client. */
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startWitness, type Witness } from "../../../support/http/callback-server.ts";
+import { type CallbackServer, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { portOf } from "../../../support/http/clients.ts";
 import { chat, drain, FAILURE, failed, grpcEcho, stream, sumOf, unary } from "../../../support/http/grpc-echo.ts";
 import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 
-let witness: Witness;
+let callbacks: CallbackServer;
 let platform: TestPlatform;
 const clients: Record<string, Client> = {};
 
 beforeAll(async () => {
-  witness = await startWitness();
+  callbacks = await startCallbackServer();
   platform = await startLocal({ runner: "process" });
-  const url = await platform.up(grpcEcho, { use_http2: true, max_instances: 1, env: witness.env });
+  const url = await platform.up(grpcEcho, { use_http2: true, max_instances: 1, env: callbacks.env });
   const shared = platform.local.ingressPort;
   const insecure = credentials.createInsecure();
   clients["its own port"] = new Client(`127.0.0.1:${portOf(url)}`, insecure);
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const client of Object.values(clients)) client.close();
   await platform[Symbol.asyncDispose]();
-  await witness[Symbol.asyncDispose]();
+  await callbacks[Symbol.asyncDispose]();
 });
 
 describe.each(["its own port", "the shared port"])("through %s", (way) => {
@@ -87,13 +87,13 @@ describe.each(["its own port", "the shared port"])("through %s", (way) => {
   });
 
   test("a call that the client gives up is given up for the service too", async () => {
-    const before = witness.seen("cancelled").length;
+    const before = callbacks.seen("cancelled").length;
     const call = stream(client(), "Wait", 0);
     const ended = drain(call);
     await new Promise((resolve) => call.once("data", resolve));
     call.cancel();
     expect((await ended).end.code).toBe(status.CANCELLED);
-    await witness.reported("cancelled", before + 1);
+    await callbacks.reported("cancelled", before + 1);
   });
 });
 

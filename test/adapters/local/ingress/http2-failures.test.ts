@@ -1,6 +1,6 @@
 /** Services that speak HTTP/2 and break: every client is told in its own version's words, none is left hanging. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startWitness, type Witness } from "../../../support/http/callback-server.ts";
+import { type CallbackServer, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, send } from "../../../support/http/clients.ts";
 import { openHttp2, sendHttp2 } from "../../../support/http/http2-client.ts";
 import { http2Service } from "../../../support/http/http2-service.ts";
@@ -8,14 +8,14 @@ import { entriesOf, eventsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
-let witness: Witness;
+let callbacks: CallbackServer;
 let platform: TestPlatform;
 let url: string;
 
 beforeAll(async () => {
-  witness = await startWitness();
+  callbacks = await startCallbackServer();
   platform = await startLocal({ runner: "process", queue: 0 });
-  const common = { use_http2: true, max_instances: 1, env: witness.env };
+  const common = { use_http2: true, max_instances: 1, env: callbacks.env };
   url = await platform.up(http2Service, common);
   await platform.up(http2Service, { ...common, function_name: "hasty", timeout: 1 });
   await platform.up(http2Service, { ...common, function_name: "narrow", concurrency: 1 });
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await platform[Symbol.asyncDispose]();
-  await witness[Symbol.asyncDispose]();
+  await callbacks[Symbol.asyncDispose]();
 });
 
 const shared = () => `http://127.0.0.1:${platform.local.ingressPort}`;
@@ -68,13 +68,13 @@ describe.each(["HTTP/1.1", "HTTP/2"])("for a client of %s", (way) => {
 
   test("no place: 503, and a place is free when the client hangs up", async () => {
     const name = { ...at("narrow"), ":path": "/hold" };
-    const before = witness.seen("begun").length;
+    const before = callbacks.seen("begun").length;
     const held =
       way === "HTTP/2"
         ? openHttp2(shared(), name)
         : openRequest(shared(), { path: "/hold", headers: { host: "narrow.localhost" } });
     if ("request" in held) held.request.end();
-    await witness.reported("begun", before + 1);
+    await callbacks.reported("begun", before + 1);
     expect(await outcome(way, { ...at("narrow"), ":path": "/" })).toBe(503);
     if ("request" in held) held.request.destroy();
     else held.stream.close();

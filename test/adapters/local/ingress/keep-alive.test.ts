@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
@@ -13,7 +13,7 @@ import { startLocal } from "../../../support/providers/local-platform.ts";
  * connection, and every POST.
  */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 const posts = new Map();
 let opened = 0;
@@ -36,23 +36,23 @@ server.listen(process.env.PORT);
 `;
 
 test("idle connections are closed by the platform, before the service does it", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   // Far from the platform's own time, so that a busy machine does not decide which side is first.
-  const env = { ...witness.env, IDLE_MS: "20000" };
+  const env = { ...callbacks.env, IDLE_MS: "20000" };
   const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 100, env });
   const replies = await Promise.all(
     Array.from({ length: 10 }, (_, id) => send(url, { method: "POST", body: `${id}` })),
   );
   const opened = Math.max(...replies.map(({ headers }) => Number(headers["x-opened"])));
-  const closed = await witness.reported("closed", opened);
+  const closed = await callbacks.reported("closed", opened);
   expect(closed.filter((by) => by === "by the service")).toEqual([]);
 });
 
 test("no POST is lost or doubled around the moment at which the service closes idle connections", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 1000, env: witness.env });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, concurrency: 1000, env: callbacks.env });
   const clients = Array.from({ length: 100 }, (_, client) => async () => {
     const first = await send(url, { method: "POST", body: `${client} first` });
     // Spread over two seconds, give or take a tenth.
@@ -67,14 +67,14 @@ test("no POST is lost or doubled around the moment at which the service closes i
 });
 
 test("a body that is long in coming does not take a kept connection with it", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const url = await platform.up(nodeSource(server), { max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { max_instances: 1, env: callbacks.env });
   await send(url, { method: "POST", body: "before" });
   const { request, response } = openRequest(url, { method: "POST", headers: { "content-length": 4 } });
   // The head alone, onto a connection that is idle; then nothing until all idle connections are closed.
   request.flushHeaders();
-  await witness.reported("closed", witness.seen("closed").length + 1);
+  await callbacks.reported("closed", callbacks.seen("closed").length + 1);
   request.end("late");
   const reply = await replyOf(await response);
   expect(reply.status).toBe(200);

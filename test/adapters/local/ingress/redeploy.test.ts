@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRequest, replyOf, send } from "../../../support/http/clients.ts";
 import { eventsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
@@ -17,7 +17,7 @@ import { startLocal } from "../../../support/providers/local-platform.ts";
 const server = `
 import { createServer } from "node:http";
 import { appendFileSync } from "node:fs";
-${witnessCode}
+${callbackCode}
 createServer(async (request, response) => {
   const body = Buffer.concat(await Array.fromAsync(request)).toString();
   if (request.url === "/hold") {
@@ -89,41 +89,41 @@ test("twenty redeploys under keep-alive clients, POSTs among them: not one fails
 });
 
 test("a request under way ends in the revision that it began in, new ones go to the new revision at once", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const env = { ...witness.env, SEEN: "/dev/null" };
+  const env = { ...callbacks.env, SEEN: "/dev/null" };
   const url = await platform.up(nodeSource(server), { env: { ...env, REVISION: "1" } });
   const old = openRequest(url, { path: "/hold" });
   old.request.end();
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   await platform.up(nodeSource(server), { env: { ...env, REVISION: "2" } });
   expect((await send(url)).text).toBe("2");
-  witness.release("end");
+  callbacks.release("end");
   expect((await replyOf(await old.response)).text).toBe("1");
 });
 
 test("requests that wait for a place in the old revision get one in the new one", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
   const fields = { concurrency: 1, max_instances: 1 };
-  const env = { ...witness.env, SEEN: "/dev/null" };
+  const env = { ...callbacks.env, SEEN: "/dev/null" };
   const url = await platform.up(nodeSource(server), { ...fields, env: { ...env, REVISION: "1" } });
   const old = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   const waiting = Array.from({ length: 5 }, () => send(url));
   await platform.up(nodeSource(server), { ...fields, env: { ...env, REVISION: "2" } });
   expect((await Promise.all(waiting)).map(({ status, text }) => [status, text])).toEqual(Array(5).fill([200, "2"]));
-  witness.release("end");
+  callbacks.release("end");
   expect((await old).text).toBe("1");
 });
 
 test("what is still under way when the drain ends is cut off", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process", drainSeconds: 0.5 });
-  const env = { ...witness.env, SEEN: "/dev/null" };
+  const env = { ...callbacks.env, SEEN: "/dev/null" };
   const url = await platform.up(nodeSource(server), { env: { ...env, REVISION: "1" } });
   const old = send(url, { path: "/hold" });
-  await witness.reported("begun");
+  await callbacks.reported("begun");
   await platform.up(nodeSource(server), { env: { ...env, REVISION: "2" } });
   expect((await old).status).toBe(502);
   expect(await eventsOf(platform, "crashed")).toEqual([]);

@@ -3,14 +3,14 @@ import { Agent } from "node:http";
 import { expect, test } from "vitest";
 import WebSocket from "ws";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, witnessCode } from "../../../support/http/callback-server.ts";
+import { callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { portOf, type Reply, send } from "../../../support/http/clients.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Answers its process id; `/hold` after the test's word, and with a cookie of its own. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 createServer(async (request, response) => {
@@ -38,14 +38,14 @@ const cookieOf = (reply: Reply): string | undefined =>
 /** Two instances that are both up, with the cookie of each. */
 const twoInstances = async () => {
   await using stack = new AsyncDisposableStack();
-  const witness = stack.use(await startWitness());
+  const callbacks = stack.use(await startCallbackServer());
   const platform = stack.use(await startLocal({ runner: "process" }));
-  const fields = { concurrency: 2, max_instances: 3, session_affinity: true, env: witness.env };
+  const fields = { concurrency: 2, max_instances: 3, session_affinity: true, env: callbacks.env };
   const url = await platform.up(nodeSource(server), fields);
   // Three at once where one takes two.
   const held = [1, 2, 3].map(() => send(url, { path: "/hold" }));
-  await witness.reported("begun", 3);
-  witness.release("end");
+  await callbacks.reported("begun", 3);
+  callbacks.release("end");
   const replies = await Promise.all(held);
   const byPid = new Map(replies.map((reply) => [Number(reply.text), cookieOf(reply) as string]));
   expect(byPid.size).toBe(2);
@@ -104,9 +104,9 @@ test("a WebSocket goes to the client's instance too, and a new client is given t
 });
 
 test("without session_affinity there is no cookie, and one that a client has is just the service's business", async () => {
-  await using witness = await startWitness();
+  await using callbacks = await startCallbackServer();
   await using platform = await startLocal({ runner: "process" });
-  const url = await platform.up(nodeSource(server), { env: witness.env });
+  const url = await platform.up(nodeSource(server), { env: callbacks.env });
   const reply = await send(url, { headers: { cookie: "portside_affinity=abc" } });
   expect(reply.headers["set-cookie"]).toEqual(["own=1", "two=2"]);
 });

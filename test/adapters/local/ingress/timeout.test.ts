@@ -1,7 +1,7 @@
 /** `timeout`: 504 while nothing was answered, a cut after; the instance goes on serving the others. */
 import { expect, test } from "vitest";
 import { nodeSource } from "../../../support/archives/archives.ts";
-import { startWitness, type Witness, witnessCode } from "../../../support/http/callback-server.ts";
+import { type CallbackServer, callbackCode, startCallbackServer } from "../../../support/http/callback-server.ts";
 import { openRaw, openRequest, replyOf, send } from "../../../support/http/clients.ts";
 import { requestsOf } from "../../../support/logs/log-entries.ts";
 import { startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
@@ -9,7 +9,7 @@ import { eventually } from "../../../support/vitest/eventually.ts";
 
 /** Never ends what is not `/`: answers nothing, or half; reads the body, or does not. */
 const server = `
-${witnessCode}
+${callbackCode}
 import { createServer } from "node:http";
 let requests = 0;
 createServer(async (request, response) => {
@@ -28,9 +28,9 @@ createServer(async (request, response) => {
 
 const start = async (timeout = 1) => {
   await using stack = new AsyncDisposableStack();
-  const witness: Witness = stack.use(await startWitness());
+  const callbacks: CallbackServer = stack.use(await startCallbackServer());
   const platform: TestPlatform = stack.use(await startLocal({ runner: "process" }));
-  const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: witness.env });
+  const url = await platform.up(nodeSource(server), { timeout, max_instances: 1, env: callbacks.env });
   // On a machine that stands still for a second even these run out of time; then they are sent again.
   const pid = () =>
     eventually(async () => {
@@ -39,7 +39,7 @@ const start = async (timeout = 1) => {
       return (JSON.parse(text) as { pid: number }).pid;
     });
   const teardown = stack.move();
-  return { witness, platform, url, pid, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
+  return { callbacks, platform, url, pid, [Symbol.asyncDispose]: () => teardown.disposeAsync() };
 };
 
 /** Timers count whole milliseconds. */
@@ -50,7 +50,7 @@ test("no answer: 504, not before a second; the instance serves others meanwhile 
   const pid = await service.pid();
   const begun = performance.now();
   const late = send(service.url, { path: "/silent" });
-  await service.witness.reported("begun");
+  await service.callbacks.reported("begun");
   expect(await service.pid()).toBe(pid);
   const reply = await late;
   const took = performance.now() - begun;
@@ -59,7 +59,7 @@ test("no answer: 504, not before a second; the instance serves others meanwhile 
   expect(JSON.parse(reply.text)).toEqual({ detail: "The service took longer than its timeout." });
   expect(await service.pid()).toBe(pid);
   // The service learns that nobody waits any more.
-  await service.witness.reported("closed");
+  await service.callbacks.reported("closed");
   const entry = (await requestsOf(service.platform)).find(({ http }) => http?.status === 504);
   expect(entry).toMatchObject({ severity: "ERROR", http: { requestUrl: expect.stringContaining("/silent") } });
 });
@@ -74,7 +74,7 @@ test.each([
   const size = 4 * 1024 ** 2;
   const { request, response } = openRequest(service.url, { method: "POST", path, headers: { "content-length": size } });
   request.write(Buffer.alloc(size / 2));
-  await service.witness.reported("begun");
+  await service.callbacks.reported("begun");
   expect(await service.pid()).toBe(pid);
   const reply = await replyOf(await response);
   expect(reply.status).toBe(504);
@@ -122,6 +122,6 @@ test("half of the answer was sent: the connection is cut, not before a second", 
   expect(error.message).toBe("aborted");
   expect(performance.now() - begun).toBeGreaterThanOrEqual(SECOND);
   expect(came).toBe("12345");
-  await service.witness.reported("closed");
+  await service.callbacks.reported("closed");
   expect(await service.pid()).toBe(pid);
 });

@@ -8,11 +8,11 @@ import { whyNoNetworks } from "../../../../adapters/local/sandbox/network/networ
 import { nodeSource } from "../../../support/archives/archives.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { type Served, serve } from "../../../support/http/served.ts";
-import { puppet, tell } from "../../../support/providers/exec-service.ts";
+import { execIn, execService } from "../../../support/providers/exec-service.ts";
 import { runners, startLocal, type TestPlatform } from "../../../support/providers/local-platform.ts";
 import { hostileTests } from "../../../support/sandbox/hostile-suite.ts";
 
-const source = nodeSource(puppet);
+const source = nodeSource(execService);
 const whyNoNetwork = await whyNoNetworks("test");
 
 describe("a service in a bubblewrap sandbox", () => {
@@ -44,11 +44,11 @@ describe.each(sharing)("the loopback of a service by %s", (runner) => {
   /** The status and the beginning of what answers a GET from inside. */
   const get = async (address: string): Promise<string> => {
     const program = `fetch("${address}").then(async (r) => console.log(r.status, await r.text()))`;
-    return (await tell(url, `node -e '${program}'`)).out;
+    return (await execIn(url, `node -e '${program}'`)).out;
   };
 
   test("leads to another instance's port, past the ingress", async () => {
-    const port = (await tell(neighbour, "echo $PORT")).out;
+    const port = (await execIn(neighbour, "echo $PORT")).out;
     expect(port).not.toBe(new URL(neighbour).port);
     expect(await get(`http://127.0.0.1:${port}/`)).toMatch(/^200 \{"code":0/);
   });

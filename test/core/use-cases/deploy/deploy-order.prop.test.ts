@@ -1,5 +1,5 @@
 /**
- * Any weather: deploys, cancels and deletes at any moment over a provider whose every call may be slow, fail before it
+ * Any faults: deploys, cancels and deletes at any moment over a provider whose every call may be slow, fail before it
  * acts or lose its answer. Whatever happens, every stream is a legal one and everything that is promised about it holds.
  */
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import type { DeployEvent } from "../../../../core/domain/deploy/events.ts";
 import { type Instant, parseInstant } from "../../../../core/domain/wire/instant.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
-import { platformUnder, type Weather, weather } from "../../../support/providers/fault-schedule.ts";
+import { type FaultSchedule, faultSchedule, startWithFaults } from "../../../support/providers/fault-schedule.ts";
 import type { MemoryPlatform } from "../../../support/providers/memory-platform.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -51,9 +51,9 @@ interface History {
 const finalOf = ({ records }: Observed): DeployEvent => records.at(-1) as DeployEvent;
 const timeOf = (record: DeployEvent): Instant => parseInstant(record.time) as Instant;
 
-const live = async (actions: readonly Action[], sky: Weather): Promise<History> => {
+const live = async (actions: readonly Action[], schedule: FaultSchedule): Promise<History> => {
   const builds = new Map<string, Instant>();
-  const platform = platformUnder(sky, (deployId, now) => builds.set(deployId, now));
+  const platform = startWithFaults(schedule, (deployId, now) => builds.set(deployId, now));
   const { clock, controlPlane, principal } = platform;
   const taken: { account: Account; name: string; deployId: string; records: Promise<DeployEvent[]> }[] = [];
   const act = async (one: Action): Promise<void> => {
@@ -127,7 +127,7 @@ const checkOrder = ({ deploys, builds }: History): void => {
 };
 
 /** What serves was said to serve, unless the provider's answer was lost; and nothing is rolled out for ever. */
-const checkTraffic = ({ deploys, platform }: History, { faults }: Weather): void => {
+const checkTraffic = ({ deploys, platform }: History, { faults }: FaultSchedule): void => {
   const done = new Set(deploys.filter((one) => finalOf(one).status === "DONE").map(({ deployId }) => deployId));
   const answersLost = faults.some(({ method, fault: { after } }) => method === "rollout" && after === true);
   for (const [, { serving, rollingOut }] of platform.memory.snapshot().services) {
@@ -136,23 +136,23 @@ const checkTraffic = ({ deploys, platform }: History, { faults }: Weather): void
   }
 };
 
-test("every stream is legal, whatever the weather", async () => {
+test("every stream is legal, whatever the faults", async () => {
   const ends = new Map<string, number>();
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), weather(), async (actions, sky) => {
-      const history = await live(actions, sky);
+    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 8 }), faultSchedule(), async (actions, schedule) => {
+      const history = await live(actions, schedule);
       for (const one of history.deploys) {
         checkStream(one);
         const { status, reason = status } = finalOf(one);
         ends.set(reason, (ends.get(reason) ?? 0) + 1);
       }
       checkOrder(history);
-      checkTraffic(history, sky);
+      checkTraffic(history, schedule);
       expect(history.platform.kept.size).toBe(0);
     }),
     runs(300),
   );
-  // The weather must have been bad enough for the test to mean something.
+  // The faults must have been frequent enough for the test to mean something.
   for (const end of [
     "DONE",
     "interrupted",

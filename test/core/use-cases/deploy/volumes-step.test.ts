@@ -216,10 +216,10 @@ describe("a volume that the plan counted on", () => {
     const { volumes } = platform.memory.provider;
     const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
     if (own === undefined) throw new Error("there is no volume");
-    (await volumes.hide(own))._unsafeUnwrap();
+    (await volumes.beginDelete(own))._unsafeUnwrap();
     void platform.clock
       .sleep(millis)
-      .then(() => (stays ? volumes.show(own) : volumes.discard(own, own.createdAt)))
+      .then(() => (stays ? volumes.abortDelete(own) : volumes.moveToTrash(own, own.createdAt)))
       .then((end) => end._unsafeUnwrap());
   };
 

@@ -123,7 +123,7 @@ describe("grants", () => {
     const asked: unknown[] = [];
     const uploadsInParts: UploadsInParts = {
       above: 100,
-      most: 1000,
+      maxBytes: 1000,
       grant: (volume, path, size, until) => {
         asked.push([volume.name, path, size]);
         const parts = [{ url: "https://storage/1", offset: 0, length: size }];

@@ -79,7 +79,7 @@ test.each<["volumes" | "services", string]>([
 });
 
 test("a volume that can be neither moved to the trash nor shown again is told to the operator", async () => {
-  const { platform, said } = await broken("volumes", ["discard", "show"]);
+  const { platform, said } = await broken("volumes", ["moveToTrash", "abortDelete"]);
   expect(await remove(platform)).toEqual(down);
   expect(said).toEqual(["a volume that stays could not be shown again"]);
 });

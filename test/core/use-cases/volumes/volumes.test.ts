@@ -161,7 +161,7 @@ describe("delete", () => {
     const platform = startMemory({
       around: ({ volumes }) => ({
         volumes: faulty(volumes, (call) =>
-          call.method === "discard" && call.count === 1 ? { error: unavailable("down") } : undefined,
+          call.method === "moveToTrash" && call.count === 1 ? { error: unavailable("down") } : undefined,
         ),
       }),
     });
@@ -176,7 +176,7 @@ describe("delete", () => {
     (await create(platform))._unsafeUnwrap();
     const { volumes } = platform.memory.provider;
     const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
-    if (own !== undefined) (await volumes.hide(own))._unsafeUnwrap();
+    if (own !== undefined) (await volumes.beginDelete(own))._unsafeUnwrap();
     const decided = { kind: "conflict", message: "'data' is being deleted." };
     expect((await remove(platform))._unsafeUnwrapErr()).toEqual(decided);
     const { controlPlane, principal } = platform;
@@ -271,8 +271,8 @@ describe("restore", () => {
                   const [own] = (await volumes.list(platform.principal().account))._unsafeUnwrap();
                   if (own === undefined) throw new Error("the volume is not there");
                   // As another replica does that looked before the template showed.
-                  (await volumes.hide(own))._unsafeUnwrap();
-                  (await volumes.discard(own, own.createdAt))._unsafeUnwrap();
+                  (await volumes.beginDelete(own))._unsafeUnwrap();
+                  (await volumes.moveToTrash(own, own.createdAt))._unsafeUnwrap();
                   answer = (await restore(platform))._unsafeUnwrap();
                   return request.mayServe?.();
                 },

@@ -16,14 +16,14 @@ import {
   ModifyRuleCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openPretendedEcs, type PretendedEcs } from "../../../support/providers/ecs-platform.ts";
+import { type FakeEcsPlatform, openFakeEcs } from "../../../support/providers/ecs-platform.ts";
 import { eventually } from "../../../support/vitest/eventually.ts";
 import { LISTENER } from "../elbv2/balancer.ts";
 import { CLUSTER } from "./ecs.ts";
 
-let world: PretendedEcs;
+let world: FakeEcsPlatform;
 beforeEach(async () => {
-  world = await openPretendedEcs();
+  world = await openFakeEcs();
 });
 afterEach(() => world.close());
 

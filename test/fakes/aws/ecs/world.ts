@@ -54,7 +54,7 @@ export interface EcsWorldOptions<E extends MadeEngine = MadeEngine> {
 }
 
 /** Fake roles without IAM: every account's role exists and has permissions on existing buckets. */
-const pretendedRoles = (isGone: (bucket: string) => boolean): TaskRoles => ({
+const fakeRoles = (isGone: (bucket: string) => boolean): TaskRoles => ({
   ensure: async (owner) => ok(role(`portside/${accountDigest(owner)}`)),
   allow: async (bucket) => ok(!isGone(bucket)),
 });
@@ -119,7 +119,7 @@ export const openEcsWorld = async <E extends MadeEngine>(options: EcsWorldOption
     config: { region: REGION, settleSeconds: 0, shared: sharedParts(balancer.port) },
     clients: clientSource(REGION, clients),
     given: clients,
-    needs: { identities: pretendedRoles((bucket) => gone.has(bucket)), mountable, lastLines },
+    needs: { identities: fakeRoles((bucket) => gone.has(bucket)), mountable, lastLines },
     close: async () => {
       endDns();
       for (const one of [ecs, balancer, scaling, registry, state]) await one.close();

@@ -2,7 +2,7 @@
 
 import type { CloudBuildClient } from "@google-cloud/cloudbuild";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPretendedEngine } from "../../engine/engine.ts";
+import { createFakeEngine } from "../../engine/engine.ts";
 import { openRunWorld, type RunWorld, STAGING } from "../run/world.ts";
 import { PROJECT, REGION } from "../test-project.ts";
 
@@ -15,7 +15,7 @@ let hold: PromiseWithResolvers<void> | undefined;
 beforeAll(async () => {
   world = await openRunWorld({
     engine: async (onLine) => ({
-      ...(await createPretendedEngine(onLine)),
+      ...(await createFakeEngine(onLine)),
       build: async (_archive, say) => {
         say("building");
         await hold?.promise;

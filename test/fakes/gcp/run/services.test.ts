@@ -2,7 +2,7 @@
 
 import type { v2 } from "@google-cloud/run";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createPretendedEngine } from "../../engine/engine.ts";
+import { createFakeEngine } from "../../engine/engine.ts";
 import { PROJECT, REGION } from "../test-project.ts";
 import { openRunWorld, type RunWorld } from "./world.ts";
 
@@ -12,7 +12,7 @@ const IMAGE = `${REGION}-docker.pkg.dev/${PROJECT}/r/hello:1`;
 let world: RunWorld;
 let client: v2.ServicesClient;
 beforeAll(async () => {
-  world = await openRunWorld({ engine: createPretendedEngine });
+  world = await openRunWorld({ engine: createFakeEngine });
   world.registry.push(IMAGE, "hello");
   client = await world.clients("services");
 });

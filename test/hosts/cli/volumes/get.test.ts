@@ -6,7 +6,7 @@ import { createManualClock } from "../../../../adapters/memory/index.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
 import { serveMeddling } from "../../../support/http/meddling-api.ts";
-import { servePretended } from "../../../support/providers/fake-storage.ts";
+import { serveFakeStorage } from "../../../support/providers/fake-storage.ts";
 
 const textOf = (...path: string[]): string => readFileSync(join(...path), "utf8");
 
@@ -126,7 +126,7 @@ describe("what an earlier get has left", () => {
 
   test("is thrown away, too, where the storage pays no heed to If-Range", async () => {
     const asked: unknown[] = [];
-    await using served = await servePretended((req, res) => {
+    await using served = await serveFakeStorage((req, res) => {
       const { range, "if-range": tag } = req.headers;
       asked.push([range, tag]);
       if (range === undefined) return res.writeHead(200, { etag: '"new"', "content-length": 6 }).end("abcdef");

@@ -13,7 +13,7 @@ import { startFakeS3 } from "../../../fakes/aws/s3/index.ts";
 import { folderWith } from "../../../support/archives/folders.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
 import { serveMeddling } from "../../../support/http/meddling-api.ts";
-import { servePretended } from "../../../support/providers/fake-storage.ts";
+import { serveFakeStorage } from "../../../support/providers/fake-storage.ts";
 
 describe("one file", () => {
   test.each([
@@ -223,7 +223,7 @@ describe("what the platform answers", () => {
   /** A storage that answers the PUT of each part as the test says; the platform grants a new upload at each call. */
   const serveParts = async (answer: (upload: number, part: number) => number) => {
     const calls: string[] = [];
-    const storage = await servePretended((req, res) => {
+    const storage = await serveFakeStorage((req, res) => {
       const [upload, part] = (req.url ?? "").slice(1).split("/").map(Number);
       calls.push(req.method === "POST" ? `complete ${upload}` : `part ${upload}.${part}`);
       const status = req.method === "POST" ? 200 : answer(upload ?? 0, part ?? 0);
@@ -270,7 +270,7 @@ describe("an upload that is interrupted says what it leaves behind", () => {
     let reported = 0;
     let waits = false;
     const interrupt = () => waits && reported === Object.keys(files).length - 1 && stop.abort();
-    await using storage = await servePretended((req, res) => {
+    await using storage = await serveFakeStorage((req, res) => {
       if (!req.url?.includes(last)) return void req.resume().on("end", () => res.writeHead(204).end());
       waits = true;
       interrupt();

@@ -6,7 +6,7 @@ import { folderWith } from "../../../support/archives/folders.ts";
 import { portside } from "../../../support/cli/terminal.ts";
 import { serveVolume } from "../../../support/cli/volume-cli.ts";
 import { serveApi } from "../../../support/http/api.ts";
-import { servePretended } from "../../../support/providers/fake-storage.ts";
+import { serveFakeStorage } from "../../../support/providers/fake-storage.ts";
 import { startLocal } from "../../../support/providers/local-platform.ts";
 
 const sourceOf = (size: number, open: Source["open"]): Source => ({ name: "file", size, open });
@@ -46,7 +46,7 @@ test.each([
   [409, JSON.stringify({ detail: "'a' is in the way." }), "'a' is in the way."],
   [412, "<Error>not JSON</Error>", "The platform answered 412."],
 ])("a storage that says %d before it has read the file is heard", async (status, body, words) => {
-  await using served = await servePretended((_req, res) => {
+  await using served = await serveFakeStorage((_req, res) => {
     res.writeHead(status, { "content-type": "application/json" }).end(body);
   });
   using folder = folderWith({ file: "x".repeat(20_000_000) });
@@ -57,7 +57,7 @@ test.each([
 
 test("a storage that is busy is asked again", async () => {
   let asked = 0;
-  await using served = await servePretended((req, res) => {
+  await using served = await serveFakeStorage((req, res) => {
     req.resume().on("end", () => res.writeHead(++asked === 1 ? 503 : 204, { "retry-after": "0" }).end());
   });
   using folder = folderWith({ file: "x" });
