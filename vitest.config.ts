@@ -3,9 +3,9 @@ import { defineConfig } from "vitest/config";
 
 // Tests with real processes.
 const real = ["test/adapters/local/**/*.test.ts", "test/e2e/**/*.test.ts", "test/hosts/cli/**/*.test.ts"];
-// Rules are pure: their files share one loading of what they import, which is half of their work.
+// These tests are pure, so their files share one module cache. Loading modules is half of their run time.
 const pure = ["test/core/**/*.test.ts"];
-// Attacks, floods, bombs, cuts, kills and damage, and the documentation's own programs: a run of their own, `npm run test:slow`.
+// Attacks, floods, bombs, cuts, kills, damage and the documentation's programs run separately: `npm run test:slow`.
 const slow = [
   "test/adapters/local/backup/*.test.ts",
   "test/adapters/local/builds/extract.test.ts",
@@ -50,10 +50,10 @@ const slow = [
   "test/hosts/http/docs/generators.test.ts",
   "test/hosts/http/deploy/large-uploads.test.ts",
 ];
-// A cloud's suites run services behind its fakes, and are a run of their own as well: `npm run test:cloud`.
+// The cloud suites run services behind fakes of the clouds. They also run separately: `npm run test:cloud`.
 const cloud = ["test/adapters/gcp/**/*.test.ts", "test/adapters/aws/**/*.test.ts", "test/fakes/**/*.test.ts"];
 
-// What needs Docker, and is a run of its own: `npm run test:containers`.
+// These tests need Docker and run separately: `npm run test:containers`.
 const containers = ["test/containers/**/*.test.ts"];
 
 export default defineConfig({
@@ -63,7 +63,7 @@ export default defineConfig({
       "./test/support/vitest/not-run-reporter.ts",
       "./test/support/vitest/failed-files-reporter.ts",
     ],
-    // `npm run coverage`: of the rules and the use cases; what adapters and hosts are held to is the contract.
+    // `npm run coverage` measures the rules and use cases only. Contract suites test adapters and hosts.
     coverage: {
       provider: "v8",
       include: ["core/**/*.ts"],
@@ -73,9 +73,9 @@ export default defineConfig({
     },
     setupFiles: ["./test/support/vitest/seed.ts"],
     pool: "forks",
-    // Half of the time a test waits for a process, or for a clock.
+    // One extra worker: tests wait for a process or a clock half of the time.
     maxWorkers: Math.max(2, availableParallelism()) + 1,
-    // Tests measure order and outcome, never speed: this only ends what hangs, on the busiest machine.
+    // Tests check order and outcome, never speed. This timeout only ends hung tests, even on a very busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
@@ -93,7 +93,7 @@ export default defineConfig({
       { extends: true, test: { name: "engine", include: real, exclude: slow } },
       { extends: true, test: { name: "slow", include: slow } },
       { extends: true, test: { name: "cloud", include: cloud } },
-      // Its helper for leftovers comes from a registry; the tests sweep their own.
+      // Ryuk, the Testcontainers cleanup helper, comes from a registry. The tests clean up themselves.
       {
         extends: true,
         test: { name: "containers", include: containers, env: { TESTCONTAINERS_RYUK_DISABLED: "true" } },

@@ -1,6 +1,6 @@
-// Installs the packed package into an empty folder and uses it as a stranger would: every subpath is imported by every
-// Node that is promised, the types are checked in a strict consumer by the two newest TypeScript majors, the binary
-// runs, importing the core loads zod and neverthrow alone, and the examples pass their tests.
+// Installs the packed package into an empty folder and uses it as a new user would. Every supported Node imports every
+// subpath. The two newest TypeScript majors check the types in a strict consumer. The binary runs. Importing the core
+// loads only zod and neverthrow. The examples pass their tests.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -24,7 +24,7 @@ const folder = process.argv[2];
 const { exports, version, dependencies, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 const subpaths = Object.keys(exports).filter((path) => !path.endsWith(".json"));
 const specifiers = subpaths.map((path) => `portside${path.slice(1)}`);
-// Its suites are vitest's, and want to be run by it.
+// portside/testing defines vitest suites, so it only loads inside vitest.
 const plain = specifiers.filter((name) => name !== "portside/testing");
 
 const run = (file, args, cwd = folder, env = process.env) => {
@@ -37,7 +37,7 @@ const run = (file, args, cwd = folder, env = process.env) => {
 const install = (...packages) => run("npm", ["install", "--no-audit", "--no-fund", ...packages]);
 const pinned = (...names) => names.map((name) => `${name}@${dependencies[name] ?? devDependencies[name]}`);
 
-/** Bytes of a folder. */
+/** Size of a folder in bytes. */
 const sizeOf = (path) => {
   const entries = readdirSync(path, { withFileTypes: true });
   return entries.reduce((sum, one) => {
@@ -138,7 +138,7 @@ for (const typescript of TYPESCRIPTS) {
   install(`typescript@${typescript}`);
   for (const [strict, files] of [
     [true, ["consumer.ts"]],
-    // Types of their own dependencies are others' business.
+    // The examples' dependencies may have type errors of their own.
     [false, readdirSync("examples").map((name) => `examples/${name}/*.ts`)],
   ]) {
     const options = { compilerOptions: { ...compilerOptions, skipLibCheck: !strict }, include: files };

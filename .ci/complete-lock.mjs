@@ -1,5 +1,5 @@
-// Adds an entry for every optional platform package that the lock lacks because the registry which served the
-// install does not list it. Without them `npm ci` refuses the lock. Run after each `npm install`:
+// Adds lock entries for optional platform packages that the install's registry did not list.
+// `npm ci` rejects a lock without them. Run after each `npm install`:
 //   npm run lock
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -8,7 +8,7 @@ const lock = JSON.parse(readFileSync(file, "utf8"));
 const systems = ["android", "darwin", "freebsd", "linux", "openharmony", "win32", "netbsd", "openbsd", "sunos", "aix"];
 const processors = ["arm64", "x64", "ia32", "arm", "ppc64", "riscv64", "s390x", "loong64", "mips64el", "wasm32"];
 
-/** Looks a package up as Node does: beside the one that wants it, then one level up, and so on. */
+/** Resolves a package as Node does: in the dependent's node_modules, then one level up, and so on. */
 const isLocked = (wantedBy, name, version) => {
   for (let base = wantedBy; ; ) {
     const place = `${base ? `${base}/` : ""}node_modules/${name}`;

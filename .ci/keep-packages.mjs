@@ -1,10 +1,10 @@
-// Copies the packages that the server and one provider use into a folder; by the lock, so that an image has the very
-// packages that were tested, without another visit to the registry:
+// Copies the packages that the server and one provider need into a folder, as the lock lists them.
+// An image then contains exactly the tested packages, without another download from the registry:
 //   node .ci/keep-packages.mjs gcp FOLDER
 import { cpSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The optional peers of a provider; keys in PostgreSQL and Stripe go with every one. */
+/** The optional peers of each provider. Every provider may use PostgreSQL keys and Stripe. */
 const peersOf = {
   memory: /^(pg|stripe)$/,
   local: /^(pg|stripe|@duckdb\/node-api|@polyglot-sql\/sdk|dockerode)$/,
@@ -20,7 +20,7 @@ if (wanted === undefined) {
 }
 const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
 
-/** Where Node finds a package: beside the one that wants it, then one level up, and so on. */
+/** Resolves a package as Node does: in the dependent's node_modules, then one level up, and so on. */
 const placeOf = (wantedBy, name) => {
   for (let base = wantedBy; ; base = base.slice(0, Math.max(0, base.lastIndexOf("/node_modules/")))) {
     const place = `${base === "" ? "" : `${base}/`}node_modules/${name}`;
@@ -49,7 +49,7 @@ const { dependencies, peerDependencies } = packages[""];
 keep("", [...Object.keys(dependencies), ...Object.keys(peerDependencies).filter((name) => wanted.test(name))]);
 
 for (const place of kept) {
-  // Of another platform, or nested in one that is copied for itself.
+  // The package is for another platform and is not installed. Nested packages are copied separately.
   if (!existsSync(place)) continue;
   const own = (path) => path === place || !path.startsWith(join(place, "node_modules"));
   cpSync(place, join(folder, place), { recursive: true, filter: own });

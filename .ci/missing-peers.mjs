@@ -1,5 +1,5 @@
-// Whoever uses a part of the package without what it needs is told what to install: each part is tried in a folder where
-// the package is installed, and none of its optional peers.
+// Checks that each part of the package names its missing optional peers. Runs each part in a folder where the package
+// is installed without any optional peer.
 //   node .ci/missing-peers.mjs FOLDER
 import { spawnSync } from "node:child_process";
 import { readFileSync, renameSync } from "node:fs";
@@ -15,7 +15,7 @@ const data = join(folder, "data");
 const portside = (...args) => [cli, ...args, "--data-dir", data];
 const importing = (name) => ["--input-type=module", "-e", `await import(${JSON.stringify(name)})`];
 
-/** What is tried, and the packages that its output has to name behind `npm install`. */
+/** Arguments to run, and the packages that the output must name after `npm install`. */
 const tries = [
   [portside("serve", "--provider", "gcp", "--gcp-project", "p", "--gcp-region", "r"), ["google-auth-library"]],
   [
@@ -31,7 +31,7 @@ const tries = [
   [importing("portside/tracing"), ["@opentelemetry/api"]],
 ];
 
-// A dependency brings it, where the installer lets others see what that has; some do not.
+// A dependency installs @opentelemetry, and npm hoists it so that Portside sees it. Other installers do not.
 const hidden = join(folder, "node_modules", "@opentelemetry");
 renameSync(hidden, `${hidden}-hidden`);
 process.on("exit", () => renameSync(`${hidden}-hidden`, hidden));
@@ -42,7 +42,7 @@ for (const [args, packages] of tries) {
     cwd: folder,
     encoding: "utf8",
     timeout: 60_000,
-    // Credentials of the machine's own are nothing to this.
+    // Hides the machine's own credentials.
     env: { PATH: process.env.PATH, HOME: data },
   });
   const output = `${stdout}${stderr}`;
@@ -55,7 +55,7 @@ for (const [args, packages] of tries) {
     checked.add(name);
   }
 }
-// A statement in SQL finds out about its own where the cloud is set up for it, which it is not here.
+// Only an SQL statement on a configured cloud reports these peers, and no cloud is configured here.
 const left = peers.filter((name) => !checked.has(name) && !/bigquery|athena/.test(name));
 if (left.length > 0) throw new Error(`nobody was asked to install ${left.join(", ")}`);
 console.log(`without peers: ${tries.length} parts name what to install, ${checked.size} packages`);

@@ -1,5 +1,5 @@
-// The programs of docs/guides/nestjs.md, compiled and run with NestJS from the registry beside the packed package: each deploys
-// through the plugin, and its own routes work.
+// Compiles and runs the programs of docs/guides/nestjs.md with the packed package and NestJS from the registry.
+// Each program must deploy through the plugin and serve its own routes.
 //   node .ci/nestjs.mjs TARBALL FOLDER
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

@@ -1,6 +1,6 @@
-// Installs each supported version of the optional peers (peerVersions) with the packed package, and uses it
-// through Portside. Older ones, and Fastify 4, install as well and are refused in words. The clouds' packages have one
-// line each, which check-package.mjs installs.
+// Installs each supported version of the optional peers (peerVersions) with the packed package and uses it through
+// Portside. Older versions and Fastify 4 also install, but Portside rejects them with a message. Cloud packages have
+// one supported line each, which check-package.mjs installs.
 //   node .ci/peer-versions.mjs TARBALL FOLDER
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -22,7 +22,7 @@ const suite = `
     }));
   });`;
 
-/** Every peer of the round, through the part of Portside that loads it. */
+/** Uses every peer of the round through the part of Portside that loads it. */
 const works = `
   import assert from "node:assert/strict";
   import { accountOf, createControlPlane } from "portside";
@@ -77,7 +77,7 @@ const install = (name, packages) => {
 const evaluate = (folder, code) => run(process.execPath, ["--input-type=module", "-e", code], folder).trim();
 
 const peers = Object.entries(peerVersions).filter(([name]) => !/^(@aws-sdk\/|@google-cloud\/|google-)/.test(name));
-/** The oldest of OpenTelemetry's goes with the older ones below: vitest 4 refuses it. */
+/** The oldest OpenTelemetry version is tested with the older peers below, because vitest 4 rejects it. */
 const lineOf = (name, lines, round) =>
   name === "@opentelemetry/api" ? lines.at(-1) : lines[Math.min(round, lines.length - 1)];
 const rounds = Math.max(...peers.map(([, lines]) => lines.length));

@@ -1,6 +1,6 @@
-// A release, in two steps with a review between them:
-//   npm run release -- version     on a clean main: takes the changesets, sets the version, heads the changelog
-//   npm run release -- publish     in CI, from the commit of that: publishes with provenance, and tags
+// Releases in two steps, with a review between them:
+//   npm run release -- version     on a clean main: consumes the changesets, sets the version, updates the changelog
+//   npm run release -- publish     in CI, from that commit: publishes with provenance, and tags
 //   npm run release -- dry-run     anywhere: builds, and shows what would be published
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,13 +14,13 @@ const manifest = () => JSON.parse(readFileSync("package.json", "utf8"));
 const changesets = () => readdirSync(".changeset").filter((name) => name.endsWith(".md"));
 const UNRELEASED = "## Unreleased";
 
-/** What both steps want of the tree. */
+/** Both steps need a clean tree on main. */
 const ofTree = () => [
   read("git", "status", "--porcelain") !== "" && "the tree is not clean: commit, or put away, what changed",
   read("git", "branch", "--show-current") !== "main" && "releases are made of main: git switch main",
 ];
 
-/** Sigstore signs for a CI alone: https://docs.npmjs.com/generating-provenance-statements */
+/** Sigstore signs only in CI: https://docs.npmjs.com/generating-provenance-statements */
 const ofCi = (env) => {
   const hasIdentity = env.ACTIONS_ID_TOKEN_REQUEST_URL !== undefined || env.SIGSTORE_ID_TOKEN !== undefined;
   return [
@@ -55,7 +55,7 @@ const steps = {
     const { version } = manifest();
     const changelog = readFileSync("CHANGELOG.md", "utf8");
     writeFileSync("CHANGELOG.md", changelog.replace(UNRELEASED, `${UNRELEASED}\n\n## ${version}`));
-    // The lock names the version too, and npm leaves out what complete-lock puts back.
+    // The lock also contains the version. npm drops the entries that `npm run lock` then restores.
     run("npm", ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]);
     run("npm", ["run", "-s", "lock"]);
     console.log(`Version ${version}: look at it, then commit it as "chore: release ${version}".`);

@@ -1,7 +1,8 @@
-// Runs each test file that failed once more, alone, so that one unlucky test does not reject a change.
+// Reruns each failed test file once, alone, so that one flaky test does not reject a change.
 //   node .ci/rerun-failed.mjs RECORD FLAKY COMMAND [ARGUMENT...]
-// RECORD is the file that test/support/vitest/failed-files-reporter.ts wrote. FLAKY collects what passed alone, a line each; a
-// CI run may have two such files. COMMAND gets the file as its last argument. Exits with 0 if all files passed alone.
+// RECORD is the file that test/support/vitest/failed-files-reporter.ts wrote. FLAKY collects the tests that passed alone,
+// one per line. A CI run may have two such files. COMMAND gets the file as its last argument. Exits with 0 if all files
+// passed alone.
 import { spawnSync } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-// Two versions of the package in one process, each with dependencies of its own: neither sees the other's state, what one
-// makes the other understands, and nothing global is changed or left behind.
+// Runs two versions of the package in one process, each with its own dependencies. Neither may see the other's state,
+// each must accept the other's objects, and neither may change globals or leave any behind.
 //   node .ci/two-versions.mjs FOLDER      where the package is installed in FOLDER/node_modules
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +15,7 @@ rmSync(folder, { recursive: true, force: true });
 const place = (name, version) => {
   const path = join(folder, name);
   mkdirSync(path, { recursive: true });
-  // As links, which are files of their own to Node, and take no time.
+  // Hard links: Node treats them as separate files, and creating them is fast.
   execFileSync("cp", ["-rl", join(process.argv[2], "node_modules"), path]);
   const manifest = join(path, "node_modules", "portside", "package.json");
   const changed = { ...JSON.parse(readFileSync(manifest, "utf8")), version };
@@ -26,11 +26,11 @@ const place = (name, version) => {
 
 const signals = ["uncaughtException", "unhandledRejection", "exit", "SIGTERM", "SIGINT", "warning"];
 /**
- * Of zod and undici, which share them among their copies: the one keeps what is said of schemas by the schema itself, the
- * other the connections of `fetch`, as Node's own copy does.
+ * Globals that copies of zod and undici share by design: zod's registry of schema metadata, and undici's connections of
+ * `fetch`, which Node's own copy shares too.
  */
 const ofOthers = /^(__zod_|Symbol\(undici\.)/;
-/** What a copy could change for the other. */
+/** Global state that one copy could change for the other. */
 const globals = () => ({
   names: Reflect.ownKeys(globalThis)
     .map(String)
@@ -50,7 +50,7 @@ const load = async (require) => {
   return { core, memory, http, composition, Fastify: fastify.default };
 };
 
-/** A ustar archive of one file, without help of a package. */
+/** Builds a ustar archive of one file without a library. */
 const archiveOf = (path, content) => {
   const header = Buffer.alloc(512);
   header.write(path, 0);
@@ -94,7 +94,7 @@ const [one, two] = [await load(place("one", "1.0.0")), await load(place("two", "
 assert.notEqual(one.core.createControlPlane, two.core.createControlPlane, "there are two copies");
 const closers = [];
 
-/** The plugin of one copy around a control plane of whichever. */
+/** Serves one copy's plugin with a control plane of either copy. */
 const serve = async ({ Fastify, http }, controlPlane) => {
   const app = Fastify();
   await app.register(http.portside, { controlPlane });
@@ -114,7 +114,7 @@ const [first, second] = [await platformOf(one, "one"), await platformOf(two, "tw
 const urls = [await serve(one, first.controlPlane), await serve(two, second.controlPlane)];
 const keys = [await keyOf(first.ports, "acme"), await keyOf(second.ports, "acme")];
 
-// Each has a world of its own, though accounts and names are the same.
+// Each copy has its own state, although accounts and names are the same.
 const deploys = await Promise.all(urls.map((url, index) => deploy(url, keys[index], "app")));
 for (const { status, text } of deploys) assert.ok(status === 200 && text.includes('"DONE"'), text);
 assert.equal((await deploy(urls[0], keys[0], "only-here")).status, 200);
@@ -129,7 +129,7 @@ assert.deepEqual(
 );
 assert.equal((await call(urls[1], "/v1/deployment/list", { key: keys[0] })).status, 401, "a key of the other's");
 
-// What one refuses, the other's host says in the same words: errors are told by their kind, not by their class.
+// One copy's host reports the other's errors correctly, because it checks their kind and not their class.
 const mixed = await serve(two, first.controlPlane);
 assert.equal((await call(mixed, "/v1/deployment/list")).status, 401);
 assert.equal((await call(mixed, "/v1/deploy/unknown", { key: keys[0] })).status, 404);
@@ -140,7 +140,7 @@ assert.deepEqual(documents[0].paths, documents[1].paths);
 assert.deepEqual(documents[0].components, documents[1].components);
 assert.deepEqual(one.core.errorKinds, two.core.errorKinds);
 
-// A provider of one carries the other's control plane.
+// One copy's control plane works on the other's provider.
 const crossed = two.core.createControlPlane(one.memory.createMemoryProvider().ports);
 closers.unshift(() => crossed.close());
 const principal = { account: two.core.parseAccount("acme"), credentialId: "test" };
@@ -148,7 +148,7 @@ assert.deepEqual((await crossed.listDeployments(principal)).value, []);
 const unknown = await crossed.deleteDeployment(principal, { name: "unknown" });
 assert.ok(unknown.isErr() && unknown.error.kind === "not_found");
 
-// One that ends does not end the other.
+// Closing one does not close the other.
 await first.close();
 assert.equal((await deploy(urls[1], keys[1], "after")).status, 200);
 for (const close of closers) await close();

@@ -1,4 +1,4 @@
-/** Keys and tokens together: the identity that the platform brings when an embedder has none of its own. */
+/** API keys and bearer tokens combined: the default identity for embedders without their own. */
 import type { JWK } from "jose";
 import type { Authenticator } from "../../core/ports/authenticator.ts";
 import type { Identity } from "../../core/ports/provider.ts";
@@ -10,9 +10,9 @@ import { createTokens } from "./accounts/tokens.ts";
 
 export interface IdentityConfig {
   readonly records: KeyRecords;
-  /** The key that signs the platform's own tokens, made by `generateSigningKey` and kept. */
+  /** Loads the key that signs the platform's tokens. Create it once with `generateSigningKey` and store it. */
   readonly loadSigningKey: () => Promise<JWK>;
-  /** Further issuers whose tokens are accepted. */
+  /** Additional trusted token issuers. */
   readonly issuers?: readonly JwtIssuer[];
   readonly clock: Clock;
   readonly ids: Ids;

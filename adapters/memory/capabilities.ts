@@ -1,4 +1,4 @@
-/** What the memory provider can do: a simulation with Cloud Run's sizes, so that every rule can be tested anywhere. */
+/** The memory provider's capabilities. It simulates Cloud Run's sizes, so tests can check every rule anywhere. */
 
 import { deployLimits } from "../../core/domain/accounts/limits.ts";
 import { type Capabilities, deadlinesIn, missing, offered } from "../../core/domain/wire/capabilities.ts";

@@ -1,5 +1,5 @@
 /**
- * A whole provider in memory: the oracle of Portside's own tests, and the double that embedders test with.
+ * A complete in-memory provider: the reference in Portside's own tests, and a test double for embedders.
  *
  * ```ts
  * const memory = createMemoryProvider();
@@ -38,17 +38,17 @@ export interface MemoryConfig {
 export interface MemoryProvider {
   readonly provider: Provider;
   readonly identity: Identity;
-  /** Free for everybody until `subscribe` says otherwise. */
+  /** Every account is on the free plan until `subscribe` changes it. */
   readonly billing: MemoryBilling;
-  /** Adds rows to what the account finds in `billing`; nothing is metered here, because nothing runs. */
+  /** Adds rows to the account's SQL table `billing`. The provider meters nothing itself, because nothing runs. */
   charge(account: AccountId, ...rows: readonly BillingRow[]): void;
-  /** Everything `createControlPlane` needs. */
+  /** The ports that `createControlPlane` needs. */
   readonly ports: Ports;
-  /** Forgets everything. */
+  /** Deletes all state. */
   reset(): void;
-  /** A copy of everything it holds. */
+  /** Returns a copy of all state. */
   snapshot(): World;
-  /** Closes the port of its storage and the processes of its SQL, where calls have made them. */
+  /** Closes the storage server and the SQL processes, if calls have started them. */
   close(): Promise<void>;
 }
 

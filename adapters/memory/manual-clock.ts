@@ -1,9 +1,9 @@
-/** A clock that stands still until it is told to move, so that tests of hours take milliseconds. */
+/** A clock that only moves on `advance`, so that a test of hours takes milliseconds. */
 import { type Instant, parseInstant, plusMillis } from "../../core/domain/wire/instant.ts";
 import type { Clock } from "../../core/ports/system.ts";
 
 export interface ManualClock extends Clock {
-  /** Moves time forward, waking sleepers in the order in which they are due. */
+  /** Moves time forward by `millis` milliseconds and wakes sleepers in the order of their deadlines. */
   advance(millis: number): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** Lets everything that is ready run, so that whoever was woken may go back to sleep. */
+/** Runs all pending callbacks, so that a woken task can start its next sleep. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export const createManualClock = (start = "2026-01-01T00:00:00Z"): ManualClock => {

@@ -1,4 +1,4 @@
-/** The single in-memory cloud behind the memory provider's ports: plain data, copied in and out. */
+/** The in-memory cloud that the memory provider's ports share. Plain data, copied on read and write. */
 import type { AccountId } from "../../core/domain/accounts/account.ts";
 import type { DeployOutcome } from "../../core/domain/deploy/events.ts";
 import type { LogEntry } from "../../core/domain/logs/entry.ts";
@@ -43,22 +43,22 @@ export interface StoredBucket {
 
 export interface World {
   readonly services: Map<string, StoredService>;
-  /** Freed names: who had them, until when they are kept. */
+  /** Names of deleted deployments, with their former owner and the end of their reservation. */
   readonly freed: Map<string, { readonly owner: AccountId; readonly until: Instant }>;
-  /** The last outcome noted, by account and name. */
+  /** The last recorded deploy outcome, by account and name. */
   readonly outcomes: Map<string, DeployOutcome>;
   /** Images by reference. */
   readonly images: Set<string>;
   /** Entries in order, by account and name. */
   readonly logs: Map<string, LogEntry[]>;
   readonly keys: Map<string, KeyRecord>;
-  /** Volumes by id, deleted ones among them. */
+  /** Volumes by id, including deleted ones. */
   readonly volumes: Map<string, StoredBucket>;
   /** Schedules by account and name. */
   readonly schedules: Map<string, CronJob>;
-  /** What accounts are charged for running their services. */
+  /** Charges for running services, by account. */
   readonly charges: Map<AccountId, readonly BillingRow[]>;
-  /** Grows with every write, for etags. */
+  /** Incremented by every write; the source of ETags. */
   writes: number;
 }
 
@@ -75,17 +75,17 @@ export const createWorld = (): World => ({
   writes: 0,
 });
 
-/** A volume that lives, by its id. */
+/** Returns a volume by id, unless it is deleted. */
 export const livingBucket = (world: World, id: string): StoredBucket | undefined => {
   const bucket = world.volumes.get(id);
   return bucket?.deletedAt === null ? bucket : undefined;
 };
 
-/** Empties the world in place, so that ports made over it see it empty. */
+/** Empties the world in place, so that existing ports see it empty. */
 export const resetWorld = (world: World): void => {
   for (const part of Object.values(world)) if (part instanceof Map || part instanceof Set) part.clear();
   world.writes = 0;
 };
 
-/** A copy of everything in the world, for assertions; changing it changes nothing. */
+/** Returns a deep copy of the world for assertions. */
 export const snapshotWorld = (world: World): World => structuredClone(world);

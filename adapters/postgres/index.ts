@@ -1,6 +1,6 @@
 /**
- * Credentials in PostgreSQL, for several replicas, and for machines whose disk does not last: keys, and the key that signs
- * the platform's own tokens.
+ * Stores API keys and the token signing key in PostgreSQL, for several replicas and for machines without a
+ * persistent disk.
  *
  * ```ts
  * const pool = new Pool({ connectionString });
@@ -17,13 +17,13 @@ import { claimFirstKey, createKeyRecords, getOrMakeSecret } from "./accounts/rec
 
 export interface PostgresIdentity {
   readonly identity: Identity;
-  /** Whether the caller is the one who makes the first key: true for one replica, once. Rejects where the database is away. */
+  /** Returns true to one replica, once: it must create the first key. Rejects if the database is unreachable. */
   claimFirstKey(): Promise<boolean>;
 }
 
 /**
- * Makes the tables where they are missing. The client is the caller's, and is closed by the caller.
- * Throws where the database does not answer, or does not let its user make tables.
+ * Creates missing tables. The caller owns the client and must close it.
+ * @throws if the database does not answer or its user may not create tables
  */
 export const createPostgresIdentity = async (
   client: PostgresClient,

@@ -1,4 +1,4 @@
-/** Key records in the world. */
+/** Stores API key records in memory. */
 import type { KeyRecords } from "../../shared/accounts/key-record.ts";
 import type { World } from "../world.ts";
 

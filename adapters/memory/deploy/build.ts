@@ -1,4 +1,4 @@
-/** Sources and images that are kept in memory; building is reading the source and remembering its digest. */
+/** Keeps sources and images in memory. A build reads the source and records its digest. */
 import { unavailable } from "../../../core/errors.ts";
 import type { BuildEvent, BuildRequest, ImageBuilder } from "../../../core/ports/image-builder.ts";
 import type { ReceivedSource, SourceSpool } from "../../../core/ports/source-spool.ts";

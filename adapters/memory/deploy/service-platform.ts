@@ -1,4 +1,4 @@
-/** Services as documents in the world; a rollout is simulated, conditions and conflicts are real. */
+/** Stores services as documents. Rollouts are simulated, but preconditions and conflicts are real. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freedNameDays } from "../../../core/domain/accounts/limits.ts";
 import type { Expected } from "../../../core/domain/deploy/plan.ts";
@@ -14,7 +14,7 @@ import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { parseService, renderService } from "../../shared/deploy/service-document.ts";
 import type { StoredService, World } from "../world.ts";
 
-/** Where a simulated service would answer; the name never resolves (RFC 6761, `.invalid`). */
+/** The URL of a simulated service. The host name never resolves (RFC 6761, `.invalid`). */
 const urlOf = (name: string): string => `https://${name}.memory.invalid`;
 
 // Every document in the world was rendered by this provider.

@@ -1,4 +1,4 @@
-/** Log entries in arrays, one a deployment, in the order of their positions. */
+/** Stores log entries in one array per deployment, ordered by position. */
 
 import { behind, comparePositions, type LogPosition, nextPosition } from "../../../core/domain/logs/cursor.ts";
 import { isWritable, type LogEntry, type NewLogEntry } from "../../../core/domain/logs/entry.ts";
@@ -18,11 +18,11 @@ const nobodyWaits = () => unavailable("The search was ended, for nobody waits fo
 /** Number of entries between two checks of the clock. */
 const UNWATCHED = 1000;
 
-/** Copies an entry as a stored one: `json` has made the round trip through JSON. */
+/** Copies an entry as a real store would: `json` makes a round trip through JSON. */
 const copyOf = (entry: NewLogEntry): NewLogEntry =>
   entry.json === undefined ? structuredClone(entry) : { ...entry, json: JSON.parse(JSON.stringify(entry.json)) };
 
-/** How many of the entries lie before or at a place. */
+/** Counts the entries at or before a position. */
 const countUpTo = (entries: readonly LogEntry[], position: LogPosition): number => {
   let [from, to] = [0, entries.length];
   while (from < to) {
@@ -49,7 +49,7 @@ export const createMemoryLogs = (
     ...(seen === undefined ? {} : { seen: { instant: seen.instant, code: seen.code } }),
     partial,
   });
-  /** Searches entries in order, until `limit` entries match or the time is up. */
+  /** Searches entries in order until `limit` entries match or the time runs out. */
   const search = (entries: readonly LogEntry[], { filter, limit, patience }: LogQuery) => {
     const matches = matcherOf(filter, compile);
     const ends = plusMillis(clock.now(), patience);

@@ -1,4 +1,4 @@
-/** Schedules as they were set. Nothing runs in memory, so nothing fires. */
+/** Stores schedules but never fires them, because no service runs in memory. */
 import type { Scheduler } from "../../../core/ports/scheduler.ts";
 import { okAsync } from "../../../core/result.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";

@@ -1,4 +1,4 @@
-/** Subscriptions in memory: free until a test says otherwise. */
+/** In-memory subscriptions. Accounts are on the free plan until a test changes it. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { freeSubscription, type Subscription } from "../../../core/domain/usage/subscription.ts";
 import { unavailable } from "../../../core/errors.ts";
@@ -7,7 +7,7 @@ import { errAsync, okAsync } from "../../../core/result.ts";
 
 export interface MemoryBilling extends Billing {
   subscribe(account: AccountId, subscription: Omit<Subscription, "provider">): void;
-  /** Answers no more, or again. */
+  /** Simulates an outage (`true`) or its end (`false`). */
   down(is: boolean): void;
 }
 

@@ -1,4 +1,4 @@
-/** The memory provider's storage: a server on a loopback port, opened at its first signed URL. */
+/** The memory provider's storage server. It listens on a loopback port from the first signed URL on. */
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -42,9 +42,9 @@ const bytesIn = (world: World, clock: Clock): ObjectBytes => {
 };
 
 export interface MemoryStorage {
-  /** Signs the URLs. */
+  /** The key that signs the URLs. */
   readonly key: string;
-  /** Where it answers; opened at the first call. */
+  /** Returns the server's base URL. The first call starts the server. */
   base(): Promise<string>;
   close(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export const createMemoryStorage = (world: World, clock: Clock, logger: Logger):
       const answer = (req: IncomingMessage, res: ServerResponse) => serveStorage(deps, req, res);
       const server = createServer({ requestTimeout: 0 }, answer).on("checkContinue", answer);
       server.once("error", reject);
-      // A program that has nothing else to do may end.
+      // The server must not keep the process alive.
       server.listen(0, "127.0.0.1", () => resolve(server)).unref();
     });
   return {

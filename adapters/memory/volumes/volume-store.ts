@@ -1,4 +1,4 @@
-/** Volumes and their objects in the world; their URLs are real, on a loopback port of the provider's own. */
+/** Stores volumes and objects in memory. Signed URLs are real and use the provider's loopback port. */
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import { comparePaths, type ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
@@ -30,7 +30,7 @@ const living = (world: World): StoredBucket[] => [...world.volumes.values()].fil
 const named = (world: World, owner: AccountId, name: VolumeName): StoredBucket | undefined =>
   living(world).find((one) => one.owner === owner && one.name === name);
 
-/** The objects of a volume that lives. */
+/** Returns the bucket of a volume, unless it is deleted. */
 const bucketOf = (world: World, { id, name }: StoredVolume): Result<StoredBucket, NotFound> => {
   const bucket = livingBucket(world, id);
   return bucket === undefined ? err(notFound(`There is no volume '${name}'.`)) : ok(bucket);

@@ -1,4 +1,4 @@
-/** What is asked of a PostgreSQL client: a `Pool` of `pg` (https://node-postgres.com/apis/pool), made by the embedder. */
+/** The PostgreSQL client to pass in: a `Pool` of `pg` (https://node-postgres.com/apis/pool) fits. */
 export interface PostgresClient {
   query(
     text: string,

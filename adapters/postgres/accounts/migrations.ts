@@ -1,13 +1,13 @@
 /**
- * The tables of credentials, made and changed in steps that are each done once, whichever replica comes first: every step is
- * one transaction behind a lock. https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
+ * Migrations of the credential tables. Each runs once, on the first replica that starts, in one transaction under an
+ * advisory lock. https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS
  */
 import type { PostgresClient } from "./client.ts";
 
-/** Any number that nobody else locks by. */
+/** An arbitrary lock number that no other program should use. */
 const LOCK = 7_064_001;
 
-/** In their order; what has been released is never changed, only followed by another. */
+/** Ordered. Never change a released step; append a new one. */
 const steps: readonly string[] = [
   `CREATE TABLE portside_keys (
      id text PRIMARY KEY,
@@ -23,7 +23,7 @@ const steps: readonly string[] = [
    CREATE TABLE portside_secrets (name text PRIMARY KEY, value text NOT NULL)`,
 ];
 
-/** Several statements in one text are one transaction: https://www.postgresql.org/docs/current/protocol-flow.html */
+/** Statements in one string form one transaction: https://www.postgresql.org/docs/current/protocol-flow.html */
 const once = (version: number, step: string): string => `
   SELECT pg_advisory_xact_lock(${LOCK});
   CREATE TABLE IF NOT EXISTS portside_migrations (version integer PRIMARY KEY, done_at timestamptz NOT NULL DEFAULT now());
@@ -34,7 +34,7 @@ const once = (version: number, step: string): string => `
     END IF;
   END $portside$`;
 
-/** Brings the tables up to date. Throws where the database does not answer, or does not let its user make tables. */
+/** Runs pending migrations. Throws if the database does not answer or its user may not create tables. */
 export const migrate = async (client: PostgresClient): Promise<void> => {
   for (const [index, step] of steps.entries()) await client.query(once(index + 1, step));
 };

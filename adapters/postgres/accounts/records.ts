@@ -1,4 +1,4 @@
-/** API keys in PostgreSQL, shared by every replica: a key counts, and is refused, everywhere at once. */
+/** API keys in PostgreSQL. Every replica accepts a new key and rejects a revoked one. */
 import { type KeyRecords, keyRecordOf } from "../../shared/accounts/key-record.ts";
 import type { PostgresClient } from "./client.ts";
 
@@ -21,7 +21,7 @@ export const createKeyRecords = (client: PostgresClient): KeyRecords => ({
     void (await client.query("UPDATE portside_keys SET last_used_at = $1 WHERE id = $2", [at, id])),
 });
 
-/** True for one replica, once, while there are no keys. */
+/** Returns true to one replica, once, if no keys exist. */
 export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
   (
     await client.query(
@@ -30,7 +30,7 @@ export const claimFirstKey = async (client: PostgresClient): Promise<boolean> =>
     )
   ).rowCount === 1;
 
-/** A secret that all replicas share: whoever comes first makes it. */
+/** Returns a secret that all replicas share. The first replica creates it. */
 export const getOrMakeSecret = async (
   client: PostgresClient,
   name: string,
