@@ -16,6 +16,7 @@ import type { LogPage } from "./domain/logs/entry.ts";
 import type { SqlAnswer } from "./domain/sql/answer.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
+import { withFormerNames } from "./domain/wire/capabilities.ts";
 import type { capabilitiesAnswerSchema } from "./domain/wire/responses.ts";
 import { type ControlPlaneError, internal, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
@@ -91,7 +92,7 @@ export interface ControlPlane {
 const answerCapabilities = ({ ports, settings }: Context): CapabilitiesAnswer => {
   const { accountLimits: limits } = settings;
   return {
-    ...ports.provider.capabilities,
+    ...withFormerNames(ports.provider.capabilities),
     limits: {
       deployments: limits.deployments,
       instances: limits.instances,

@@ -34,8 +34,8 @@ export const gcpCapabilities = (config: GcpConfig): Capabilities => ({
     mounts: offered("Cloud Storage FUSE: no file locks, and the last writer of a file wins"),
     store: offered(),
     read_only: offered(),
-    flatNamespace: true,
-    casePreserving: true,
+    flat_namespace: true,
+    case_preserving: true,
     conditional_uploads: missing(
       "Cloud Storage holds to If-Match and If-None-Match where data is read, not in uploads",
     ),

@@ -93,8 +93,8 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
       chosen.runner.kind === "process"
         ? missing("plain processes of one user can write what that user can")
         : offered(),
-    flatNamespace: false,
-    casePreserving: process.platform === "linux",
+    flat_namespace: false,
+    case_preserving: process.platform === "linux",
     conditional_uploads: offered(),
     unsized_uploads: offered(),
     head_downloads: offered(),

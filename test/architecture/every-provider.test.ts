@@ -9,6 +9,7 @@ import { gcpCapabilities } from "../../adapters/gcp/capabilities.ts";
 import { createLocalProvider } from "../../adapters/local/index.ts";
 import { memoryCapabilities } from "../../adapters/memory/capabilities.ts";
 import type { Capabilities, Feature } from "../../core/domain/wire/capabilities.ts";
+import { appliesTo } from "../contracts/harness.ts";
 import { providerCases } from "../contracts/index.ts";
 import { e2eCases } from "../e2e/cases.ts";
 import { reasonsAgainst } from "../e2e/harness.ts";
@@ -55,19 +56,19 @@ const changesOf = (record: Capabilities): Change[] => {
 
 /** How many cases of the contract each entry of the record keeps out. */
 const leftOut: Readonly<Record<string, Readonly<Record<string, number>>>> = {
-  memory: { runs: 15, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flatNamespace": 1 },
+  memory: { runs: 15, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
   local: {
-    ...{ runs: 1, "names.remembers_freed": 1, "volumes.flatNamespace": 1 },
+    ...{ runs: 1, "names.remembers_freed": 1, "volumes.flat_namespace": 1 },
     // Plain processes, here: bubblewrap has the others. A container engine may be there or not.
     ...{ "volumes.read_only": 1, isolation: 1 },
     ...(local.provider.capabilities.builders.dockerfile.supported ? { "builders.dockerfile": 1 } : {}),
   },
   gcp: {
-    ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flatNamespace": 1 },
+    ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.conditional_uploads": 1 },
   },
   aws: {
-    ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flatNamespace": 1 },
+    ...{ runs: 1, "names.remembers_freed": 1, "builders.dockerfile": 1, "volumes.flat_namespace": 1 },
     ...{ "sql.lag_seconds": 1, "volumes.head_downloads": 1, "volumes.unsized_uploads": 1 },
   },
 };
@@ -86,9 +87,10 @@ const featureAt = (record: Capabilities, path: string): Partial<Feature> =>
 describe.each(Object.entries(records))("%s", (provider, record) => {
   test("a case of the contract is left out by one entry of the record alone, which has a reason if it is a lack", () => {
     const by: Record<string, number> = {};
-    for (const { group, name, when } of providerCases) {
-      if (when === undefined || when(record)) continue;
-      const paths = changesOf(record).flatMap(([path, changed]) => (when(changed) ? [path] : []));
+    for (const one of providerCases) {
+      if (appliesTo(one, record)) continue;
+      const { group, name } = one;
+      const paths = changesOf(record).flatMap(([path, changed]) => (appliesTo(one, changed) ? [path] : []));
       expect(paths, `${group}: ${name}`).toHaveLength(1);
       const [path = ""] = paths;
       by[path] = (by[path] ?? 0) + 1;

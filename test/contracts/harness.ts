@@ -6,7 +6,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AccountId } from "../../core/domain/accounts/account.ts";
-import type { Capabilities } from "../../core/domain/wire/capabilities.ts";
+import { type AnsweredCapabilities, type Capabilities, withFormerNames } from "../../core/domain/wire/capabilities.ts";
 import type { DeploymentName } from "../../core/domain/wire/names.ts";
 import type { Provider } from "../../core/ports/provider.ts";
 
@@ -57,7 +57,7 @@ export interface ContractCase<S> {
   readonly group: string;
   readonly name: string;
   /** The case is for providers that declare this; absent: for all. */
-  readonly when?: (capabilities: Capabilities) => boolean;
+  readonly when?: (capabilities: AnsweredCapabilities) => boolean;
   readonly run: (subject: S) => Promise<void>;
 }
 
@@ -80,6 +80,10 @@ export const freshNames = (prefix: string): Pick<ProviderSubject, "account" | "n
   name: () => `${prefix}-${++counter}` as DeploymentName,
 });
 
+/** Whether a case is for a provider with these capabilities; without capabilities, only unconditional cases apply. */
+export const appliesTo = ({ when }: Pick<ContractCase<never>, "when">, capabilities?: Capabilities): boolean =>
+  when === undefined || (capabilities !== undefined && when(withFormerNames(capabilities)));
+
 /**
  * Registers a suite for one implementation. Which cases run follows from the capabilities that it declares;
  * a suite of which none runs fails.
@@ -90,7 +94,7 @@ export const contractTests = <S>(
   start: () => Promise<Started<S>>,
   capabilities?: Capabilities,
 ): void => {
-  const applies = cases.filter(({ when }) => when === undefined || (capabilities !== undefined && when(capabilities)));
+  const applies = cases.filter((one) => appliesTo(one, capabilities));
   describe(title, () => {
     let started: Started<S> | undefined;
     beforeAll(async () => {

@@ -100,7 +100,7 @@ const writing = inGroup("put and get", [
   },
   {
     name: "names that differ only in case or in normal form are different objects",
-    when: ({ volumes }) => volumes.store.supported && volumes.casePreserving,
+    when: ({ volumes }) => volumes.store.supported && volumes.case_preserving,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       const names = ["Readme", "README", "caf\u00e9", "cafe\u0301"];
@@ -110,7 +110,7 @@ const writing = inGroup("put and get", [
   },
   {
     name: "one name may be an object and the beginning of others",
-    when: ({ volumes }) => volumes.store.supported && volumes.flatNamespace,
+    when: ({ volumes }) => volumes.store.supported && volumes.flat_namespace,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       for (const path of ["a/b", "a"]) await put(subject, volume, path, path);
@@ -119,7 +119,7 @@ const writing = inGroup("put and get", [
   },
   {
     name: "a file is no folder: the one in the way is named, and stays",
-    when: ({ volumes }) => volumes.store.supported && !volumes.flatNamespace,
+    when: ({ volumes }) => volumes.store.supported && !volumes.flat_namespace,
     run: async (subject) => {
       const volume = await newVolume(subject, subject.account());
       await put(subject, volume, "a/b", "inside");

@@ -35,6 +35,11 @@ test("capabilities are the provider's record and the account's limits", () => {
   expect(capabilitiesAnswerSchema.parse(JSON.parse(JSON.stringify(answer)))).toEqual(answer);
   expect(answer).toEqual({
     ...ports.provider.capabilities,
+    volumes: {
+      ...ports.provider.capabilities.volumes,
+      flatNamespace: ports.provider.capabilities.volumes.flat_namespace,
+      casePreserving: ports.provider.capabilities.volumes.case_preserving,
+    },
     limits: {
       deployments: 50,
       instances: 7,

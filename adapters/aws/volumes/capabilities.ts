@@ -7,8 +7,8 @@ export const awsVolumes: Capabilities["volumes"] = {
   ),
   store: offered(),
   read_only: offered(),
-  flatNamespace: true,
-  casePreserving: true,
+  flat_namespace: true,
+  case_preserving: true,
   conditional_uploads: offered(),
   unsized_uploads: missing(
     "S3 wants to know an object's length before its bytes; the command line keeps standard input on disk until it is known",

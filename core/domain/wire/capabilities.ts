@@ -50,10 +50,10 @@ export const capabilitiesSchema = z
       mounts: feature.meta({ description: "Services see their volumes as folders." }),
       store: feature,
       read_only: feature.meta({ description: "A read-only mount cannot be written." }),
-      flatNamespace: z.boolean().meta({
+      flat_namespace: z.boolean().meta({
         description: "False: a volume is a file tree, so no object is another's folder.",
       }),
-      casePreserving: z.boolean().meta({
+      case_preserving: z.boolean().meta({
         description: "Names that differ only in case or normal form are different objects.",
       }),
       conditional_uploads: feature.meta({
@@ -89,6 +89,30 @@ export const capabilitiesSchema = z
   })
   .readonly();
 
+/** Version 1 of the API also answers two flags of volumes under their former names. */
+export const formerNames = {
+  flatNamespace: z.boolean().meta({ deprecated: true, description: "The former name of `flat_namespace`." }),
+  casePreserving: z.boolean().meta({ deprecated: true, description: "The former name of `case_preserving`." }),
+};
+
+export type Capabilities = z.output<typeof capabilitiesSchema>;
+
+/** Capabilities as clients and contract cases read them. */
+export interface AnsweredCapabilities extends Capabilities {
+  readonly volumes: Capabilities["volumes"] & {
+    /** @deprecated Use `flat_namespace`. */
+    readonly flatNamespace: boolean;
+    /** @deprecated Use `case_preserving`. */
+    readonly casePreserving: boolean;
+  };
+}
+
+export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilities => {
+  const { volumes } = capabilities;
+  const former = { flatNamespace: volumes.flat_namespace, casePreserving: volumes.case_preserving };
+  return { ...capabilities, volumes: { ...volumes, ...former } };
+};
+
 /** Deadlines in milliseconds, as limits are kept, as the record has them. */
 export const deadlinesIn = (limits: {
   readonly buildDeadline: number;
@@ -99,8 +123,6 @@ export const deadlinesIn = (limits: {
   listen: limits.listenDeadline / 1000,
   rollout: limits.rolloutDeadline / 1000,
 });
-
-export type Capabilities = z.output<typeof capabilitiesSchema>;
 
 /** The error for a feature that is not offered, in the provider's own words; undefined where it is. */
 export const refusal = (one: Feature): ControlPlaneError | undefined =>

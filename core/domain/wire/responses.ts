@@ -1,6 +1,6 @@
 /** The small answers of the API, as schemas; the larger ones stand with their subject. */
 import { z } from "zod";
-import { capabilitiesSchema } from "./capabilities.ts";
+import { capabilitiesSchema, formerNames } from "./capabilities.ts";
 
 const time = z.string().meta({ format: "date-time" });
 
@@ -51,9 +51,12 @@ export const limitsSchema = z.object({
   requests_per_minute: z.int(),
 });
 
+const capabilitiesShape = capabilitiesSchema.unwrap().shape;
+
 export const capabilitiesAnswerSchema = z
   .object({
-    ...capabilitiesSchema.unwrap().shape,
+    ...capabilitiesShape,
+    volumes: capabilitiesShape.volumes.extend(formerNames),
     limits: limitsSchema.meta({ description: "What your account may hold or do." }),
   })
   .readonly();

@@ -59,7 +59,7 @@ const checks: Readonly<Record<string, Check>> = {
     schemas.some((schema) => violations(value, schema).length === 0) ? [] : ["anyOf"],
 };
 
-const silent = ["$schema", "title", "description", "default", "examples", "format", "readOnly"];
+const silent = ["$schema", "title", "description", "default", "examples", "format", "readOnly", "deprecated"];
 
 /** Where and by which keyword the value breaks the schema. */
 export const violations = (value: unknown, schema: Schema): string[] =>

@@ -2,7 +2,7 @@
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { freshNames } from "../../../contracts/harness.ts";
+import { appliesTo, freshNames } from "../../../contracts/harness.ts";
 import { type ProviderSubject, type Started, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
 import { startMoto } from "../../../fakes/aws/moto.ts";
 import { REGION, STATE_BUCKET } from "../../../fakes/aws/test-config.ts";
@@ -38,9 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => started?.close());
 
-const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
-  ({ when }) => when === undefined || when(storageCapabilities),
-);
+const cases = [...volumeStoreCases, ...volumeObjectCases].filter((one) => appliesTo(one, storageCapabilities));
 
 /** Where moto differs from S3, by the test that it breaks. */
 const gaps: ReadonlyMap<string, string> = new Map([

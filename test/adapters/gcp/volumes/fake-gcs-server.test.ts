@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createMemoryProvider } from "../../../../adapters/memory/index.ts";
-import { freshNames } from "../../../contracts/harness.ts";
+import { appliesTo, freshNames } from "../../../contracts/harness.ts";
 import { type ProviderSubject, type Started, volumeObjectCases, volumeStoreCases } from "../../../contracts/index.ts";
 import { startIndependentStorage } from "../../../fakes/gcp/storage/independent.ts";
 import { nodeContractSources } from "../../../support/providers/contract-sources.ts";
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => started?.close());
 
 const cases = [...volumeStoreCases, ...volumeObjectCases].filter(
-  ({ group, when }) => group !== "trash and restore" && (when === undefined || when(storageCapabilities)),
+  (one) => one.group !== "trash and restore" && appliesTo(one, storageCapabilities),
 );
 
 /** Deviations of fake-gcs-server from Cloud Storage, by the case that each breaks. */

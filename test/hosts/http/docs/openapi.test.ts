@@ -33,7 +33,16 @@ const operationOf = (method: string, path: string) => document.paths[pathOf(path
 const keywords = [
   ...["type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "allOf", "const"],
   ...["description", "examples", "default", "format", "minimum", "maximum", "minLength", "maxLength", "pattern"],
-  ...["exclusiveMinimum", "maxProperties", "minProperties", "propertyNames", "contentMediaType", "$ref", "readOnly"],
+  ...[
+    "exclusiveMinimum",
+    "maxProperties",
+    "minProperties",
+    "propertyNames",
+    "contentMediaType",
+    "$ref",
+    "readOnly",
+    "deprecated",
+  ],
 ];
 const types = ["string", "integer", "number", "boolean", "object", "array", "null"];
 
