@@ -1,19 +1,19 @@
-/** A command's words, so that node:util's parseArgs reads them as they are meant. */
+/** Prepares a command's arguments for parseArgs of node:util. */
 
 export interface Option {
   readonly type: "string" | "boolean";
   readonly short?: string;
   readonly multiple?: boolean;
-  /** The value may be left out, and is then empty; the next word is the value where it looks like this. */
+  /** The value is optional and defaults to "". The next argument is the value only if it matches this pattern. */
   readonly optional?: RegExp;
-  /** The word for the value in the help. */
+  /** The placeholder for the value in the help. */
   readonly value?: string;
   readonly description: string;
 }
 
 type Options = Readonly<Record<string, Option>>;
 
-/** The option whose value the next word is: `--query`, `-q`, or the last letter of `-fq`. */
+/** Returns the option that takes the next argument as its value: `--query`, `-q`, or the last letter of `-fq`. */
 const waitsForValue = (word: string, options: Options): { name: string; before: string } | undefined => {
   const entries = Object.entries(options);
   const long = /^--([a-z-]+)$/.exec(word)?.[1];
@@ -31,8 +31,8 @@ const isOption = (word: string, options: Options): boolean =>
   Object.entries(options).some(([name, { short }]) => word === `--${name}` || word === `-${short}`);
 
 /**
- * Joins an option and its value, which parseArgs takes for the next option where it begins with `-`, as a filter may
- * (`-q '-logName=requests'`). What is an option of the command stays one: its value was forgotten.
+ * Joins an option and a value that begins with `-`, such as `-q '-logName=requests'`, which parseArgs would take for an
+ * option. If the value is itself an option of the command, the user forgot the value, and the two stay separate.
  */
 export const joinValues = (args: readonly string[], options: Options): string[] => {
   const joined: string[] = [];

@@ -1,4 +1,4 @@
-/** The API as commands call it: JSON in and out, refusals in words. */
+/** The commands' API client: JSON in and out, error responses as exceptions with readable messages. */
 import type { Account } from "./accounts/account.ts";
 import { CommandError } from "./terminal/io.ts";
 
@@ -7,10 +7,10 @@ interface Issue {
   readonly msg: string;
 }
 
-/** A refusal by the platform, with its status for those who care. */
+/** An error response of the platform, with its HTTP status. */
 export class Refused extends CommandError {
   readonly status: number;
-  /** Seconds after which the platform asks to be tried again. */
+  /** Seconds to wait before a retry, from Retry-After. */
   readonly retryAfter: number | undefined;
   constructor(status: number, message: string, retryAfter?: number) {
     super(message);
@@ -19,7 +19,7 @@ export class Refused extends CommandError {
   }
 }
 
-/** Nothing answered, or the connection broke: it may go well another time. */
+/** The server did not answer or the connection broke. A retry may succeed. */
 export class Unreachable extends CommandError {}
 
 const issueWords = ({ loc, msg }: Issue): string => {
@@ -33,7 +33,7 @@ const nextStep: Readonly<Record<number, string>> = {
   503: "Try again in a moment.",
 };
 
-/** The words of a refusal's body. */
+/** Returns the message in an error response's body. */
 export const refusalWords = (status: number, body: unknown): string => {
   const detail = (body as { detail?: unknown } | null)?.detail;
   const said = Array.isArray(detail)
@@ -44,13 +44,13 @@ export const refusalWords = (status: number, body: unknown): string => {
   return nextStep[status] === undefined ? said : `${said} ${nextStep[status]}`;
 };
 
-/** A response as a refusal in these words, with the time that it says to wait. */
+/** Creates a `Refused` with this message from a response, including its Retry-After. */
 export const refusalIn = (words: string, { status, headers }: Response): Refused => {
   const after = Number(headers.get("retry-after") ?? Number.NaN);
   return new Refused(status, words, Number.isFinite(after) ? after : undefined);
 };
 
-/** The refusal that a response is; reads its body. */
+/** Reads an error response's body and returns it as a `Refused`. */
 const refusalOf = async (response: Response): Promise<Refused> =>
   refusalIn(refusalWords(response.status, await response.json().catch(() => null)), response);
 
@@ -67,7 +67,7 @@ export interface CallInit {
   readonly method?: "GET" | "POST";
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly body?: { readonly type: string; readonly length: number; readonly stream: AsyncIterable<Uint8Array> };
   readonly signal?: AbortSignal;
 }
@@ -79,7 +79,7 @@ export class Client {
     this.#account = account;
   }
 
-  /** The response, whatever it is, once its head is here. */
+  /** Resolves to the response, whatever its status, once its headers have arrived. */
   async open(path: string, init: CallInit = {}): Promise<Response> {
     const headers: Record<string, string> = { "x-api-key": this.#account.apiKey };
     if (init.json !== undefined) headers["content-type"] = "application/json";
@@ -103,12 +103,12 @@ export class Client {
     }
   }
 
-  /** The JSON of a good answer; throws `Refused` with the platform's words otherwise. */
+  /** Returns the JSON of a successful response. Otherwise throws `Refused` with the platform's message. */
   async call<T>(path: string, init: CallInit = {}): Promise<T> {
     return (await (await this.expectOk(path, init)).json()) as T;
   }
 
-  /** A response that is not a refusal. */
+  /** Returns a successful response. Otherwise throws `Refused`. */
   async expectOk(path: string, init: CallInit = {}): Promise<Response> {
     const response = await this.open(path, init);
     if (response.ok) return response;
@@ -116,7 +116,7 @@ export class Client {
   }
 }
 
-/** The JSON values of a stream of lines, as they come. */
+/** Yields the JSON values of a JSON Lines response as they arrive. */
 export async function* jsonLines<T>(response: Response): AsyncGenerator<T> {
   let rest = "";
   const decoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** What a command is, and how its words are read. */
+/** The command interface and its argument parser. */
 import { parseArgs } from "node:util";
 import { closest } from "../../core/domain/wire/closest.ts";
 import { joinValues, type Option } from "./arguments.ts";
@@ -13,19 +13,19 @@ export interface Input {
 }
 
 export interface Command {
-  /** What stands behind `portside NAME` in the help. */
+  /** The help's text after `portside NAME`. */
   readonly usage: string;
   readonly options: Readonly<Record<string, Option>>;
   readonly positionals: { readonly min: number; readonly max: number };
-  /** What somebody may type behind `portside`, with `'` around words that a shell would read. */
+  /** Example arguments after `portside`, with `'` around words that a shell would expand. */
   readonly examples: readonly string[];
-  /** Further lines of help. */
+  /** Additional lines of help. */
   readonly notes?: readonly string[];
   /** Resolves to the exit code. */
   run(input: Input, io: Io): Promise<number>;
 }
 
-/** What every command takes. */
+/** Options of every command. */
 export const commonOptions: Readonly<Record<string, Option>> = {
   help: { type: "boolean", short: "h", description: "Show this help." },
   debug: { type: "boolean", description: "Show where an error came from." },
@@ -46,7 +46,7 @@ const parseConfig = (options: Readonly<Record<string, Option>>) =>
     ]),
   );
 
-/** Reads a command's words; throws `UsageError` where they are not its own. */
+/** Parses a command's arguments. Throws `UsageError` if they are invalid. */
 export const readInput = (command: Command, args: readonly string[]): Input & { readonly wantsHelp: boolean } => {
   const options = { ...command.options, ...commonOptions };
   let parsed: ReturnType<typeof parseArgs>;
@@ -71,7 +71,7 @@ export const readInput = (command: Command, args: readonly string[]): Input & { 
   };
 };
 
-/** @param given how many words stand behind the command's own */
+/** @param given the number of arguments after the command's name */
 const missingWords = (usage: string, given: number): string => {
   const required = usage
     .replace(/\[[^\]]*\]/g, "")
@@ -91,7 +91,7 @@ const usageWords = (message: string, options: Readonly<Record<string, Option>>):
   return `There is no option '${unknown}'${near === undefined ? "; see --help" : `; did you mean '--${near}'?`}`;
 };
 
-/** An option as it is typed, and what it does. */
+/** Returns an option's syntax and its description. */
 export const optionLine = ([name, option]: [string, Option]): [string, string] => {
   const short = option.short === undefined ? "    " : `-${option.short}, `;
   return [`${short}--${name}${option.type === "string" ? ` ${option.value ?? "VALUE"}` : ""}`, option.description];

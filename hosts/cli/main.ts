@@ -2,7 +2,7 @@
 true /*; exec node -- "$0" "$@"; */;
 
 /**
- * The process's edge: arguments, streams, signals, exit code.
+ * The process's entry point: arguments, streams, signals, exit code.
  *
  * The file is a shell script and a module: sh runs the second line, which is a comment for Node. Node looks for its own
  * option `--env-file` after the script's name too; `--` stops it. `env -S` could pass `--`, but Alpine's env lacks it.
@@ -23,19 +23,19 @@ const stop = new AbortController();
 let stoppedAt = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => {
-    // A second one that is meant.
+    // A deliberate second Ctrl-C.
     if (stop.signal.aborted && Date.now() - stoppedAt > SAME_SIGNAL_MS) process.exit(130);
     stoppedAt ||= Date.now();
     stop.abort();
   });
-// A reader that has seen enough (`portside logs NAME | head`) is no error.
+// A reader that closes the pipe early (`portside logs NAME | head`) is not an error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 
-// `npm run portside` in the repository starts in its folder, and says where it was called.
+// `npm run portside` in the repository starts in the repository's folder and passes on the caller's folder.
 const fromRepository =
   process.env["npm_lifecycle_event"] === "portside" && process.env["npm_package_name"] === "portside";
 
-// Streams are opened by whoever reads or writes them: opening all three takes longer than a short command.
+// Streams are opened lazily: opening all three takes longer than a short command.
 let stdin: typeof process.stdin | undefined;
 const { runProgram } = await import("./program.ts");
 process.exitCode = await runProgram(process.argv.slice(2), {

@@ -1,4 +1,4 @@
-/** The command line: finds the command, reads its words, turns what goes wrong into words and an exit code. */
+/** The command line: finds the command, parses its arguments, and turns errors into messages and exit codes. */
 
 import { closest } from "../../core/domain/wire/closest.ts";
 import { type Command, columns, commandHelp, readInput } from "./command.ts";
@@ -9,11 +9,11 @@ import { safeText } from "./terminal/safe-text.ts";
 interface Entry {
   readonly summary: string;
   readonly aliases?: readonly string[];
-  /** Loaded when it is called, so that no command pays for another; the words behind it may name a part of it. */
+  /** Loads the command's module lazily, to keep other commands fast. `words` may name a subcommand. */
   load(words: readonly string[]): Promise<Command>;
 }
 
-/** Every command by its word. */
+/** All commands by name. */
 export const commands: Readonly<Record<string, Entry>> = {
   serve: {
     summary: "Run the whole platform on this machine.",
@@ -117,13 +117,13 @@ const dispatch = async (args: readonly string[], io: Io): Promise<number> => {
   return 0;
 };
 
-/** Runs a command line; resolves to its exit code: 0 done, 1 the platform said no, 2 bad usage, 130 Ctrl-C. */
+/** Runs a command line. Resolves to the exit code: 0 success, 1 rejected by the platform, 2 usage error, 130 Ctrl-C. */
 export const runProgram = async (args: readonly string[], io: Io): Promise<number> => {
   try {
     return await dispatch(args, io);
   } catch (error) {
     const known = error instanceof UsageError || error instanceof CommandError;
-    // Whoever presses Ctrl-C knows why the command ends.
+    // After Ctrl-C the user knows why the command ends.
     if (!known && io.signal.aborted) return INTERRUPTED;
     const message = error instanceof Error ? error.message : String(error);
     if (error instanceof Cancelled) {

@@ -1,4 +1,4 @@
-/** Settings of a platform as a command's flags, shared by those that build one. */
+/** Platform settings as flags, shared by the commands that build a platform. */
 import {
   flagOf,
   isList,
@@ -28,7 +28,7 @@ const textOf = (input: Input, key: keyof typeof serveShape): string | undefined 
   return given.length === 0 ? undefined : given.join(",");
 };
 
-/** The settings that a command's flags, variables and file make; throws in words where they do not go together. */
+/** Resolves settings from the command's flags, variables and config file. Throws with a message if they are invalid. */
 export const settingsFrom = (input: Input, io: Io): ServeSettings => {
   for (const problem of misspeltVariables(io.env)) warn(io, problem);
   const flags = Object.fromEntries(settingKeys.map((key) => [key, textOf(input, key)]));

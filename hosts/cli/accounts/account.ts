@@ -1,4 +1,4 @@
-/** Which platform and which key a command uses: flags, then variables, then what `login` kept. */
+/** The platform and key that a command uses. Precedence: flags, variables, the account saved by `login`. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ export interface Account {
   readonly apiKey: string;
 }
 
-/** What the command line keeps for this user. */
+/** The folder of the command line's configuration for this user. */
 export const configFolder = (env: NodeJS.ProcessEnv): string =>
   join(env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config"), "portside");
 
@@ -21,7 +21,7 @@ const readKept = (env: NodeJS.ProcessEnv): Partial<Account> => {
   try {
     return JSON.parse(readFileSync(configPath(env), "utf8")) as Partial<Account>;
   } catch {
-    // Nobody has logged in here.
+    // This user has not logged in.
     return {};
   }
 };
@@ -39,7 +39,7 @@ export const findAccount = (io: Io, flag: string | undefined): Account => {
   const apiKey = io.env["PORTSIDE_API_KEY"] || readKept(io.env).apiKey;
   if (apiKey === undefined)
     throw new CommandError("No API key: set PORTSIDE_API_KEY, or keep one with 'portside login'.");
-  // What a header cannot carry would fail as a connection, with the key in the message.
+  // fetch would reject an invalid header value like a failed connection, with the key in the message.
   if (!/^[!-~]+$/.test(apiKey))
     throw new CommandError(
       "The API key has spaces, line breaks or other characters that no key has. Copy the key again.",
@@ -47,7 +47,7 @@ export const findAccount = (io: Io, flag: string | undefined): Account => {
   return { url: findUrl(io, flag), apiKey };
 };
 
-/** Keeps the account for this user alone; returns where. */
+/** Saves the account in a file that only this user may read. Returns its path. */
 export const keepAccount = (io: Io, account: Account): string => {
   const path = configPath(io.env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

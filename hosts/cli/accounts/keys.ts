@@ -30,7 +30,7 @@ const showKey = (input: Input, io: Io, made: { id: string; key: string }, extra:
   return 0;
 };
 
-/** The first key of an account is made on the server's own data folder, also while it runs. */
+/** Creates an account's first key in the server's data folder. The server may be running. */
 const createInFolder = async (input: Input, io: Io, name: string): Promise<number> => {
   const account = parseAccount(name);
   if (account === undefined || !isKeyAccount(account))

@@ -20,7 +20,7 @@ import { formBody } from "./upload.ts";
 const planOf = (client: Client, deployable: Deployable): Promise<PlanAnswer> =>
   client.call("/v1/deploy/plan", { body: formBody(formFields(deployable), undefined, () => undefined) });
 
-/** A deploy is a whole declaration: without a file it would reset what the running deployment declared. */
+/** A deploy is a complete declaration: without a file it would reset the running deployment's settings. */
 const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanAnswer): void => {
   const resets = resetsOf(changes);
   if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));
@@ -40,7 +40,7 @@ const connectionLost = (name: string, last: DeployEvent | undefined): CommandErr
   return new CommandError(`Connection lost during the ${phase}. 'portside logs ${name}' shows how it ended.`);
 };
 
-/** The records of a deploy; where the connection breaks they are taken up again from the last one seen. */
+/** Yields a deploy's records. After a broken connection it resumes after the last record seen. */
 async function* records(
   client: Client,
   first: Response,
@@ -59,7 +59,7 @@ async function* records(
       }
     } catch (error) {
       if (signal.aborted) throw error;
-      // A server that was started again does not know the deploy.
+      // A restarted server does not know the deploy.
       if (error instanceof Refused && error.status !== 503) break;
     }
     if (last === undefined || tries === RECONNECTS) break;

@@ -10,7 +10,7 @@ import { ago, printTable } from "../terminal/table.ts";
 
 const colours = { READY: "green", BUILDING: "yellow", DEPLOYING: "yellow", FAILED: "red" } as const;
 
-/** A deployment has no URL until its first build has ended. */
+/** A deployment has no URL until its first build ends. */
 const shownStatus = ({ status, url }: Deployment) => (url === "" ? "BUILDING" : status);
 
 export const list: Command = {

@@ -1,4 +1,4 @@
-/** Packs a folder into a tar.gz that is the same, byte for byte, as long as its files are. */
+/** Packs a folder into a reproducible tar.gz: the same files give the same bytes. */
 import { createReadStream } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ export interface Packed {
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
-/** The file system fails for the user's reasons: a file without permission, a file that goes meanwhile, a full disk. */
+/** Explains file system errors that the user can fix: no permission, a file deleted meanwhile, a full disk. */
 const inWords = (error: unknown, folder: string): unknown => {
   const { syscall, path = folder } = error as NodeJS.ErrnoException;
   return syscall === undefined ? error : new CommandError(formatFileError(path, error as NodeJS.ErrnoException));
@@ -39,7 +39,7 @@ const pack = async (folder: string): Promise<Packed> => {
     const { create } = await import("tar");
     await create(
       { cwd: folder, file: path, gzip: { level: 6 }, portable: true, follow: true, mtime: new Date(0) },
-      // A name that begins with @ would be taken for an archive to read.
+      // The prefix `./` is needed because tar reads a name that begins with @ as an archive.
       files.map((file) => `./${file.path}`),
     );
     const { size } = await stat(path);

@@ -1,4 +1,4 @@
-/** A deploy's plan as lines. */
+/** Formats a deploy's plan. */
 import { join } from "node:path";
 import type { PlanAnswer } from "../../../core/control-plane.ts";
 import { type Change, said } from "../../../core/domain/deploy/plan.ts";
@@ -7,7 +7,7 @@ import { nextFiresWords } from "../schedules/fires.ts";
 
 const SCHEDULED = "Scheduled: ";
 
-/** What is known of a schedule besides its expression: when it fires next, and how long a run may take. */
+/** Formats a schedule's next fires and its time limit. */
 const fireLines = ({ cron, timezone, max_seconds }: PlanAnswer["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
   const next = nextFiresWords({ cron, timezone });
@@ -23,7 +23,7 @@ const resetLine = ({ field, from, to }: Change): string => {
   return `  env: without ${(from as readonly string[]).filter((name) => !kept.includes(name)).join(", ")}`;
 };
 
-/** Why a folder that declares nothing is not deployed over a deployment that declares something, and what to do. */
+/** Explains why a folder without a declaration must not replace a deployment that has one, and what to do. */
 export const resetLines = (name: string, folder: string, resets: readonly Change[]): string[] => {
   const declared = resets.filter(({ field }) => field !== "env");
   const file = { name, volumes: {}, ...Object.fromEntries(declared.map(({ field, from }) => [field, from])) };

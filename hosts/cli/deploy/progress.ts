@@ -1,4 +1,4 @@
-/** Work that takes longer than a second shows that it goes on: a moving line on a terminal, nothing in a pipe. */
+/** Shows progress of work that takes longer than a second: an animated line on a terminal, nothing in a pipe. */
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { canDraw, paint } from "../terminal/colour.ts";
 import { indentLines, plainText } from "../terminal/control-characters.ts";
@@ -21,7 +21,7 @@ export class Spinner {
     this.#io = io;
   }
 
-  /** What is going on now. */
+  /** Sets the description of the current step. */
   begin(text: string): void {
     this.clear();
     this.#text = plainText(text).replaceAll("\n", " ");
@@ -29,7 +29,7 @@ export class Spinner {
     if (canDraw(this.#io, this.#io.stderr)) this.#timer ??= setInterval(() => this.#draw(), FRAME_MS).unref();
   }
 
-  /** Takes the line away, so that something else can be printed. */
+  /** Clears the line before other output. */
   clear(): void {
     if (this.#shown) this.#io.stderr.write("\r\u001b[2K");
     this.#shown = false;
@@ -53,10 +53,10 @@ export class Spinner {
 
 const styles = { BUILDING: "dim", DEPLOYING: "cyan", DONE: "green", ERROR: "red" } as const;
 
-/** More than the last lines that a failure repeats. */
+/** Larger than the number of last lines that a failure repeats. */
 const REMEMBERED = 100;
 
-/** Prints the records of one deploy as lines, a failure with what is known of it and was not printed yet. */
+/** Prints a deploy's records as lines, and for a failure also details that were not yet printed. */
 export class RecordPrinter {
   readonly #io: Io;
   readonly #printed: string[] = [];

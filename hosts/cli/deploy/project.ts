@@ -1,4 +1,4 @@
-/** What is deployed from a folder: `portside.json`, with the command's flags over it. */
+/** The declaration to deploy: `portside.json` of a folder, overridden by the command's flags. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { PROJECT_FILE, readProject } from "../../../core/domain/deploy/project-file.ts";
@@ -12,15 +12,15 @@ export interface Deployable {
   readonly name: string;
   /** The folder to pack. */
   readonly folder: string;
-  /** The deploy's fields by their wire names, besides the name. */
+  /** The deploy's fields by their API names, except the name. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** False where there was no `portside.json`. */
+  /** False if the folder has no `portside.json`. */
   readonly declared: boolean;
 }
 
 export interface ProjectFlags {
   readonly name: string | undefined;
-  /** `K=V` each. */
+  /** Each is `K=V`. */
   readonly env: readonly string[];
   readonly envFile: string | undefined;
 }
@@ -37,7 +37,7 @@ const readProjectText = (path: string): string | undefined => {
   }
 };
 
-/** Why a path is no folder that can be deployed; undefined where it is one. */
+/** Explains why a path cannot be deployed; undefined if it can. */
 const folderProblem = (path: string): string | undefined => {
   try {
     return statSync(path).isDirectory() ? undefined : `'${path}' is a file, not a folder.`;
@@ -85,7 +85,7 @@ const readEnvFile = (path: string): [string, string][] => {
   });
 };
 
-/** A folder's name made fit for a deployment, where it can be. */
+/** Derives a valid deployment name from a folder's name, if possible. */
 const nameFromFolder = (folder: string): string => {
   const name = basename(folder)
     .toLowerCase()
@@ -118,7 +118,7 @@ export const readDeployable = (folder: string, flags: ProjectFlags): Deployable 
   };
 };
 
-/** The fields as a form's text. */
+/** Returns the fields as form fields. */
 export const formFields = ({ name, fields }: Pick<Deployable, "name" | "fields">): [string, string][] => [
   ["function_name", name],
   ...Object.entries(fields).map(([field, value]): [string, string] => [

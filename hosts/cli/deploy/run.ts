@@ -1,4 +1,4 @@
-/** `portside run`: the local engine in this process, around one folder. */
+/** `portside run`: runs the local engine in this process for one folder. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
@@ -22,7 +22,7 @@ const STATE = ".portside";
 
 const principal: Principal = { account: parseAccount("local") as AccountId, credentialId: "run" };
 
-/** Packs and deploys the folder as it is now; what ran before goes on where that fails. */
+/** Packs and deploys the folder's current content. If that fails, the previous revision keeps running. */
 const deployOnce = async (
   io: Io,
   controlPlane: ControlPlane,
@@ -62,7 +62,7 @@ const follow = async (io: Io, controlPlane: ControlPlane, name: string): Promise
   for await (const row of followLog(read, { since: undefined, signal: io.signal })) printRow(io, row);
 };
 
-/** Fails where another program has the port, in either family. */
+/** Fails if another program uses the port, on IPv4 or IPv6. */
 const checkFree = async (port: number): Promise<void> => {
   const server = createServer();
   const listening = await listenOnLoopbacks(

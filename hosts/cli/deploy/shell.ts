@@ -14,7 +14,7 @@ const nothingRuns = (name: string, { services, isDeployed }: Entrances): Command
   return new CommandError(`There is no deployment '${name}' on this machine.${others}`);
 };
 
-/** Runs until the shell ends; its exit code. */
+/** Runs the shell. Resolves to its exit code. */
 const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Promise<number> =>
   new Promise((resolve, reject) => {
     const child = spawn(file, args, {
@@ -25,7 +25,7 @@ const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Pr
     for (const [index, one] of descriptors.entries()) {
       if ("open" in one) continue;
       const input = child.stdio[index + 3] as Writable;
-      // The program may end before it has read all of it; its exit code says why.
+      // The program may exit before it reads all input. Its exit code gives the reason.
       input.on("error", () => undefined);
       input.end(one.input);
     }

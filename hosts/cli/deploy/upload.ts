@@ -1,4 +1,4 @@
-/** A deploy's form as a stream of known length, so that a large source takes no memory and can show progress. */
+/** A deploy's form as a stream of known length: a large source needs no memory, and the upload can show progress. */
 import { randomUUID } from "node:crypto";
 import type { Packed } from "./pack.ts";
 
@@ -11,7 +11,7 @@ export interface FormBody {
 const part = (boundary: string, disposition: string, value: string): string =>
   `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;
 
-/** @param onSent told how many bytes of the archive have been handed over so far */
+/** @param onSent called with the number of archive bytes sent so far */
 export const formBody = (
   fields: readonly (readonly [string, string])[],
   packed: Packed | undefined,

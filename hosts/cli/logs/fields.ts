@@ -1,9 +1,9 @@
-/** The fields of a structured entry as `name=value`, and what has lines of its own (stack traces) below. */
+/** Formats a structured entry's fields as `name=value`, with multi-line values such as stack traces below. */
 
 export interface FieldWords {
-  /** `name=value`, behind the message. */
+  /** `name=value`, after the message. */
   readonly inline: readonly string[];
-  /** Under the message. */
+  /** Below the message. */
   readonly below: readonly string[];
 }
 
@@ -12,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What would read as something else without quotes: a number, a list, two words. */
+/** Text that would be misread without quotes: a number, a list, two words. */
 const needsQuotes = (text: string): boolean =>
   text === "" ||
   /[\s"'=,\\]|^[[{]/.test(text) ||
@@ -26,7 +26,7 @@ const nameText = (name: string): string => (name === "" || /[\s"'=,\\]/.test(nam
 const pair = (name: string, value: unknown): string =>
   `${nameText(name)}=${typeof value === "string" ? word(value) : JSON.stringify(value)}`;
 
-/** A stack needs no name in front of it. */
+/** Stack traces, printed without the field's name. */
 const stackNames = new Set(["stack", "stack_trace", "exception", "exc_info", "traceback"]);
 
 const textField = (name: string, value: string): FieldWords => {
@@ -41,7 +41,7 @@ const together = (all: readonly FieldWords[]): FieldWords => ({
   below: all.flatMap(({ below }) => below),
 });
 
-/** An error as pino writes one: its stack says its type and message, too. */
+/** An error as pino writes it. Its stack repeats its type and message. */
 const errorField = (name: string, { stack, type, message, ...rest }: Fields): FieldWords => {
   const head = [type, message].filter((part) => typeof part === "string").join(": ");
   const said = typeof stack === "string" ? textField(`${name}.stack`, stack) : textField(name, head);
@@ -51,7 +51,7 @@ const errorField = (name: string, { stack, type, message, ...rest }: Fields): Fi
 const looksLikeError = (value: unknown): value is Fields =>
   isFields(value) && (typeof value["stack"] === "string" || typeof value["message"] === "string");
 
-/** A request or a response as pino-http writes it, down to what tells one from another; `--json` has the rest. */
+/** A request or response of pino-http, reduced to its distinguishing fields. `--json` shows the rest. */
 const httpWords = (name: string, value: unknown): string | undefined => {
   if (!isFields(value)) return undefined;
   const { method, url, headers, statusCode } = value;

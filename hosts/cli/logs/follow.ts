@@ -1,34 +1,34 @@
-/** A deployment's log as it comes: page after page along the cursor, each entry once, through restarts of the server. */
+/** Follows a deployment's log page by page with the cursor: each entry once, across restarts of the server. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fieldLimits } from "../../../core/domain/accounts/limits.ts";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 
 export type LogRow = LogPage["logs"][number];
 
-/** Entries to ask for at once: as many as a page has at most. */
+/** Entries per request: the API's maximum page size. */
 export const LOG_PAGE = fieldLimits.logs.max;
 
-/** A page of up to `LOG_PAGE`, or undefined where the platform does not answer just now. */
+/** Returns a page of up to `LOG_PAGE` entries, or undefined if the platform does not answer at the moment. */
 export type ReadPage = (since: string | undefined) => Promise<LogPage | undefined>;
 
 export interface FollowOptions {
-  /** Where to begin; absent: with the newest entries. */
+  /** The start; undefined starts with the newest entries. */
   readonly since: string | undefined;
   readonly signal: AbortSignal;
-  /** Called where nothing has come for a while, and now and then while that goes on. */
+  /** Called after a period without entries, and repeatedly while the log stays quiet. */
   readonly onIdle?: () => Promise<void>;
-  /** Waits so many milliseconds, or until the signal; tests have their own. */
+  /** Waits `millis` milliseconds or until the signal aborts. Tests replace it. */
   readonly wait?: (millis: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Between two pages while entries come: what an entry waits for at most, and five requests a second. */
+/** The pause between pages while entries arrive: the maximum delay of an entry, and five requests per second. */
 const PAUSE_MS = 200;
-/** Between two pages of a log that has long been quiet, and two tries of a platform that does not answer. */
+/** The pause between pages of a quiet log, and between retries while the platform does not answer. */
 const QUIET_MS = 1000;
 const IDLE_MS = 10_000;
 const IDLE_AGAIN_MS = 60_000;
 
-/** The pause before the next page, after so many milliseconds without an entry: it grows from ten seconds on. */
+/** Returns the pause before the next page after `idle` milliseconds without an entry. It grows after ten seconds. */
 export const pauseAfter = (idle: number): number => Math.min(QUIET_MS, Math.max(PAUSE_MS, idle / (IDLE_MS / PAUSE_MS)));
 
 const waitFor = (millis: number, signal: AbortSignal): Promise<unknown> =>

@@ -1,10 +1,10 @@
-/** As many entries as were asked for, over as many pages as it takes; where a follower goes on comes back. */
+/** Reads the requested number of entries over several pages. Returns the cursor from which a follower continues. */
 import { LOG_PAGE, type LogRow } from "./follow.ts";
 import type { LogReader } from "./reader.ts";
 
 type Show = (row: LogRow) => void;
 
-/** Every entry since a moment as it is read, or, where they are counted, the newest so many of them. */
+/** Shows every entry since a time as it is read or, with `count`, only the newest `count` of them. */
 export const readSinceThen = async (
   reader: LogReader,
   since: string,
@@ -35,7 +35,7 @@ const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${time
  * Where the filter bounds the time from below a page has the first ones from there, and the next ones lie behind it.
  */
 export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {
-  // A page of none cannot be asked for, and its cursor is wanted.
+  // The API rejects a limit of 0, but the cursor is needed.
   const first = await reader.page({ limit: Math.min(Math.max(count, 1), LOG_PAGE) });
   const pages = [first.logs];
   let [page, wanted, { cursor }] = [first, count - first.logs.length, first];

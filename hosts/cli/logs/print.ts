@@ -20,13 +20,13 @@ const colours: Partial<Record<LogRow["severity"], Parameters<typeof paint>[1]>> 
 const SEVERITY_WIDTH = "EMERGENCY".length;
 const SOURCE_WIDTH = "platform".length;
 
-/** To the millisecond, and with its zone, so that it can be pasted behind -s. */
+/** Milliseconds and time zone, so that users can paste it after -s. */
 export const timeText = (timestamp: string): string => {
   const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
   return `${timestamp.slice(0, 19).replace("T", " ")}.${fraction.slice(0, 3).padEnd(3, "0")}Z`;
 };
 
-/** Who wrote it stands in a column that no service can write to. */
+/** Prints the entry's origin in a column that no service can write to. */
 export const printRow = (io: Io, row: LogRow): void => {
   const time = paint(io, "dim", timeText(row.timestamp));
   const source = paint(io, "dim", row.log_name.padEnd(SOURCE_WIDTH));

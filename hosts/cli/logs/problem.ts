@@ -1,16 +1,16 @@
-/** A refused filter with its place shown: the words of the platform name it by a number alone. */
+/** Marks the error position in a rejected filter. The platform's message only gives the position's number. */
 
 import { plainText } from "../terminal/control-characters.ts";
 import { CommandError } from "../terminal/io.ts";
 
-/** How much of a long filter is shown on each side. */
+/** The number of a long filter's characters shown on each side. */
 const AROUND = 40;
 
-/** What shows nothing, or several columns, would move the mark. */
+/** Replaces characters that are invisible or several columns wide, which would misplace the mark. */
 const oneColumn = (character: string): string =>
   plainText(character) === character && character !== "\t" ? character : "�";
 
-/** The filter's line with a mark under a character, counted from 1; empty where the filter has no such place. */
+/** Returns the filter's line with a mark under the character at `position` (from 1), or "" if out of range. */
 export const markedFilter = (filter: string, position: number): string => {
   const characters = [...filter];
   if (position < 1 || position > characters.length + 1) return "";
@@ -23,7 +23,7 @@ export const markedFilter = (filter: string, position: number): string => {
   return `  ${shown}\n  ${" ".repeat(cut.length + at - from)}^`;
 };
 
-/** The same error; where it is about the filter, with the filter. */
+/** Adds the marked filter to an error about the filter. Returns other errors unchanged. */
 export const withFilter = (error: unknown, filter: string | undefined): unknown => {
   if (!(error instanceof CommandError) || filter === undefined) return error;
   const position = /^ *query: at position (\d+):/m.exec(error.message)?.[1];

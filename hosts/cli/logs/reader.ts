@@ -1,4 +1,4 @@
-/** Pages of a deployment's log over HTTP: patient where the platform asks for patience, in words where it cannot be had. */
+/** Reads a deployment's log over HTTP, page by page. Waits when the platform rate-limits, and reports errors. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LogPage } from "../../../core/domain/logs/entry.ts";
 import { normalizeDeploymentName } from "../../../core/domain/wire/names.ts";
@@ -25,7 +25,7 @@ export class LogReader {
     this.#query = query;
   }
 
-  /** @param bound a filter that has to match as well; OR binds tighter than AND, so it can stand in front of any */
+  /** @param bound an additional filter. It may precede any filter, because OR binds tighter than AND. */
   async page(
     request: { readonly since?: string | undefined; readonly limit?: number },
     bound?: string,
@@ -44,7 +44,7 @@ export class LogReader {
     }
   }
 
-  /** A page where the platform can give one; undefined where that may pass by itself, which is said once. */
+  /** Returns a page, or undefined after a temporary error, which it reports once. */
   async pageIfAny(since: string | undefined, limit: number): Promise<LogPage | undefined> {
     try {
       const page = await this.page({ since, limit });
@@ -60,14 +60,14 @@ export class LogReader {
     }
   }
 
-  /** A filter may hide the entry of a delete, and a log that stays quiet may be that of a deployment that is gone. */
+  /** Checks whether the deployment still exists: a quiet log may mean a delete whose entry the filter hides. */
   async lookWhetherGone(): Promise<void> {
     try {
       const list = await this.#client.call<{ name: string }[]>("/v1/deployment/list", { signal: this.#io.signal });
       if (list.some(({ name }) => name === normalizeDeploymentName(this.#name))) this.#gone = false;
       else this.#sayGone();
     } catch {
-      // The next page says what is wrong.
+      // The next page reports the error.
     }
   }
 
