@@ -27,12 +27,12 @@ export const readSinceThen = async (
   }
 };
 
-/** Matches what lies before an entry: ids sort as the log does, and the time alone narrows the search. */
+/** A filter for entries before this one. Ids sort in log order; the timestamp only narrows the search. */
 const before = ({ timestamp, insert_id }: LogRow): string => `timestamp<="${timestamp}" AND insertId<"${insert_id}"`;
 
 /**
- * The newest entries; a page has 1000 of them at most, so those before them are asked for by what they lie before.
- * Where the filter bounds the time from below a page has the first ones from there, and the next ones lie behind it.
+ * Shows the newest entries. A page has at most 1000, so further pages ask for entries before the oldest one read.
+ * If the filter has a lower time bound, a page holds the first entries after it, and further ones follow the cursor.
  */
 export const readNewest = async (reader: LogReader, count: number, show: Show, onCut: () => void): Promise<string> => {
   // The API rejects a limit of 0, but the cursor is needed.

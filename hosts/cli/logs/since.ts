@@ -1,4 +1,4 @@
-/** What stands behind `-s`: a time ago, a date, a date-time, also one that was copied from the output. */
+/** Parses the value of `-s`: a duration ago, a date, or a date-time, including one copied from the output. */
 
 import { durationOf } from "../../../core/domain/logs/filter/literals.ts";
 import { parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -15,13 +15,13 @@ const millisOf = (text: string): number | undefined => {
   }, 0);
 };
 
-/** With `T` between date and time, and with seconds, as RFC 3339 wants them. */
+/** Adds the `T` between date and time and the seconds that RFC 3339 requires. */
 const wholeDateTime = (text: string): string =>
   /^\d{4}-\d\d-\d\d$/.test(text)
     ? `${text}T00:00:00Z`
     : text.replace(/^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?=$|[Zz+-])/, "$1T$2:00").replace(" ", "T");
 
-/** The `since` of a request; `UsageError` where the words are no time. */
+/** Returns the `since` of a request. Throws `UsageError` if the text is not a time. */
 export const readSince = (text: string | undefined, now: number): string | undefined => {
   if (text === undefined) return undefined;
   const ago = millisOf(text);

@@ -1,4 +1,4 @@
-/** A log message for people: the line as it is, a structured entry as its message and its other fields. */
+/** A readable log message: a plain line unchanged, a structured entry as its message and its other fields. */
 import { severityOf } from "../../../core/domain/logs/line.ts";
 import { fieldsWords } from "./fields.ts";
 import type { LogRow } from "./follow.ts";
@@ -18,16 +18,16 @@ const requestText = ({ requestMethod = "", requestUrl = "", status = 0, latency 
   return `${requestMethod} ${path} → ${status} in ${Number.isNaN(millis) ? "?" : millis} ms`;
 };
 
-/** Under these names loggers say what happened: most, pino, structlog. */
+/** Field names for the message: most loggers, pino, structlog. */
 const messageNames = ["message", "msg", "event"];
 
 const says = (value: unknown): boolean => value !== undefined && value !== null && value !== "";
 
-/** The time of a line's own clock, as loggers write it; a `time` that is something else is the service's field. */
+/** Whether the value is a logger's timestamp. Any other `time` is a field of the service. */
 const isTime = (value: unknown): boolean =>
   typeof value === "number" ? value > 1e9 : typeof value === "string" && /^\d{4}-\d\d-\d\d[T ]\d\d:/.test(value);
 
-/** True for what the line says elsewhere, or what says nothing to a reader. */
+/** True for fields that the line shows elsewhere or that do not help a reader. */
 const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
   const value = fields[name];
   switch (name) {
@@ -39,7 +39,7 @@ const isKnown = (row: LogRow, fields: Fields, name: string): boolean => {
       return isTime(value);
     case "pid":
     case "hostname":
-      // pino writes them into every line, together.
+      // pino adds both to every line.
       return typeof fields["pid"] === "number" && typeof fields["hostname"] === "string";
     case "event":
       return row.log_name === "platform";
@@ -66,7 +66,7 @@ export const logText = (row: LogRow): string => {
     return row.message;
   }
   const { httpRequest } = fields;
-  // A service may log such a field, too; it is a request that was served where the platform says so.
+  // A service may log such a field too. Only entries in the platform's log `requests` are served requests.
   if (row.log_name === "requests" && typeof httpRequest === "object" && httpRequest !== null)
     return requestText(httpRequest);
   return structuredText(row, fields);

@@ -1,4 +1,4 @@
-/** When a schedule fires, on the clocks of its own zone; computed here, by the rule that the platform goes by. */
+/** When a schedule fires, in its own time zone. Computed locally with the platform's rule. */
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { isSuccessfulFire } from "../../../core/domain/schedules/fire-policy.ts";
 import { nextFires } from "../../../core/domain/schedules/fire-times.ts";
@@ -22,7 +22,7 @@ const minuteOn = (zone: string, instant: Instant): string => {
   return wall.seconds.slice(0, 16).replace("T", " ");
 };
 
-/** The next fires; none where this machine does not know the zone, which is the platform's to know. */
+/** Returns the next fires; empty if this machine does not know the time zone. The platform may know it. */
 const firesOf = (schedule: Schedule, count: number, now: number): string[] => {
   try {
     return nextFires(schedule, instantOfMillis(now), count).map((fire) => minuteOn(schedule.timezone, fire));
@@ -48,7 +48,7 @@ export const lastFireWords = (io: Io, { cron }: Pick<Deployment, "cron">): strin
 
 const SHOWN = 5;
 
-/** `2026-11-22 09:00, 2026-11-23 09:00, … (Europe/Paris)`; undefined where there is none. */
+/** `2026-11-22 09:00, 2026-11-23 09:00, … (Europe/Paris)`; undefined if there is no next fire. */
 export const nextFiresWords = (schedule: Schedule, now = Date.now()): string | undefined => {
   const fires = firesOf(schedule, SHOWN, now);
   return fires.length === 0 ? undefined : `${fires.join(", ")} (${schedule.timezone})`;

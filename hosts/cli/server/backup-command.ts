@@ -1,4 +1,4 @@
-/** What `portside backup` and `portside restore` share: options, progress, errors. */
+/** Options, progress and errors shared by `portside backup` and `portside restore`. */
 import { resolve } from "node:path";
 import { isExplained } from "../../composition/backup.ts";
 import { type ServeSettings, SettingsError } from "../../composition/settings.ts";
@@ -25,19 +25,19 @@ interface Counts {
   readonly objects: number;
 }
 
-/** What a backup contains. */
+/** Formats a backup's content. */
 export const contentWords = ({ deployments, volumes, objects }: Counts): string =>
   [counted(deployments, "deployment"), counted(volumes, "volume"), counted(objects, "object")].join(", ");
 
 interface Work<T> {
   readonly run: (settings: ServeSettings, transfer: Transfer) => Promise<T>;
-  /** The bytes of the whole work, if they are known. */
+  /** The total number of bytes, if known. */
   readonly total: number | undefined;
 }
 
 type Transfer = { file: string; replace: boolean; signal: AbortSignal; onProgress: (bytes: number) => void };
 
-/** Runs the work on the named file. */
+/** Runs the backup or restore on the named file. */
 export const transfer = async <T>(input: Input, io: Io, { run, total }: Work<T>): Promise<T> => {
   const file = resolve(io.cwd, input.positionals[0] as string);
   const bar = new Bar(io, input.positionals[0] as string, total);

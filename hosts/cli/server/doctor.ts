@@ -1,4 +1,4 @@
-/** `portside doctor`: what the provider needs, what of it is there, and the command that mends each lack. */
+/** `portside doctor`: checks the provider's requirements and shows the command that fixes each problem. */
 
 import type { Finding } from "../../../core/domain/wire/check.ts";
 import { diagnose, findQuarantine, repair } from "../../composition/doctor.ts";

@@ -1,6 +1,6 @@
 /**
- * `npm run quickstart`: the whole platform in a temporary folder, one deploy through its real API, its answer,
- * and what to try next. With `--once` it ends there; else it runs until Ctrl-C.
+ * `npm run quickstart`: starts a platform in a temporary folder, deploys one service through the real API, and shows its
+ * response and what to try next. Exits then with `--once`; otherwise runs until Ctrl-C.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

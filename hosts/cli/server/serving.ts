@@ -1,4 +1,4 @@
-/** A platform with its API listening: what `serve` and the quickstart both run. */
+/** Starts a platform with its API, for `serve` and the quickstart. */
 import { isIP } from "node:net";
 import { describeListenError, type Listening, listenOnLoopbacks } from "../../../adapters/shared/runtime/loopback.ts";
 import { firstKey } from "../../composition/accounts/first-key.ts";
@@ -10,18 +10,18 @@ import { CommandError, cannotStart } from "../terminal/io.ts";
 
 export interface Serving {
   readonly url: string;
-  /** The port that services share by host name, as a URL; undefined where the provider has none. */
+  /** The URL of the port that routes to services by host name; undefined if the provider has none. */
   readonly ingress: string | undefined;
-  /** Where the figures are, if they are collected. */
+  /** The URL of the metrics, if enabled. */
   readonly metrics: string | undefined;
-  /** Set at the first start of a data folder. */
+  /** The first API key, only at the first start of a data folder. */
   readonly apiKey: string | undefined;
   readonly platform: Platform;
-  /** Ends deploys, then the API, then services. */
+  /** Stops deploys, then the API, then services. */
   stop(): Promise<void>;
 }
 
-/** How a listening address is reached from this machine. */
+/** Returns the URL of a listening address as seen from this machine. */
 const urlOf = (host: string, port: number): string => {
   const reached = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "[::1]" : isIP(host) === 6 ? `[${host}]` : host;
   return `http://${reached}:${port}`;
@@ -40,12 +40,12 @@ const listenAt = (app: Server, host: string, port: number): Promise<Listening> =
     (socket) => app.server.emit("connection", socket),
   );
 
-/** Listens where the settings say; on port 0 where it listened last time, as long as that is free. */
+/** Listens on the configured address. Port 0 means the port of the last start if it is free. */
 const listenForApi = async (app: Server, settings: ServeSettings, remembered: number): Promise<number> => {
   const { host, port } = settings;
   const wanted = port === 0 ? remembered : port;
   let listening: Listening | undefined;
-  // Closing waits for the connections of both families.
+  // Closing waits for IPv4 and IPv6 connections.
   app.addHook("preClose", async () => listening?.close());
   try {
     listening = await listenAt(app, host, wanted);
@@ -73,7 +73,7 @@ const listenForMetrics = async ({ metrics }: Platform, { metricsHost: host, metr
   return { close, url: `${urlOf(host, listening.port)}/metrics` };
 };
 
-/** Throws in words where the settings cannot be carried out. */
+/** Throws with a readable message if the settings cannot be applied. */
 export const startServing = async (settings: ServeSettings): Promise<Serving> => {
   const platform = await buildPlatform(settings).catch(cannotStart);
   const { controlPlane, parts, log, metrics } = platform;
@@ -96,7 +96,7 @@ export const startServing = async (settings: ServeSettings): Promise<Serving> =>
     apiKey: await firstKey(platform),
     platform,
     stop: async () => {
-      // Ends the streams of running deploys, which the server would else wait for.
+      // Ends the streams of running deploys. The server would otherwise wait for them.
       await controlPlane.close();
       await app.close();
       await platform.close();

@@ -1,6 +1,6 @@
 /**
- * Rows as CSV that spreadsheets open: RFC 4180 with a byte order mark, by which they know UTF-8, and no cell that they
- * would take for a formula (https://owasp.org/www-community/attacks/CSV_Injection).
+ * Rows as CSV for spreadsheets: RFC 4180, with a byte order mark so that they detect UTF-8, and with cells escaped that
+ * they would run as formulas (https://owasp.org/www-community/attacks/CSV_Injection).
  */
 
 const FORMULA = /^[=+\-@\t\r]/;

@@ -1,4 +1,4 @@
-/** The answer of a statement as a table, as JSON, or as CSV. */
+/** Prints a statement's result as a table, JSON or CSV. */
 import type { SqlColumn } from "../../../core/domain/sql/answer.ts";
 import { indentLines } from "../terminal/control-characters.ts";
 import { type Io, printJson, say } from "../terminal/io.ts";

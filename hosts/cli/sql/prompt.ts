@@ -1,4 +1,4 @@
-/** `portside sql` on a terminal: statements over several lines, a history that stays, Ctrl-C for the one at hand. */
+/** `portside sql` on a terminal: multi-line statements, a persistent history, Ctrl-C to cancel the current statement. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
@@ -13,7 +13,7 @@ const readHistory = (path: string): string[] => {
   try {
     return (JSON.parse(readFileSync(path, "utf8")) as unknown[]).map(String);
   } catch {
-    // The first time, or a file that somebody wrote otherwise.
+    // No history yet, or a file in another format.
     return [];
   }
 };
@@ -43,7 +43,7 @@ const HELP = `Type a SELECT, over several lines if you like, and end it with ';'
 
 Ctrl-C cancels a statement. docs/sql.md has the functions and examples.`;
 
-/** What a line asks for, the statement so far being what stands before it. */
+/** Interprets a line that follows the statement's earlier lines. */
 export const readPromptLine = (
   before: string,
   line: string,
@@ -63,7 +63,7 @@ export const readPromptLine = (
   return statement === "" ? { kind: "more", text: "" } : { kind: "run", statement };
 };
 
-/** @param run prints a statement's answer, or what is wrong with it */
+/** @param run prints a statement's result or error */
 export const promptForSql = async (
   io: Io,
   run: (statement: string, signal: AbortSignal) => Promise<void>,
@@ -81,7 +81,7 @@ export const promptForSql = async (
   lines.on("history", (kept: string[]) => history.splice(0, history.length, ...kept));
   let before = "";
   let running: AbortController | undefined;
-  // Its input may have ended while lines of it are still to be run.
+  // The input may end while some of its lines have not run yet.
   let isOpen = true;
   lines.on("close", () => {
     isOpen = false;

@@ -19,7 +19,7 @@ const readFile = (io: Io, name: string): string => {
   }
 };
 
-/** The statement of the command's words; undefined where it is to be asked for. */
+/** Returns the statement from the arguments; undefined if the command must prompt for it. */
 const readStatement = async (input: Input, io: Io): Promise<string | undefined> => {
   const [query] = input.positionals;
   const file = input.text("file");

@@ -1,23 +1,23 @@
-/** Colours where they are wanted. */
+/** Colours, if the user wants them. */
 import { styleText } from "node:util";
 import type { Io, Output } from "./io.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** A terminal on which the cursor can be moved. */
+/** Whether the output is a terminal that can move its cursor. */
 export const canDraw = ({ env }: Io, output: Output): boolean => output.isTTY === true && env["TERM"] !== "dumb";
 
-/** Whether colours are shown: FORCE_COLOR goes first, as in Node, then https://no-color.org, then what the output is. */
+/** Whether to show colours. Precedence: FORCE_COLOR as in Node, https://no-color.org, the type of the output. */
 export const wantsColour = (io: Io, output: Output): boolean => {
   const { FORCE_COLOR: forced, NO_COLOR: refused } = io.env;
   if (forced !== undefined) return forced !== "0" && forced !== "false";
   return (refused ?? "") === "" && canDraw(io, output);
 };
 
-/** Text in colour where colours are shown. */
+/** Colours the text if colours are shown. */
 export const paint = (io: Io, style: Style, text: string, output: Output = io.stdout): string =>
   wantsColour(io, output) ? styleText(style, text, { validateStream: false }) : text;
 
-/** What does not keep a command from its work, and should be looked at all the same. */
+/** Prints a warning: the command continues, but the user should know. */
 export const warn = (io: Io, text: string): void =>
   void io.stderr.write(`${paint(io, "yellow", "warning:", io.stderr)} ${text}\n`);

@@ -1,4 +1,4 @@
-/** The terminal as commands see it; tests hand them another one. */
+/** The commands' terminal interface. Tests replace it. */
 import { safeJson } from "./control-characters.ts";
 
 export interface Output {
@@ -12,40 +12,40 @@ export interface Io {
   readonly stderr: Output;
   readonly stdin: NodeJS.ReadStream;
   readonly env: NodeJS.ProcessEnv;
-  /** Relative paths are taken against this. */
+  /** The base of relative paths. */
   readonly cwd: string;
   /** Aborts at the first Ctrl-C or SIGTERM. */
   readonly signal: AbortSignal;
 }
 
 export const print = (io: Io, text = ""): void => void io.stdout.write(`${text}\n`);
-/** To standard error: what is about the command, not its result. */
+/** Prints to standard error: messages about the command, not its result. */
 export const say = (io: Io, text = ""): void => void io.stderr.write(`${text}\n`);
 
 export const printJson = (io: Io, value: unknown): void => print(io, safeJson(value));
 
-/** The exit code of what Ctrl-C ended, as shells report it. */
+/** The exit code after Ctrl-C, as in shells. */
 export const INTERRUPTED = 130;
 
-/** The command was written wrongly: exit code 2. */
+/** The command line is invalid: exit code 2. */
 export class UsageError extends Error {}
 
-/** The platform said no, or could not be reached: exit code 1. */
+/** The platform rejected the request or is unreachable: exit code 1. */
 export class CommandError extends Error {}
 
-/** The user said no: exit code 1. */
+/** The user declined: exit code 1. */
 export class Cancelled extends CommandError {
   constructor() {
     super("Cancelled.");
   }
 }
 
-/** For a platform that could not be started: its own words are for people. */
+/** Rethrows a platform's startup error, whose message users can read, as a `CommandError`. */
 export const cannotStart = (error: unknown): never => {
   throw new CommandError(error instanceof Error ? error.message : String(error), { cause: error });
 };
 
-/** Reads one line of standard input; undefined where it ends before. */
+/** Reads one line of standard input; undefined if the input ends first. */
 const readAnswer = async (io: Io): Promise<string | undefined> => {
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: io.stdin });
@@ -57,7 +57,7 @@ const readAnswer = async (io: Io): Promise<string | undefined> => {
   }
 };
 
-/** Asks before something that cannot be undone; without a terminal it must be said with -y. */
+/** Asks for confirmation before an irreversible action. Without a terminal the user must pass -y. */
 export const confirm = async (io: Io, question: string, yes: boolean): Promise<void> => {
   if (yes) return;
   if (io.stdin.isTTY !== true) throw new UsageError(`${question} Say yes with -y.`);
@@ -66,7 +66,7 @@ export const confirm = async (io: Io, question: string, yes: boolean): Promise<v
   if (!/^y(es)?$/i.test(answer?.trim() ?? "")) throw new Cancelled();
 };
 
-/** Asks for a secret; on a terminal it is not shown. Otherwise it is the first line of standard input. */
+/** Prompts for a secret without echo on a terminal. Otherwise reads the first line of standard input. */
 export const askSecret = async (io: Io, question: string): Promise<string> => {
   if (io.stdin.isTTY !== true) return (await readAnswer(io))?.trim() ?? "";
   io.stderr.write(question);

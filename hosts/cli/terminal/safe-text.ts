@@ -4,7 +4,7 @@ import type { Io, Output } from "./io.ts";
 
 const RESET = "\u001b[0m";
 
-/** Where colours are shown, those of the text stay, and end with it; every other control character is written out. */
+/** Escapes control characters. If colours are shown, keeps the text's own colours and resets them at its end. */
 export const safeText = (io: Io, text: string, output: Output = io.stdout): string => {
   if (!wantsColour(io, output)) return plainText(text);
   const parts = text.split(SGR);

@@ -1,4 +1,4 @@
-/** What the platform charges for running services, where it can be asked. */
+/** The platform's charges for running services, if it provides them. */
 import { type Decimal, parseDecimal, plus, zero } from "../../../core/domain/usage/decimal.ts";
 import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import { type Client, Refused } from "../client.ts";
@@ -16,7 +16,7 @@ interface Row {
 
 const NOT_OFFERED = 501;
 
-/** Rows are whole days; those of which a part lies in the period count. */
+/** Rows are whole days. A day counts if any part of it lies in the period. */
 const queryOf = ({ from, to }: CostPeriod): string =>
   `SELECT resource.name AS deployment, currency, SUM(cost) AS cost FROM billing
    WHERE usage_end_time > TIMESTAMP '${timestampOf(from)}' AND usage_start_time < TIMESTAMP '${timestampOf(to)}'

@@ -1,4 +1,4 @@
-/** The time that `portside cost` is about: back to a moment, or a month in UTC. */
+/** The period of `portside cost`: since a time, or a month in UTC. */
 
 import { monthOf, parseMonth } from "../../../core/domain/usage/month.ts";
 import { type Instant, instantOfMillis, parseInstant } from "../../../core/domain/wire/instant.ts";
@@ -14,7 +14,7 @@ export interface CostPeriod {
 
 const USUAL = "30d";
 
-/** @param month `""` for the present one */
+/** @param month `""` for the current month */
 export const readPeriod = (since: string | undefined, month: string | undefined, now: number): CostPeriod => {
   const present = instantOfMillis(now);
   if (month === undefined) {

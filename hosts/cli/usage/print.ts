@@ -1,4 +1,4 @@
-/** Costs as a table with a chart on a terminal, exact in a pipe, and as JSON. */
+/** Prints costs: a table with a chart on a terminal, exact numbers in a pipe, or JSON. */
 import {
   compareDecimals,
   type Decimal,
@@ -25,7 +25,7 @@ export interface CostReport {
   readonly sums: UsageSums;
   readonly infrastructure: Infrastructure;
   readonly complete: boolean;
-  /** Lines that make no sense. */
+  /** The number of invalid usage lines. */
   readonly unreadable: number;
 }
 
@@ -33,7 +33,7 @@ export interface CostReport {
 const CHART = 20;
 const PLACES = 4;
 
-/** For people: what is less than the last place shown is not nothing. */
+/** Formats an amount for people. An amount below the last decimal shown must not look like zero. */
 const money = (amount: Decimal): string => {
   const rounded = roundDecimal(amount, PLACES);
   return amount.digits > 0n && rounded.digits === 0n ? "<0.0001" : decimalText(rounded, 2);
@@ -94,7 +94,7 @@ const printCosts = async (io: Io, report: CostReport): Promise<void> => {
   );
 };
 
-/** What the numbers leave out is about the command, not its result. */
+/** Prints what the numbers omit to standard error, because it is not part of the result. */
 const sayNotes = (io: Io, { sums, infrastructure, complete, unreadable, period }: CostReport): void => {
   if (!complete)
     say(io, `Not complete: ${timestampOf(period.from)} is before the oldest entry of the log that is kept.`);

@@ -1,4 +1,4 @@
-/** What services say that they spent, read from their logs page by page. */
+/** Reads the spending that services report in their logs, page by page. */
 import type { Deployment } from "../../../core/domain/deploy/deployment.ts";
 import { readUsage, USAGE_FILTER, type Usage } from "../../../core/domain/usage/usage.ts";
 import type { UsageKey, UsageSums } from "../../../core/domain/usage/usage-sums.ts";
@@ -9,7 +9,7 @@ import { LogReader } from "../logs/reader.ts";
 import type { Io } from "../terminal/io.ts";
 import type { CostPeriod } from "./period.ts";
 
-/** What lines are grouped by; without a choice, by who wrote them. */
+/** The key that groups usage lines; defaults to the deployment that logged them. */
 export type CostKey = UsageKey | "deployment";
 
 const DAY_MS = 86_400_000;
@@ -21,8 +21,8 @@ const filterOf = ({ from, to }: CostPeriod): string =>
   `timestamp>="${timestampOf(from)}" AND timestamp<"${timestampOf(to)}" AND ${USAGE_FILTER}`;
 
 /**
- * Adds up a deployment's usage lines of the period; the log's own time decides, which no service can set.
- * Resolves to the number of lines that make no sense.
+ * Adds up a deployment's usage lines of the period by the log's timestamp, which no service can set.
+ * Resolves to the number of invalid lines.
  */
 export const addUsageOf = async (
   client: Client,
@@ -49,8 +49,8 @@ export const addUsageOf = async (
 };
 
 /**
- * Whether every line of the period can still be there: logs are kept for some days, and a deployment that was made
- * since then has none that are older. One that is no more may have been there all the time.
+ * Whether all lines of the period can still exist. Logs expire after some days, and a deployment created since then has
+ * no older lines. A deleted deployment may have existed the whole time.
  */
 export const isComplete = (
   period: CostPeriod,

@@ -1,32 +1,32 @@
-/** One object on its way out of a volume: a connection that breaks is taken up where it broke. */
+/** Downloads an object from a volume. Resumes after a broken connection. */
 import type { DownloadGrant } from "../../../../core/domain/volumes/volume.ts";
 import type { Client } from "../../client.ts";
 import { persist } from "./persist.ts";
 import { bytesOf, expectStatus, getFromStorage, withGrant } from "./storage.ts";
 import type { Place } from "./upload.ts";
 
-/** Where the bytes go, and how many of them it has. */
+/** The destination of the bytes, and the number of bytes it has. */
 export interface Sink {
   readonly at: number;
-  /** Of the object that they are the beginning of; undefined where that cannot be told, so they are worth nothing. */
+  /** The ETag of the object that the bytes belong to; undefined if unknown, so that the bytes cannot be reused. */
   readonly etag: string | undefined;
-  /** Forgets what it has, for the first byte of the object with this tag. */
+  /** Discards all bytes and starts the object with this ETag. */
   begin(etag: string | undefined): Promise<void>;
   write(bytes: Uint8Array): Promise<void>;
 }
 
 export interface Listener {
-  /** How large the object is, and how much of it is there already. */
+  /** Called with the object's size and the number of bytes that the sink already has. */
   onBegin(total: number | undefined, there: number): void;
   onBytes(bytes: number): void;
 }
 
 export interface Fetched {
-  /** When the object was last changed, where the storage says so. */
+  /** The object's modification time, if the storage reports one. */
   readonly modified: Date | undefined;
 }
 
-/** An entity tag by which a part can be asked for: a weak one does not tell the same bytes from like ones. */
+/** Returns the ETag if it can guard a range request. A weak ETag does not guarantee identical bytes. */
 const strongTag = (response: Response): string | undefined => {
   const tag = response.headers.get("etag");
   return tag?.startsWith('"') === true ? tag : undefined;
@@ -42,7 +42,7 @@ const lengthOf = (response: Response): number | undefined => {
   return length === null ? undefined : Number(length);
 };
 
-/** Where a part stands in its object: `bytes 5-9/10`, and `bytes * /10` for one that is not in it. */
+/** Parses Content-Range: `bytes 5-9/10`, or `bytes * /10` for an unsatisfiable range. */
 const rangeOf = (response: Response): { start: number | undefined; total: number } | undefined => {
   const [, start, total] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(response.headers.get("content-range") ?? "") ?? [];
   return total === undefined
@@ -50,11 +50,11 @@ const rangeOf = (response: Response): { start: number | undefined; total: number
     : { start: start === undefined ? undefined : Number(start), total: Number(total) };
 };
 
-/** Whether the sink has all of the object already: the part behind what it has is none. */
+/** Whether the sink already has the whole object: no bytes follow those it has. */
 const isWhole = (response: Response, sink: Sink): boolean =>
   response.status === 416 && rangeOf(response)?.total === sink.at && strongTag(response) === sink.etag;
 
-/** Whether a part was asked for and can be used: it, or the whole of an object that has changed. */
+/** Whether a response to a range request is usable: the requested range, or the whole of a changed object. */
 const goesOn = (response: Response, sink: Sink): boolean =>
   response.status === 206
     ? rangeOf(response)?.start === sink.at && strongTag(response) === sink.etag
@@ -83,7 +83,7 @@ const fetchInto = async (url: string, sink: Sink, signal: AbortSignal, on: Liste
   return fetchedOf(response);
 };
 
-/** Brings the object into the sink, from where the sink stands. */
+/** Downloads the object into the sink, starting at the sink's position. */
 export const downloadObject = (
   client: Client,
   { volume, path }: Place,

@@ -1,6 +1,6 @@
 /**
- * A file that is being fetched: `NAME.part`, with the entity tag of its object beside it, so that a later `get` can go
- * on where this one was stopped. It becomes NAME once it is whole.
+ * A partial download `NAME.part`, with its object's ETag in a second file, so that a later `get` can resume it.
+ * A complete download is renamed to NAME.
  */
 import { constants, existsSync, readFileSync } from "node:fs";
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import type { Fetched, Sink } from "./download.ts";
 export const partOf = (path: string): string => `${path}.part`;
 export const tagOf = (path: string): string => `${path}.part.etag`;
 
-/** What the file system said no to, as words. */
+/** Converts file system errors to readable messages. */
 const inWords = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -40,14 +40,14 @@ export class PartFile implements Sink {
     this.#file = file;
   }
 
-  /** @param path what the file is called once it is whole */
+  /** @param path the name of the complete file */
   static open(path: string): Promise<PartFile> {
     return inWords(path, async () => {
       const tag = readTag(path);
       if (tag === undefined && existsSync(partOf(path)))
         throw new CommandError(`'${partOf(path)}' is there, and not from an earlier 'get'; move it away first.`);
       await mkdir(dirname(path), { recursive: true });
-      // Before the part itself: a part without a tag beside it is somebody else's.
+      // Written before the part itself: a part without a tag file belongs to another program.
       if (tag === undefined) await writeFile(tagOf(path), "");
       const part = new PartFile(path, await open(partOf(path), constants.O_RDWR | constants.O_CREAT));
       part.at = tag ? (await part.#file.stat()).size : 0;
@@ -60,7 +60,7 @@ export class PartFile implements Sink {
     return inWords(this.#path, async () => {
       this.at = 0;
       this.etag = undefined;
-      // The earlier object's bytes go before its tag does: at no moment does a tag stand beside another's bytes.
+      // Deletes the earlier object's bytes before its tag, so that a tag never describes another object's bytes.
       await this.#file.truncate(0);
       await writeFile(tagOf(this.#path), etag ?? "");
       this.etag = etag;
@@ -69,7 +69,7 @@ export class PartFile implements Sink {
 
   write(bytes: Uint8Array): Promise<void> {
     return inWords(this.#path, async () => {
-      // At its place, not at the end: two commands that fetch one object write the same file then.
+      // Writes at an offset instead of appending: two commands that fetch the same object then produce the same file.
       for (let done = 0; done < bytes.length; ) {
         const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.at);
         done += bytesWritten;
@@ -78,7 +78,7 @@ export class PartFile implements Sink {
     });
   }
 
-  /** Gives it its name, and the object's own time. */
+  /** Renames the file to its final name and sets the object's modification time. */
   finish({ modified }: Fetched, replaces: boolean): Promise<void> {
     return inWords(this.#path, async () => {
       if (modified !== undefined) await this.#file.utimes(new Date(), modified);
@@ -89,7 +89,7 @@ export class PartFile implements Sink {
     });
   }
 
-  /** Keeps what is there for another time; nothing where nothing is. */
+  /** Keeps a partial download for a later `get`. Deletes an empty one. */
   async close(): Promise<void> {
     await this.#file.close();
     if (this.at > 0) return;

@@ -1,11 +1,11 @@
-/** Another try for what may pass by itself: a connection that broke, a rate that was reached, a service that restarts. */
+/** Retries temporary errors: a broken connection, a rate limit, a restarting service. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Refused, Unreachable } from "../../client.ts";
 
-/** Between the tries; there is one more of them than delays. */
+/** Backoff between attempts; there is one more attempt than delays. */
 const DELAYS_MS = [250, 1000, 4000];
 
-/** How long to wait before another try; undefined where another would end like this one. */
+/** Returns the delay before the next attempt; undefined if a retry would fail in the same way. */
 const delayAfter = (error: unknown, tries: number): number | undefined => {
   const delay = DELAYS_MS[tries];
   if (delay === undefined || error instanceof Unreachable) return delay;
@@ -14,8 +14,8 @@ const delayAfter = (error: unknown, tries: number): number | undefined => {
 };
 
 /**
- * Tries up to three times more.
- * @param progress how far the work has come by now: a try that got further than any before it does not count
+ * Retries up to three times.
+ * @param progress returns the current progress; an attempt that got further than all earlier ones does not count
  */
 export const persist = async <T>(
   signal: AbortSignal,
