@@ -11,6 +11,8 @@ export const redirects: Readonly<Record<string, string>> = {
   commands: "reference/commands",
   configuration: "reference/configuration",
   cost: "usage",
+  "decisions/0022-assumptions-of-the-fakes": "providers/gcp",
+  "decisions/0027-assumptions-of-amazons-fakes": "providers/aws",
   embedding: "guides/embedding",
   environment: "guides/environment",
   errors: "reference/errors",

@@ -12,7 +12,7 @@ const titleOf = (file: string): string => {
 
 export const decisions = (): string => {
   const files = readdirSync(FOLDER).filter((name) => /^\d{4}-.*\.md$/.test(name));
-  const lines = files.sort().map((file) => `${Number(file.slice(0, 4))}. [${titleOf(file)}](${file})`);
+  const lines = files.sort().map((file) => `- **${Number(file.slice(0, 4))}** [${titleOf(file)}](${file})`);
   return `# Decisions
 
 ${MADE}
