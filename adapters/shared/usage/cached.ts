@@ -23,7 +23,7 @@ const untilAborted = (answer: Promise<Answer>, signal: AbortSignal | undefined):
   return Promise.race([answer, gone.promise]).finally(() => signal.removeEventListener("abort", leave));
 };
 
-/** Failures are not kept: whoever asks next may be lucky. */
+/** Does not cache failures: the next call may succeed. */
 export const cachedBilling = (billing: Billing, clock: Clock): Billing => {
   const kept = new Map<AccountId, { readonly answer: Answer; readonly until: Instant }>();
   const asked = new Map<AccountId, Promise<Answer>>();

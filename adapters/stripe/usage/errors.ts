@@ -15,7 +15,7 @@ interface StripeFailure {
 const isStripeFailure = (cause: unknown): cause is StripeFailure =>
   cause instanceof Error && typeof (cause as { type?: unknown }).type === "string";
 
-/** Somebody has to act before it can work again. */
+/** An operator must act before a retry can succeed. */
 const REFUSED_RETRY_S = 60;
 const DOWN_RETRY_S = 5;
 const LONGEST_RETRY_S = 300;

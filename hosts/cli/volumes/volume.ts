@@ -8,7 +8,7 @@ interface Entry {
   load(): Promise<Command>;
 }
 
-/** Every subcommand by its word. */
+/** All subcommands by name. */
 export const volumeCommands: Readonly<Record<string, Entry>> = {
   create: { summary: "Make a volume.", load: async () => (await import("./create.ts")).create },
   ls: {

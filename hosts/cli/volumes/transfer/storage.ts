@@ -2,7 +2,7 @@
 import { Refused, Unreachable } from "../../client.ts";
 import { storageErrorIn, storageErrorWords, storageRefusalOf } from "./storage-error.ts";
 
-/** What is thrown for a connection that broke. */
+/** Creates the error for a broken connection. */
 export const broken = (error: unknown): Unreachable => {
   const { cause = error } = error as { cause?: unknown };
   const { code, message } = cause as { code?: string; message?: string };
@@ -49,7 +49,7 @@ export const withGrant = async <T, R>(ask: () => Promise<T>, use: (grant: T) => 
   return use(await ask());
 };
 
-/** Throws what the storage refuses with, in its words. */
+/** Throws the storage's error, with its message, unless the status is one of `good`. */
 export const expectStatus = async (response: Response, ...good: readonly number[]): Promise<void> => {
   if (!good.includes(response.status)) throw await storageRefusalOf(response);
 };

@@ -1,4 +1,4 @@
-/** Where the objects of a folder go on this machine: below one folder, and none in another's way. */
+/** Maps a folder's objects to local paths, all below one folder and without collisions. */
 import { statSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import { objectPathProblem } from "../../../../core/domain/volumes/object-path.ts";
@@ -12,7 +12,7 @@ export interface Target {
   readonly path: string;
 }
 
-/** The platform's word is not taken for it: a name that leads elsewhere would overwrite what it likes. */
+/** Does not trust the platform: an object name that leads out of the folder could overwrite any file. */
 const targetOf = (folder: string, prefix: string, object: ListedObject): Target => {
   const path = resolve(folder, object.path.slice(prefix.length));
   const good = objectPathProblem(object.path) === undefined && object.path.startsWith(prefix);

@@ -1,4 +1,4 @@
-/** One object on its way into a volume: streamed with its length, so that no size takes memory. */
+/** Uploads an object to a volume. Streams it with its length, so that a large object needs no memory. */
 import type { UploadGrant } from "../../../../core/domain/volumes/volume.ts";
 import { type Client, Refused } from "../../client.ts";
 import { CommandError } from "../../terminal/io.ts";
@@ -14,7 +14,7 @@ export interface Range {
 
 export interface Source {
   readonly name: string;
-  /** Undefined where it ends when it ends; such a source can be read once. */
+  /** In bytes; undefined if unknown. A source of unknown size can be read only once. */
   readonly size: number | undefined;
   /** @param range of a source that has a size: these bytes of it alone */
   open(range?: Range): AsyncIterable<Uint8Array | string>;
@@ -27,7 +27,7 @@ export interface Place {
 
 const encoder = new TextEncoder();
 
-/** Reads a source on behalf of a request, and remembers why it could not be read: the request says only that it broke. */
+/** Reads a source for a request and records read errors: the request itself only reports a broken connection. */
 class Reading {
   sent = 0;
   problem: CommandError | undefined;
@@ -80,7 +80,7 @@ const ask = (client: Client, { volume, path }: Place, { size }: Source, signal: 
   return client.call<UploadGrant>("/v1/volume/upload", { json, signal });
 };
 
-/** One part, as a source of its own. */
+/** One part as a separate source. */
 const partOf = (source: Source, range: Range): Source => ({
   name: source.name,
   size: range.length,
@@ -101,7 +101,7 @@ class PartsUpload {
     this.#onSent = onSent;
   }
 
-  /** How many parts the storage has. */
+  /** The number of parts that the storage has. */
   get done(): number {
     return this.#tags.length;
   }
