@@ -1,12 +1,12 @@
 /**
- * Every way in which a use case or a port can refuse, as one closed union.
+ * All expected failures of use cases and ports, as a closed union.
  *
- * Discriminate on `kind`, never on `instanceof`: two copies of the library may be loaded at once.
- * `cause` is for logs alone; nothing in it may reach a client.
+ * Discriminate on `kind`, never with `instanceof`: two copies of the library may be loaded at the same time.
+ * `cause` is for logs only. Nothing in it may reach a client.
  */
 import type { Issue } from "./domain/wire/issue.ts";
 
-/** What each kind means and whether the same call may succeed later. `docs/reference/errors.md` is tested against it. */
+/** The meaning of each kind, and whether a retry may succeed. `docs/reference/errors.md` is tested against it. */
 export const errorKinds = {
   invalid_input: { retryable: false, meaning: "The request breaks a rule; every broken rule is listed." },
   unauthenticated: { retryable: false, meaning: "The credential is missing, malformed, revoked or expired." },
@@ -23,7 +23,7 @@ export type ErrorKind = keyof typeof errorKinds;
 
 interface Described<K extends ErrorKind> {
   readonly kind: K;
-  /** A sentence for the caller: what is wrong and what to do. */
+  /** A sentence for the caller: the problem and the fix. */
   readonly message: string;
 }
 
@@ -41,7 +41,7 @@ export interface Unsupported extends Described<"unsupported"> {}
 export interface Unavailable extends Described<"unavailable"> {
   readonly retryAfterSeconds: number;
   readonly cause?: unknown;
-  /** What does not work, in words that anyone may read: `/ready` has no credential. */
+  /** The failing dependencies. Must be safe to publish: `/ready` needs no credential. */
   readonly down?: readonly string[];
 }
 export interface Internal extends Described<"internal"> {

@@ -1,6 +1,6 @@
 /**
- * The one door to neverthrow: every expected failure in Portside is a value of these types.
+ * The only import of neverthrow. Every expected failure in Portside is a value of these types.
  *
- * Kept to one file because the library is small and quiet; replacing it must touch nothing else.
+ * The library is small and has little activity, so replacing it must change only this file.
  */
 export { Err, err, errAsync, ok, okAsync, Result, ResultAsync } from "neverthrow";

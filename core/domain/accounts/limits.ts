@@ -1,10 +1,10 @@
-/** Every bound of the contract as data; schemas, help texts, docs and generators read it from here. */
+/** All limits of the contract as data, for schemas, help texts, docs and generators. */
 
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
 export const GiB = 1024 * MiB;
 
-/** Bounds of the deploy fields: inclusive, with the default where the field has one. */
+/** Inclusive bounds of the deploy fields, and their defaults. */
 export const fieldLimits = {
   port: { min: 1, max: 65_535, default: 8080 },
   timeout: { min: 1, max: 3600, default: 600 },
@@ -18,7 +18,7 @@ export const fieldLimits = {
   objects: { min: 1, max: 1000, default: 1000 },
 } as const;
 
-/** Bounds of an uploaded source archive, checked while it is received. */
+/** Limits of an uploaded source archive, enforced while it arrives. */
 export const archiveLimits = {
   fileBytes: 100 * MiB,
   entries: 50_000,
@@ -26,19 +26,19 @@ export const archiveLimits = {
   entryBytes: 512 * MiB,
   depth: 64,
   pathBytes: 1024,
-  /** Of each name in a path, as file systems have it. */
+  /** Limit of each name in a path, as in file systems. */
   partBytes: 255,
 } as const;
 
-/** Bytes of an archive that a deploy names with `source_object`: for sources too large to be sent. */
+/** Maximum bytes of a `source_object` archive, for sources too large to send with the request. */
 export const sourceObjectBytes = 2 * GiB;
 
-/** Milliseconds that unpacking one archive may take: a slow disk writes the largest archive in a fifth of it. */
+/** Deadline in milliseconds for unpacking an archive. A slow disk writes the largest archive in a fifth of it. */
 export const unpackDeadline = 5 * 60_000;
 
 export type ArchiveLimits = { readonly [K in keyof typeof archiveLimits]: number };
 
-/** What one account may hold or do; a setting, these are the defaults. */
+/** The default quotas of an account. A setting overrides them. */
 export const accountLimits = {
   deployments: 50,
   instances: 200,
@@ -51,28 +51,28 @@ export const accountLimits = {
 
 export type AccountLimits = { readonly [K in keyof typeof accountLimits]: number };
 
-/** Bounds of a deploy's run. Times are milliseconds. */
+/** Limits of a deploy. Times are in milliseconds. */
 export const deployLimits = {
   buildDeadline: 15 * 60_000,
   listenDeadline: 60_000,
   rolloutDeadline: 5 * 60_000,
   scheduleDeadline: 60_000,
-  /** A silent step repeats its status at least this often. */
+  /** The longest gap between two records of a silent step, which repeats its status. */
   heartbeat: 15_000,
-  /** How long a finished run can be resumed by its id. */
+  /** How long a client can follow a finished deploy by its id. */
   kept: 60 * 60_000,
   queuedPerName: 5,
-  /** The stream shows the first part of a build's output up to these bounds, and the last part; a record says the cut. */
+  /** The stream shows the first and the last part of the build output, up to these limits. A record reports the cut. */
   outputLines: 20_000,
   outputBytes: 4 * MiB,
   lastOutputLines: 1000,
   lastOutputBytes: 256 * KiB,
-  /** A single line of build output is cut here. */
+  /** Longer lines of build output are truncated. */
   lineBytes: 8 * KiB,
   logTailLines: 20,
 } as const;
 
-/** Where machines are had over a network, and images are pulled to them. */
+/** Deadlines for clouds, which allocate machines over a network and pull images to them. In milliseconds. */
 export const cloudDeadlines = {
   buildDeadline: 30 * 60_000,
   listenDeadline: 5 * 60_000,
@@ -81,43 +81,43 @@ export const cloudDeadlines = {
 
 export type DeployLimits = { readonly [K in keyof typeof deployLimits]: number };
 
-/** Bounds of the fires of a schedule. Times are milliseconds. */
+/** Limits of the fires of a schedule. Times are in milliseconds. */
 export const fireLimits = {
-  /** How long after the end of a failed attempt the next one begins; there are as many retries as delays. */
+  /** The delay after each failed attempt. The number of retries is the number of delays. */
   retryDelays: [5000, 10_000, 20_000],
-  /** A fire that is found later than this is left out. */
+  /** A fire that is later than this is skipped. */
   lateness: 60_000,
 } as const;
 
-/** Bounds of reading logs. */
+/** Limits of reading logs. */
 export const logLimits = {
-  /** Milliseconds of scanning, after which a page ends with what was found. */
+  /** Milliseconds of scanning, after which a page returns the entries found so far. */
   patience: 20_000,
-  /** Characters of a filter. */
+  /** Maximum characters of a filter. */
   filterChars: 20_000,
 } as const;
 
 export type LogLimits = { readonly [K in keyof typeof logLimits]: number };
 
-/** Bounds of an object's path, in bytes of UTF-8. */
+/** Limits of an object's path, in bytes of UTF-8. */
 export const objectPathLimits = { bytes: 1024, partBytes: 255 } as const;
-/** Bounds of a SQL query. */
+/** Limits of a SQL query. */
 export const sqlLimits = {
   /** Milliseconds. */
   deadline: 30_000,
   rows: 10_000,
   bytes: 16 * MiB,
-  /** Characters of a statement. */
+  /** Maximum characters of a statement. */
   chars: 20_000,
 } as const;
 
 export type SqlLimits = { readonly [K in keyof typeof sqlLimits]: number };
 
-/** How long signed URLs are good for, in minutes. */
+/** Lifetime of signed URLs in minutes. */
 export const grantMinutes = { upload: 60, download: 15 } as const;
 
-/** A deleted volume can be restored for this long. */
+/** Days for which a deleted volume can be restored. */
 export const trashDays = 7;
 
-/** A freed deployment name stays with its account for this long, where the provider can remember it. */
+/** Days for which a freed deployment name is reserved for its account, if the provider can remember it. */
 export const freedNameDays = 7;

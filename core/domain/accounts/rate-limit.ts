@@ -1,4 +1,4 @@
-/** A token bucket: so many requests a minute, with bursts up to one minute's worth. */
+/** A token bucket: a rate per minute, with bursts of up to one minute's worth of requests. */
 import type { Instant } from "../wire/instant.ts";
 
 export interface Bucket {
@@ -6,7 +6,7 @@ export interface Bucket {
   readonly at: Instant;
 }
 
-/** Takes one token at `now`; where there is none, says in how many whole seconds there will be. */
+/** Takes one token at `now`. If the bucket is empty, `retryAfterSeconds` is the wait in whole seconds, at least 1. */
 export const takeToken = (
   bucket: Bucket | undefined,
   perMinute: number,

@@ -1,6 +1,6 @@
 /**
- * Where a cron expression stands in the calendar, before any time zone: times on the wall, as minutes since
- * 1970-01-01 00:00 of the same wall.
+ * Matches a cron expression in the calendar, without a time zone: wall-clock times, as minutes since 1970-01-01 00:00
+ * local time.
  */
 
 import { civilFromDays, daysFromCivil, daysInMonth } from "../wire/instant.ts";
@@ -12,13 +12,13 @@ const LAST_YEAR = 9999;
 /** 1970-01-01 was a Thursday. */
 const weekdayOf = (day: number): number => (((day + 4) % 7) + 7) % 7;
 
-/** Vixie cron's rule: a day field that begins with a star leaves the day to the other one, else either will do. */
+/** Vixie cron's rule: if a day field begins with a star, both must match; otherwise a match of either is enough. */
 const isDay = (fields: CronFields, dayOfMonth: number, weekday: number): boolean => {
   const [byDay, byWeekday] = [fields.days.has(dayOfMonth), fields.weekdays.has(weekday)];
   return fields.anyDay || fields.anyWeekday ? byDay && byWeekday : byDay || byWeekday;
 };
 
-/** The first day that fires, from this one on, in days since 1970-01-01. */
+/** Returns the first firing day, `from` included, in days since 1970-01-01. */
 const nextDay = (fields: CronFields, from: number): number | undefined => {
   let { year, month, day } = civilFromDays(from);
   while (year <= LAST_YEAR) {
@@ -34,7 +34,7 @@ const nextDay = (fields: CronFields, from: number): number | undefined => {
   return undefined;
 };
 
-/** The first time of a day that fires, from this one on, in minutes since midnight. */
+/** Returns the first firing time of a day, `from` included, in minutes since midnight. */
 const nextTime = ({ hours, minutes }: CronFields, from: number): number | undefined => {
   const fromHour = Math.floor(from / 60);
   for (let hour = fromHour; hour < 24; hour += 1)
@@ -44,7 +44,7 @@ const nextTime = ({ hours, minutes }: CronFields, from: number): number | undefi
   return undefined;
 };
 
-/** The first minute on the wall that fires, from this one on; undefined where there is none before the year 10000. */
+/** Returns the first firing wall-clock minute, `from` included, or undefined if there is none before the year 10000. */
 export const nextWallMinute = (fields: CronFields, from: number): number | undefined => {
   const today = Math.floor(from / DAY_MINUTES);
   const day = nextDay(fields, today);

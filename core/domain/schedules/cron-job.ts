@@ -1,4 +1,4 @@
-/** What a clock has to know to call a service: one rule for the deploy that sets it and for an engine that starts again. */
+/** What a scheduler needs to call a service. A deploy and a restarted engine build the job by the same rule. */
 import type { AccountId } from "../accounts/account.ts";
 import type { ServiceTemplate } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";
@@ -11,15 +11,15 @@ export interface CronJob {
   readonly schedule: Schedule;
   /** Sent as `X-Cron-Token`. */
   readonly token: string;
-  /** Where the service answers. */
+  /** The URL of the service. */
   readonly url: string;
-  /** The longest run of a fire, in seconds. */
+  /** The timeout of an attempt, in seconds. */
   readonly maxSeconds: number;
 }
 
 /**
- * The job of a service that serves; null where it has no schedule.
- * @param providerMost the longest run that the provider allows, in seconds
+ * Returns the job of a serving service, or null if it has no schedule.
+ * @param providerMost the provider's limit for an attempt, in seconds
  */
 export const cronJobOf = (
   { name, owner, schedule, cronToken, timeout }: Omit<ServiceTemplate, "image" | "deployId" | "mounts">,

@@ -1,12 +1,11 @@
 /**
- * When a schedule fires: its expression read on the wall clocks of its zone, through every change of those clocks.
+ * When a schedule fires: its expression matched against local time in its zone, including clock changes.
  *
  * There are two kinds of schedules, as in croner 11 and, nearly, in Vixie cron:
- * - One with a single time of day fires once on each of its dates. A time that is skipped when clocks are put forward
- *   fires at the first moment after the gap, if that is still the same date; one that is repeated when they are put
- *   back fires the first time.
- * - Any other fires whenever the clock on the wall shows one of its minutes: what is skipped is left out, what is
- *   repeated fires again, so that every half-hour stays every half-hour.
+ * - A schedule with a single time of day fires once on each of its dates. If clocks skip that time, it fires at the first
+ *   moment after the gap, provided that is the same date. If clocks repeat that time, it fires the first time.
+ * - Any other schedule fires whenever the wall clock shows one of its minutes. It does not fire at skipped times and fires
+ *   again at repeated times, so that every half-hour stays every half-hour.
  *
  * https://github.com/hexagon/croner and https://manpages.debian.org/cron.8
  */
@@ -21,15 +20,15 @@ const DAY = 86_400;
 
 const dateOf = (wallSecond: number): number => Math.floor(wallSecond / DAY);
 
-/** The first second on the wall, from this one on, that fires; undefined in the year 10000. */
+/** Returns the first firing wall-clock second, `from` included, or undefined after the year 9999. */
 const nextWallSecond = (fields: CronFields, from: number): number | undefined => {
   const minute = nextWallMinute(fields, Math.ceil(from / MINUTE));
   return minute === undefined ? undefined : minute * MINUTE;
 };
 
-/** The moment at which a time on the wall fires once; undefined where the whole rest of its date is skipped. */
+/** Returns the single moment for a wall-clock time, or undefined if clocks skip the whole rest of its date. */
 const momentOf = (zone: string, wall: number): number | undefined => {
-  // No zone is a day or more away from UTC.
+  // The offset of every zone is less than a day.
   const [before, after] = [offsetAt(zone, wall - DAY), offsetAt(zone, wall + DAY)];
   const change = before === after ? undefined : clockChange(zone, wall - DAY, wall + DAY);
   if (change === undefined || wall - before < change) return wall - before;
@@ -37,7 +36,7 @@ const momentOf = (zone: string, wall: number): number | undefined => {
   return dateOf(change + after) === dateOf(wall) ? change : undefined;
 };
 
-/** The next second of a schedule with a single time of day. */
+/** Returns the next firing second of a schedule with a single time of day. */
 const nextOnDates = (fields: CronFields, zone: string, after: number): number | undefined => {
   let wall = nextWallSecond(fields, after + offsetAt(zone, after));
   while (wall !== undefined) {
@@ -48,7 +47,7 @@ const nextOnDates = (fields: CronFields, zone: string, after: number): number | 
   return undefined;
 };
 
-/** The next second, from this one on, of a schedule that goes by the clock as it is. */
+/** Returns the next firing second, `from` included, of any other schedule. */
 const nextOnClock = (fields: CronFields, zone: string, from: number): number | undefined => {
   let at = from;
   while (true) {
@@ -59,7 +58,7 @@ const nextOnClock = (fields: CronFields, zone: string, from: number): number | u
     const near = Math.min(moment, at + 2 * DAY);
     const change = clockChange(zone, at, near);
     if (change === undefined && near === moment) return moment;
-    // A change moves clocks by little more than a day, so further than two days from both ends nothing can fire.
+    // A change moves clocks by little more than a day, so nothing can fire further than two days from both ends.
     at = change ?? Math.max(near, moment - 2 * DAY);
   }
 };
@@ -78,13 +77,13 @@ const nextOf = (fields: CronFields, zone: string, after: Instant): Instant | und
 };
 
 /**
- * The first fire strictly after a moment; undefined where there is none before the year 10000.
- * Throws a RangeError for a schedule that `readSchedule` would have refused.
+ * Returns the first fire strictly after `after`, or undefined if there is none before the year 10000.
+ * Throws a RangeError for a schedule that `readSchedule` would reject.
  */
 export const nextFire = (schedule: Schedule, after: Instant): Instant | undefined =>
   nextOf(fieldsOf(schedule), schedule.timezone, after);
 
-/** The first `count` fires strictly after a moment, in order; fewer where the years end. Throws as `nextFire` does. */
+/** Returns the first `count` fires strictly after `after`, in order; fewer before the year 10000. Throws like `nextFire`. */
 export const nextFires = (schedule: Schedule, after: Instant, count: number): Instant[] => {
   const fields = fieldsOf(schedule);
   const fires: Instant[] = [];

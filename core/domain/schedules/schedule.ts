@@ -1,9 +1,9 @@
 /**
- * When a service is called by the clock: a five-field unix cron expression in an IANA time zone.
+ * Schedules: a five-field unix cron expression in an IANA time zone.
  *
  * Fields: https://pubs.opengroup.org/onlinepubs/9799919799/utilities/crontab.html
- * Steps and names as in Vixie cron; its other extensions (`@daily`, `L`, `W`, `#`, `?`) are refused,
- * because the clouds disagree about them.
+ * Steps and names are as in Vixie cron. Other extensions (`@daily`, `L`, `W`, `#`, `?`) are rejected, because the clouds
+ * disagree about them.
  */
 
 import { daysInMonth } from "../wire/instant.ts";
@@ -11,9 +11,9 @@ import { type Issue, issue } from "../wire/issue.ts";
 import { parseStrictJson } from "../wire/strict-json.ts";
 
 export interface Schedule {
-  /** Five fields with single spaces between, as the client wrote them. */
+  /** Five fields as the client wrote them, separated by single spaces. */
   readonly cron: string;
-  /** An IANA zone; `UTC` where the client named none. */
+  /** An IANA zone. Defaults to `UTC`. */
   readonly timezone: string;
 }
 
@@ -43,7 +43,7 @@ const numberOf = (text: string, rule: FieldRule): number | undefined => {
   return value >= rule.min && value <= rule.max ? value : undefined;
 };
 
-/** The values of one comma-separated part, or what is wrong with it. */
+/** Returns the values of one comma-separated part, or an error message. */
 const partValues = (part: string, rule: FieldRule): number[] | string => {
   const range = `${rule.min}-${rule.max}`;
   const [body, stepText, ...rest] = part.split("/") as [string, string?, ...string[]];
@@ -69,12 +69,12 @@ export interface CronFields {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Where both day fields are restricted, a day that matches either fires; where one is `*`, the other decides. */
+  /** If both day fields are restricted, a day that matches either fires. If one is `*`, the other decides. */
   readonly anyDay: boolean;
   readonly anyWeekday: boolean;
 }
 
-/** Reads a cron expression; a string is what is wrong with it, in words. */
+/** Parses a cron expression. Returns an error message (a string) if it is invalid. */
 export const parseCron = (text: string): CronFields | string => {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== 5)
@@ -110,16 +110,16 @@ export const parseCron = (text: string): CronFields | string => {
   return !fires.anyWeekday || dateEverComes(fires) ? fires : "the date never comes: no such day in the months named";
 };
 
-/** A leap year, so that 29 February counts as a date. */
+/** A leap year, so that 29 February is a valid date. */
 const LEAP = 2028;
 
-/** False for 30 February and its like: no fire is by the day of the month. */
+/** Returns false if no selected month has any of the days, such as 30 February. */
 export const dateEverComes = ({ days, months: monthSet }: CronFields): boolean =>
   [...monthSet].some((month) => Math.min(...days) <= daysInMonth(LEAP, month));
 
-/** True for an IANA zone that this runtime knows; offsets such as `+02:00` are not zones. */
+/** Returns true for an IANA zone that this runtime knows. Offsets such as `+02:00` are not zones. */
 export const isTimeZone = (zone: string): boolean => {
-  // The runtime takes offsets, too. The name is passed on to clouds, so that nothing else gets through where one is laxer.
+  // The runtime also accepts offsets. Clouds receive the name, so a laxer runtime must not let anything else through.
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return false;
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
@@ -168,8 +168,8 @@ const readForms = (raw: unknown): Read<{ cron: string; timezone: string } | null
 };
 
 /**
- * Reads the `schedule` and `timezone` fields of a deploy in either form.
- * `null` means no schedule; then the zone is checked and dropped.
+ * Reads the `schedule` and `timezone` fields of a deploy in either form (text or object).
+ * Returns `null` for no schedule. The zone must be valid even then, and is ignored.
  */
 export const readSchedule = (rawSchedule: unknown, rawZone: unknown): Read<Schedule | null> => {
   const { value: form, issues: formIssues } = readForms(rawSchedule);

@@ -1,11 +1,11 @@
 /**
- * The clocks of an IANA time zone: how far they are from UTC, and when they are changed.
+ * UTC offsets of an IANA time zone, and the changes of its clocks.
  *
- * Moments are whole seconds since 1970, offsets are seconds east of UTC. The data is the runtime's copy of the tz
+ * Moments are whole seconds since 1970. Offsets are seconds east of UTC. The data is the runtime's copy of the tz
  * database: https://www.iana.org/time-zones
  */
 
-/** A formatter takes 70 microseconds to make and 1 to use. Names come from clients, in any case, so they are bounded. */
+/** Bounds the cache, because clients choose the names, in any letter case. Making a formatter takes 70 µs, using it 1 µs. */
 const KEPT = 500;
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
@@ -18,10 +18,10 @@ const formatterOf = (zone: string): Intl.DateTimeFormat => {
   return made;
 };
 
-/** `GMT`, `GMT+05:30`, and with seconds where a zone still kept its own mean time: `GMT-00:44:30`. */
+/** `GMT`, `GMT+05:30`, or with seconds while a zone used local mean time: `GMT-00:44:30`. */
 const LONG_OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 
-/** The offset of a zone at a moment. Throws a RangeError for a zone that this runtime does not know. */
+/** Returns the offset of a zone at a moment, in seconds. Throws a RangeError if this runtime does not know the zone. */
 export const offsetAt = (zone: string, second: number): number => {
   const text = formatterOf(zone).format(second * 1000);
   const [, sign, hours = 0, minutes = 0, seconds = 0] = LONG_OFFSET.exec(text) as RegExpExecArray;
@@ -30,8 +30,8 @@ export const offsetAt = (zone: string, second: number): number => {
 };
 
 /**
- * The first second after `from`, and at most `to`, at which the offset is another than at `from`.
- * The two are to be days apart at most: a zone changes its clocks once in such a time, so equal ends mean no change.
+ * Returns the first second after `from`, up to `to`, whose offset differs from the offset at `from`; undefined if none does.
+ * The two must be at most days apart: a zone changes its clocks once in that time, so equal offsets mean no change.
  */
 export const clockChange = (zone: string, from: number, to: number): number | undefined => {
   const before = offsetAt(zone, from);

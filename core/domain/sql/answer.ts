@@ -1,12 +1,12 @@
-/** What a statement answers. */
+/** The result of a statement. */
 import { z } from "zod";
 
-/** Values as JSON has them: integers beyond 2^53, NUMERIC and what is not finite as text, BYTES as base64. */
+/** A JSON value. Integers beyond 2^53, NUMERIC, NaN and infinities are text; BYTES are base64. */
 export type SqlValue = z.core.util.JSONType;
 
 export interface SqlColumn {
   readonly name: string;
-  /** Of GoogleSQL: `INT64`, `ARRAY<STRING>`, `STRUCT<a INT64>`. */
+  /** The GoogleSQL type: `INT64`, `ARRAY<STRING>`, `STRUCT<a INT64>`. */
   readonly type: string;
 }
 
@@ -20,6 +20,6 @@ export const sqlRowsSchema = z.array(z.record(z.string(), z.unknown())).meta({
   description: "Rows as objects; header X-Columns has the names and types of their columns.",
 });
 
-/** Rows as objects. A column may be called `__proto__`, too. */
+/** Converts rows to objects. Uses `Object.fromEntries` because a column may be called `__proto__`. */
 export const rowObjects = ({ columns, rows }: SqlAnswer): Record<string, SqlValue>[] =>
   rows.map((row) => Object.fromEntries(columns.map(({ name }, index) => [name, row[index] as SqlValue])));

@@ -1,18 +1,18 @@
 /**
- * The functions of a statement, as data: what is not here is refused, on every provider. Each has an example with its
- * answer, which the docs show and a golden test runs on every engine.
+ * The functions that statements may use. Every provider rejects all others. Each has an example with its result, which
+ * the docs show and a golden test runs on every engine.
  */
 
 export interface SqlFunction {
   readonly name: string;
   readonly group: "aggregate" | "window" | "condition" | "text" | "number" | "time" | "JSON" | "array" | "bytes";
-  /** An expression that needs no table; `T` stands for the timestamp of the examples. */
+  /** An expression that needs no table. `T` is a placeholder for `exampleTime`. */
   readonly example: string;
-  /** As JSON, as an answer has it. */
+  /** The result, as JSON. */
   readonly answer: unknown;
 }
 
-/** What `T` stands for in an example. */
+/** The value of `T` in the examples. */
 export const exampleTime = "TIMESTAMP '2026-01-31 09:08:07.654321+00:00'";
 
 const of =

@@ -1,11 +1,11 @@
 /**
- * Text and bytes as GoogleSQL writes them, in the few forms that every parser reads alike.
+ * Rewrites GoogleSQL text and bytes literals to the few forms that all parsers read in the same way.
  * https://docs.cloud.google.com/bigquery/docs/reference/standard-sql/lexical#string_and_bytes_literals
  */
 
 export interface LiteralFault {
   readonly message: string;
-  /** Where the fault lies in the statement. */
+  /** The offset of the fault in the statement. */
   readonly at: number;
 }
 
@@ -24,7 +24,7 @@ const simple: Readonly<Record<string, string>> = {
   "`": "`",
 };
 
-/** What follows a backslash as a number: its digits, and the base that they are in. */
+/** Numeric escapes: the digits after a backslash, and their base. */
 const numbers: readonly (readonly [RegExp, number])[] = [
   [/[xX]([0-9a-fA-F]{2})/y, 16],
   [/([0-3][0-7]{2})/y, 8],
@@ -51,7 +51,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** The character of an escape sequence, and where the sequence ends. */
+/** Returns the character of an escape sequence and the end of the sequence. */
 const escaped = (text: string, at: number, isBytes: boolean): { readonly value: string; readonly end: number } => {
   const [next = ""] = text.slice(at + 1, at + 3);
   const value = simple[next];
@@ -67,7 +67,7 @@ const escaped = (text: string, at: number, isBytes: boolean): { readonly value: 
   throw new Fault(`illegal escape sequence '\\${next}'; write \\\\ for a backslash, or a raw literal: r'...'`, at);
 };
 
-/** What a literal says. Characters of bytes are those below 256. */
+/** Returns the content of a literal. Bytes are characters below 256. */
 const contentOf = (text: string, from: number, to: number, isRaw: boolean, isBytes: boolean): string => {
   const parts: string[] = [];
   for (let at = from; at < to; ) {
@@ -92,7 +92,7 @@ const written = (content: string, isBytes: boolean): string =>
     ? `b'${content.replace(/[^ !#-&(-[\]-~]/g, (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, "0")}`)}'`
     : `'${content.replace(/[\\'\n\r]/g, (one) => escapes[one] as string)}'`;
 
-/** Blanks that put what follows a shorter literal where it followed the longer one. */
+/** Returns blanks that keep the text after a shortened literal at its original position. */
 const paddingFor = (original: string, replacement: string): string => {
   const lines = original.split("\n");
   const last = lines.at(-1) ?? "";
@@ -106,7 +106,7 @@ interface Literal {
   readonly end: number;
 }
 
-/** The literal that opens here, rewritten; undefined where it does not end. */
+/** Rewrites the literal that opens at `at`. Returns undefined if it is not closed. */
 const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal | undefined => {
   const [head, prefix = "", quote = ""] = opening;
   const from = at + head.length;
@@ -116,14 +116,14 @@ const literalAt = (text: string, at: number, opening: RegExpExecArray): Literal 
   const end = to + quote.length;
   const original = text.slice(at, end);
   const [isRaw, isBytes] = [/r/i.test(prefix), /b/i.test(prefix)];
-  // Every parser reads these.
+  // All parsers read these literals alike.
   const isPlain = quote.length === 1 && (isBytes ? /^[bB].[ -[\]-~]*$/.test(original) : !original.includes("\\"));
   if (isRaw ? !isBytes : isPlain) return { text: original, end };
   const replacement = written(contentOf(text, from, to, isRaw, isBytes), isBytes);
   return { text: replacement + paddingFor(original, replacement), end };
 };
 
-/** Where blanks and comments that begin here end; where none does, here. */
+/** Returns the end of the blanks or the comment at `at`, or `at` if there is neither. */
 const endOfBlank = (text: string, at: number): number => {
   const [space] = matchAt(SPACE, text, at) ?? [];
   if (space !== undefined) return at + space.length;
@@ -133,7 +133,7 @@ const endOfBlank = (text: string, at: number): number => {
   return end < 0 ? text.length : end + 2;
 };
 
-/** Where a word, a number, a quoted name or a sign ends. */
+/** Returns the end of a word, a number, a quoted name or a sign. */
 const endOfToken = (text: string, at: number): number => {
   const word = matchAt(WORD, text, at) ?? matchAt(NUMBER, text, at);
   if (word !== null) return at + word[0].length;
@@ -166,8 +166,8 @@ const rewritten = (text: string): string => {
 };
 
 /**
- * The statement with its literals in plain forms. What follows a literal stays in its line, and in its column unless the
- * literal got longer. A literal that does not end is left to the parser.
+ * Rewrites all literals of a statement. The text after a literal keeps its line, and its column unless the literal became
+ * longer. Leaves an unclosed literal to the parser. Returns a fault for an illegal escape or for adjacent literals.
  */
 export const plainLiterals = (statement: string): string | LiteralFault => {
   try {

@@ -1,12 +1,12 @@
 /**
- * Which statements may run: one SELECT that reads `logs` and `billing`, with functions that are known to mean the same on
- * every engine. Judged over a summary of the syntax tree, which an engine's own parser makes.
+ * Which statements may run: one SELECT over `logs` and `billing`, with functions that behave the same on all engines.
+ * The check uses a summary of the syntax tree, which the engine's parser makes.
  */
 import { type Issue, issue } from "../wire/issue.ts";
 import { sqlFunctionNames } from "./functions.ts";
 import { sqlTableNames } from "./tables.ts";
 
-/** A name in a statement, and where it stands; both counted from 1, absent where the parser cannot tell. */
+/** A name in a statement, with its line and column, counted from 1. Both are absent if the parser does not know them. */
 export interface StatementPart {
   readonly name: string;
   readonly line?: number;
@@ -14,19 +14,19 @@ export interface StatementPart {
 }
 
 export interface StatementSummary {
-  /** How many statements the text has. */
+  /** The number of statements in the text. */
   readonly statements: number;
-  /** What the first one is: `SELECT` for a query of any form, else its first word. */
+  /** The kind of the first statement: `SELECT` for any form of query, else its first word. */
   readonly root: string;
-  /** Tables that no WITH clause of the statement stands for, with every part of their names. */
+  /** Tables that no WITH clause of the statement defines, with all parts of their names. */
   readonly tables: readonly StatementPart[];
-  /** By their names in GoogleSQL, upper case. */
+  /** GoogleSQL names of functions, in upper case. */
   readonly functions: readonly StatementPart[];
-  /** Functions where a table is expected; UNNEST is none of them. */
+  /** Functions in the position of a table, except UNNEST. */
   readonly tableFunctions: readonly StatementPart[];
-  /** Whatever else the tree has that is no plain part of a query, in the words of the language. */
+  /** All other nodes that are not a plain part of a query, by their names in the language. */
   readonly others: readonly StatementPart[];
-  /** Columns of the answer that have no name: their places, counted from 1. */
+  /** Positions of result columns without a name, counted from 1. */
   readonly unnamed: readonly number[];
 }
 
@@ -35,13 +35,13 @@ const place = ({ line, column }: StatementPart): string =>
 
 const wrong = (message: string): Issue => issue(["query"], message, "value_error");
 
-/** One of a kind is enough to be told of, and a statement may have thousands. */
+/** The number of distinct names to report per kind. A statement may contain thousands. */
 const MOST = 20;
 
 const once = (parts: readonly StatementPart[]): readonly StatementPart[] =>
   [...new Map(parts.map((part) => [part.name, part])).values()].slice(0, MOST);
 
-/** Everything that keeps a statement from running; none where it may. */
+/** Returns the reasons why a statement must not run. Empty if it may run. */
 export const statementProblems = (summary: StatementSummary): readonly Issue[] => {
   if (summary.statements !== 1)
     return [wrong(`one statement at a time; this text has ${summary.statements === 0 ? "none" : summary.statements}`)];
@@ -59,7 +59,7 @@ export const statementProblems = (summary: StatementSummary): readonly Issue[] =
   ];
 };
 
-/** Rows are objects, so every column needs a name of its own. */
+/** Returns issues for unnamed and duplicate columns. Rows are objects, so column names must be unique. */
 export const columnProblems = (names: readonly string[]): readonly Issue[] => {
   const seen = new Set<string>();
   return names.flatMap((name, index) => {

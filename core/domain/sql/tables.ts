@@ -1,4 +1,4 @@
-/** The two tables of a statement; `\d` on the command line and the docs show them. */
+/** The two tables that statements may read. `\d` on the command line and the docs show them. */
 
 export interface SqlTableColumn {
   readonly name: string;

@@ -1,18 +1,18 @@
 /**
- * Which deployments mount which volumes: a fold over the templates of the services that live, and nothing else.
- * No table of attachments exists that could differ from what runs.
+ * Which deployments mount which volumes, computed from the templates of the existing services.
+ * No table of attachments exists that could disagree with them.
  */
 
 import type { Service } from "../deploy/service-template.ts";
 import type { DeploymentName } from "../wire/names.ts";
 
-/** The names of the volumes that a service mounts: in any revision that gets traffic, or in the one being rolled out. */
+/** Returns the volumes mounted by any revision that receives traffic or by the template that is rolling out. */
 const volumesOf = ({ serving, rollingOut }: Service): Set<string> => {
   const templates = [...serving.map((revision) => revision.template), ...(rollingOut === null ? [] : [rollingOut])];
   return new Set(templates.flatMap((template) => template.mounts.map((mount) => mount.volume)));
 };
 
-/** The deployments that mount each volume, by the volume's name; both in the order of `services`. */
+/** Maps the name of each volume to the deployments that mount it, in the order of `services`. */
 export const attachmentsOf = (services: readonly Service[]): ReadonlyMap<string, readonly DeploymentName[]> => {
   const attached = new Map<string, DeploymentName[]>();
   for (const service of services)
@@ -24,7 +24,7 @@ export const attachmentsOf = (services: readonly Service[]): ReadonlyMap<string,
   return attached;
 };
 
-/** Why a volume may not be deleted now, naming those who mount it; undefined where it may. */
+/** Returns why a volume must not be deleted, naming the deployments that mount it, or undefined if none does. */
 export const deletionProblem = (volume: string, mounters: readonly string[]): string | undefined =>
   mounters.length === 0
     ? undefined

@@ -1,5 +1,5 @@
 /**
- * Which volumes a service sees, and where: a mount declaration in one normal form.
+ * Mount declarations: which volumes a service sees and at which paths.
  */
 
 import { fieldLimits } from "../accounts/limits.ts";
@@ -11,11 +11,11 @@ export interface Mount {
   readonly path: string;
   readonly volume: VolumeName;
   readonly readOnly: boolean;
-  /** The folder of the volume that is mounted, or undefined for all of it. */
+  /** The folder of the volume to mount, or undefined for the whole volume. */
   readonly subPath?: string;
 }
 
-/** A mount whose volume has its bucket: what a platform needs to make it. */
+/** A mount with the bucket of its volume, as a platform needs it. */
 export interface BoundMount extends Mount {
   readonly bucket: string;
 }
@@ -28,13 +28,13 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 
 const isWithin = (path: string, tree: string): boolean => path === tree || path.startsWith(`${tree}/`);
 
-/** The folders above a normalized path, outermost first, without the root. */
+/** Returns the folders above a normalized path, outermost first, without the root. */
 const foldersAbove = (path: string): string[] => {
   const parts = path.split("/").slice(1, -1);
   return parts.map((_, index) => `/${parts.slice(0, index + 1).join("/")}`);
 };
 
-/** The rule that a mount path breaks, in words. */
+/** Returns the rule that a mount path breaks, as a message, or undefined if the path is valid. */
 export const mountPathProblem = (path: string): string | undefined => {
   if (!path.startsWith("/")) return "a mount path is absolute: it starts with '/'";
   if (CONTROL.test(path) || path.includes(":")) return "a mount path has no ':' and no control characters";
@@ -56,7 +56,7 @@ const nestingProblem = (path: string, declared: ReadonlySet<string>): string | u
 const subPathProblem = (path: string): string | undefined => {
   if (path.startsWith("/")) return "sub_path is relative: no '/' at its start";
   if (CONTROL.test(path)) return "sub_path has no control characters";
-  // Object paths have none either: no object could lie in such a folder.
+  // Object paths cannot contain a backslash, so such a folder could hold no object.
   if (path.includes("\\")) return "sub_path has no backslash; its parts are separated by '/'";
   if (path.split("/").some((part) => part === "" || part === "." || part === ".."))
     return "sub_path is normalized: no empty, '.' or '..' part";
@@ -79,7 +79,7 @@ const subPathIssues = (where: string[], subPath: unknown): Issue[] => {
   return problem === undefined ? [] : [issue(where, problem, "value_error")];
 };
 
-/** Reads what a path maps to: a volume's name, or an object with one. The mount is whole where there are no issues. */
+/** Reads the value of a mount path: a volume's name, or an object with one. The mount is valid only if `issues` is empty. */
 const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; issues: readonly Issue[] } => {
   const target = typeof raw === "string" ? { name: raw } : raw;
   if (typeof target !== "object" || target === null || Array.isArray(target))
@@ -100,7 +100,7 @@ const readTarget = (path: string, raw: unknown): { mounts: readonly Mount[]; iss
   return { mounts: [subPath === undefined ? mount : { ...mount, subPath: subPath as string }], issues };
 };
 
-/** Reads a mount declaration; the mounts come back by path. */
+/** Reads a mount declaration. Returns the mounts sorted by path, or none if there are issues. */
 export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; readonly issues: readonly Issue[] } => {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return {
@@ -125,7 +125,7 @@ export const readMounts = (raw: unknown): { readonly mounts: readonly Mount[]; r
 
 export type MountDeclaration = Readonly<Record<string, { name: string; read_only: boolean; sub_path?: string }>>;
 
-/** The declaration in its object form, as the deployment list shows it. */
+/** Converts mounts to the object form of the declaration, as the deployment list shows it. */
 export const renderMounts = (mounts: readonly Mount[]): MountDeclaration =>
   Object.fromEntries(
     mounts.map(({ path, volume, readOnly, subPath }) => [

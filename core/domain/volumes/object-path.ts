@@ -1,4 +1,4 @@
-/** The names of objects in a volume: slash-separated, relative, fit for a bucket and for a file tree alike. */
+/** Paths of objects in a volume: relative, separated by slashes, valid in a bucket and in a file tree. */
 
 import { objectPathLimits } from "../accounts/limits.ts";
 
@@ -13,7 +13,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 const utf8 = new TextEncoder();
 const bytesOf = (text: string): number => utf8.encode(text).length;
 
-/** The rule that an object's path breaks, in words; undefined where it breaks none. */
+/** Returns the rule that an object's path breaks, as a message, or undefined if the path is valid. */
 export const objectPathProblem = (path: string): string | undefined => {
   if (path === "") return "an object's path has at least 1 byte";
   if (!path.isWellFormed()) return "an object's path is well-formed Unicode";
@@ -30,7 +30,7 @@ export const objectPathProblem = (path: string): string | undefined => {
 
 const PART = "(?!\\.{1,2}(?:/|$))[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+";
 
-/** The rules of an object's path as JSON Schema says them, which counts characters and no bytes. */
+/** The rules of an object's path as JSON Schema, which counts characters instead of bytes. */
 export const objectPathShape = { pattern: `^${PART}(?:/${PART})*$`, maxLength: PATH_BYTES } as const;
 
 export const parseObjectPath = (text: string): ObjectPath | undefined =>
@@ -39,8 +39,8 @@ export const parseObjectPath = (text: string): ObjectPath | undefined =>
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff;
 
 /**
- * The order of object lists: that of the paths' UTF-8 bytes, which is that of their code points. JavaScript's own
- * order of texts differs where a character beyond the first 65,536 meets one from U+E000 on.
+ * Compares paths for object lists: by UTF-8 bytes, which is the order of code points. JavaScript compares UTF-16 units,
+ * which sorts characters beyond U+FFFF before U+E000 to U+FFFF.
  */
 export const comparePaths = (a: string, b: string): number => {
   const shared = Math.min(a.length, b.length);

@@ -1,4 +1,4 @@
-/** Volumes and their objects as clients see them, and how long a deleted one can be restored. */
+/** Volumes and objects as clients see them, and the trash. */
 import { z } from "zod";
 import { trashDays } from "../accounts/limits.ts";
 import { type Instant, parseInstant, plusMillis, type Timestamp, timestampOf } from "../wire/instant.ts";
@@ -70,18 +70,18 @@ export const downloadGrantSchema = z.object({ url: z.string(), expires_at: time 
 export type UploadGrant = z.output<typeof uploadGrantSchema>;
 export type DownloadGrant = z.output<typeof downloadGrantSchema>;
 
-/** A volume that was deleted, as its store remembers it. */
+/** A deleted volume, as its store remembers it. */
 export interface DeletedVolume {
   readonly name: VolumeName;
   readonly id: string;
   readonly deletedAt: Timestamp;
 }
 
-/** Until when a deleted volume can be restored. */
+/** Returns the time at which a deleted volume can no longer be restored. */
 export const restorableUntil = (deletedAt: Timestamp): Instant =>
   plusMillis(parseInstant(deletedAt) as Instant, trashDays * 86_400_000);
 
-/** What can still be restored, newest first. */
+/** Returns the volumes that can still be restored, most recently deleted first. */
 export const trashOf = (deleted: readonly DeletedVolume[], now: Instant): TrashedVolume[] =>
   deleted
     .map((one) => ({ ...one, until: restorableUntil(one.deletedAt) }))

@@ -1,16 +1,16 @@
 /**
- * The rule behind every conditional write: a deploy changes only what it saw when it began.
+ * The rule of conditional writes: a deploy must change only the state that it saw when it began.
  */
 import type { AccountId, NameHolder } from "../accounts/account.ts";
 import type { Expected } from "../deploy/plan.ts";
 import type { DeployFailure } from "../deploy/reason.ts";
 
-/** What stands under the name at the moment of the write. */
+/** The state of the name at the time of the write. */
 export type Present =
   | Exclude<NameHolder, { kind: "held" }>
   | { readonly kind: "held"; readonly owner: AccountId; readonly etag: string };
 
-/** Why a write by `owner` that expected something else loses; undefined where it may go on. */
+/** Returns why a write by `owner` that expected another state fails, or undefined if the write may proceed. */
 export const writeConflict = (owner: AccountId, expected: Expected, present: Present): DeployFailure | undefined => {
   if (present.kind !== "free" && present.owner !== owner)
     return { reason: "name_taken", message: "Another account was first with this name; choose another." };
@@ -31,6 +31,6 @@ export const writeConflict = (owner: AccountId, expected: Expected, present: Pre
       };
 };
 
-/** Somebody else's write was first: whoever failed so is over, and changes nothing more. */
+/** Returns whether another write came first. A deploy that failed like this must change nothing more. */
 export const isLost = ({ reason }: DeployFailure): boolean =>
   reason === "superseded" || reason === "deleted" || reason === "name_taken";

@@ -1,8 +1,8 @@
 /**
- * What a platform's provider can and cannot do, as data with reasons.
+ * What a provider supports and does not support, as data with reasons.
  *
- * One record chooses the contract cases, feeds validation (a 422 before a rollout rather than a
- * failure in it), answers 501, is served at `/v1/capabilities`, and makes the docs' matrix.
+ * One record selects the contract cases, feeds validation (a 422 before a rollout instead of a failure during it),
+ * explains a 501, is served at `/v1/capabilities`, and generates the matrix in the docs.
  */
 import { z } from "zod";
 import { type ControlPlaneError, unsupported } from "../../errors.ts";
@@ -12,7 +12,7 @@ const feature = z.discriminatedUnion("supported", [
   z.object({ supported: z.literal(false), reason: z.string() }),
 ]);
 
-/** Offered, perhaps with a note about its limits; or not, with the reason for the client. */
+/** A supported feature, optionally with a note about its limits, or a missing one with the reason that clients see. */
 export type Feature = z.output<typeof feature>;
 
 export const offered = (note?: string): Feature =>
@@ -113,7 +113,7 @@ export const withFormerNames = (capabilities: Capabilities): AnsweredCapabilitie
   return { ...capabilities, volumes: { ...volumes, ...former } };
 };
 
-/** Deadlines in milliseconds, as limits are kept, as the record has them. */
+/** Converts deadlines from the milliseconds of the limits to the seconds of the capabilities. */
 export const deadlinesIn = (limits: {
   readonly buildDeadline: number;
   readonly listenDeadline: number;
@@ -124,6 +124,6 @@ export const deadlinesIn = (limits: {
   rollout: limits.rolloutDeadline / 1000,
 });
 
-/** The error for a feature that is not offered, in the provider's own words; undefined where it is. */
+/** Returns an `unsupported` error with the provider's reason, or undefined if the feature is supported. */
 export const refusal = (one: Feature): ControlPlaneError | undefined =>
   one.supported ? undefined : unsupported(one.reason);

@@ -1,12 +1,12 @@
-/** What `portside doctor` finds: one condition that a platform needs, whether it holds, and what to do where it does not. */
+/** One check of `portside doctor`: a condition that a platform needs, whether it holds, and how to fix it. */
 export interface Finding {
   /** The condition in a few words: `API run.googleapis.com`. */
   readonly what: string;
-  /** `warning`: it works without; `missing`: it does not. */
+  /** `warning`: the platform works without it. `missing`: the platform does not. */
   readonly verdict: "ok" | "warning" | "missing";
-  /** What was found, in a sentence. */
+  /** The result in a sentence. */
   readonly words: string;
-  /** The command that mends it. */
+  /** The command that fixes it. */
   readonly fix?: string;
 }
 
@@ -24,7 +24,7 @@ export const lacking = (what: string, words: string, fix?: string): Finding => (
   ...(fix === undefined ? {} : { fix }),
 });
 
-/** Why a platform cannot start: everything that is missing, with what mends it; undefined where nothing is. */
+/** Returns why the platform cannot start: all missing conditions with their fixes. Undefined if none is missing. */
 export const refusalToStart = (findings: readonly Finding[]): string | undefined => {
   const missing = findings.filter(({ verdict }) => verdict === "missing");
   if (missing.length === 0) return undefined;

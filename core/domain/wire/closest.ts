@@ -1,4 +1,4 @@
-/** "Did you mean ...?": the known word nearest to a mistyped one. */
+/** Spelling suggestions: "did you mean ...?" */
 
 const editDistance = (a: string, b: string): number => {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -13,7 +13,7 @@ const editDistance = (a: string, b: string): number => {
   return previous[b.length] as number;
 };
 
-/** The candidate within a third of the word's length in edits, or undefined where none is near. */
+/** Returns the nearest candidate within an edit distance of a third of its length (at least 1), or undefined. */
 export const closest = (word: string, candidates: readonly string[]): string | undefined => {
   if (word.length > 64) return undefined;
   const near = candidates

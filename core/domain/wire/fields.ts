@@ -1,20 +1,20 @@
 /**
- * Schemas of single request fields, lenient about form text and exact about everything else.
+ * Schemas of single request fields, lenient about form text and strict about everything else.
  *
- * A field takes the text of a form or the value of a JSON document; `"8080"` and `8080` are the same
- * port, `"8080.5"` is an error and not a guess. JSON Schema is derived from the `meta` of each.
+ * A field accepts the text of a form or the value of a JSON document. `"8080"` and `8080` are the same port, and
+ * `"8080.5"` is an error. The `meta` of each field becomes its JSON Schema.
  */
 import { z } from "zod";
 import { custom, type Issue, type IssueType, issuesOf, unknownField } from "./issue.ts";
 import { parseStrictJson } from "./strict-json.ts";
 
-/** A value as an answer may repeat it. Values come from JSON: an object among them may have a `toString` of its own. */
+/** Formats a value for an error message. Uses JSON because an object in the input may define its own `toString`. */
 const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? "nothing";
   return text.length > 40 ? `${text.slice(0, 37)}...` : text;
 };
 
-/** An integer field within bounds, the default being what an absent field means. */
+/** An integer field within inclusive bounds. An absent field has the default. */
 export const integerField = (bounds: { min: number; max?: number; default: number }, description: string) => {
   const range =
     bounds.max === undefined
@@ -22,7 +22,7 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
       : `an integer from ${bounds.min} to ${bounds.max}`;
   const coerce = (value: unknown) =>
     typeof value === "string" && /^[+-]?\d{1,300}$/.test(value) ? Number(value) : value;
-  // A number beyond 2^53 has lost digits: it is not repeated.
+  // A number beyond 2^53 has lost digits, so the message does not repeat it.
   const error = ({ input }: { input?: unknown }) =>
     typeof input === "number" && Math.abs(input) > Number.MAX_SAFE_INTEGER
       ? `must be an integer from ${bounds.min} to ${bounds.max ?? Number.MAX_SAFE_INTEGER}`
@@ -34,7 +34,7 @@ export const integerField = (bounds: { min: number; max?: number; default: numbe
     .meta({ description });
 };
 
-/** A boolean field: `true`, `false`, `1` and `0`, in any case where they are text. */
+/** A boolean field. Accepts booleans and the texts `true`, `false`, `1` and `0`, in any letter case. */
 export const booleanField = (preset: boolean, description: string) => {
   const words = new Map([
     ["true", true],
@@ -48,8 +48,8 @@ export const booleanField = (preset: boolean, description: string) => {
 };
 
 /**
- * A text field that a reader turns into a value, or into the reason why not.
- * @param shape what JSON Schema can say of the texts that the reader takes
+ * A text field that `read` converts to a value, or rejects with a problem.
+ * @param shape the part of the rule that JSON Schema can express
  */
 export const readField = <T>(
   read: (text: string) => { readonly value: T } | { readonly problem: string; readonly type: IssueType },
@@ -67,7 +67,7 @@ export const readField = <T>(
     })
     .meta({ type: "string", ...shape, description, examples: [...examples] });
 
-/** A field whose text is JSON; a JSON document may also give the value itself. */
+/** A field whose text is JSON. A JSON document may also contain the value itself. */
 export const jsonField = <T>(
   read: (value: unknown) => { readonly value: T; readonly issues: readonly Issue[] },
   meta: { readonly description: string; readonly [keyword: string]: unknown },
@@ -90,8 +90,8 @@ type Shape = Readonly<Record<string, z.ZodType>>;
 type Values<S extends Shape> = { [K in keyof S]?: z.output<S[K]> };
 
 /**
- * Reads every field of a request on its own, so that one bad field hides no other.
- * `values` has the fields that passed; `issues` has everything that is wrong, unknown fields included.
+ * Reads each field of a request separately, so that a bad field does not hide another.
+ * `values` has the valid fields. `issues` has all problems, including unknown fields.
  */
 export const parseFields = <S extends Shape>(
   shape: S,

@@ -1,7 +1,7 @@
 /**
- * Moments in time: nanoseconds inside, RFC 3339 text outside.
+ * Moments in time: nanoseconds in the code, RFC 3339 text on the wire.
  *
- * `Date` is not used: it holds milliseconds, and log positions need nanoseconds.
+ * `Date` is too coarse: it holds milliseconds, and log positions need nanoseconds.
  * Text: https://www.rfc-editor.org/rfc/rfc3339
  */
 
@@ -17,28 +17,28 @@ const NANOS = 1_000_000_000n;
 const MILLI_NANOS = 1_000_000n;
 const DAY_SECONDS = 86_400n;
 
-/** The remainder that is never negative, so that division by `size` rounds down before 1970 too. */
+/** A remainder that is never negative, so that division by `size` also rounds down before 1970. */
 const remainder = (value: bigint, size: bigint): bigint => ((value % size) + size) % size;
 
-/** Milliseconds since 1970, as `Date` counts them; a fraction of one is kept to the microsecond. */
+/** Converts milliseconds since 1970, as `Date` counts them. Keeps fractions to the microsecond. */
 export const instantOfMillis = (millis: number): Instant => {
   const whole = Math.floor(millis);
   return (BigInt(whole) * MILLI_NANOS + BigInt(Math.round((millis - whole) * 1000)) * 1000n) as Instant;
 };
 
-/** The whole milliseconds that have passed since 1970. */
+/** Returns whole milliseconds since 1970, rounded down. */
 export const millisOf = (instant: Instant): number => Number((instant - remainder(instant, MILLI_NANOS)) / MILLI_NANOS);
 
-/** Whole seconds since 1970, exactly. */
+/** Converts whole seconds since 1970. Throws a RangeError for a fraction. */
 export const instantOfSeconds = (seconds: number): Instant => (BigInt(seconds) * NANOS) as Instant;
 
-/** The whole seconds that have passed since 1970. */
+/** Returns whole seconds since 1970, rounded down. */
 export const secondsOf = (instant: Instant): number => Number((instant - remainder(instant, NANOS)) / NANOS);
 
 export const plusMillis = (instant: Instant, millis: number): Instant =>
   (instant + BigInt(Math.round(millis)) * MILLI_NANOS) as Instant;
 
-/** Days since 1970-01-01 of a proleptic Gregorian date: http://howardhinnant.github.io/date_algorithms.html */
+/** Returns a proleptic Gregorian date as days since 1970-01-01: http://howardhinnant.github.io/date_algorithms.html */
 export const daysFromCivil = (year: number, month: number, day: number): number => {
   const y = month <= 2 ? year - 1 : year;
   const era = Math.floor(y / 400);
@@ -49,7 +49,7 @@ export const daysFromCivil = (year: number, month: number, day: number): number 
   );
 };
 
-/** The proleptic Gregorian date that is so many days after 1970-01-01. */
+/** Returns the proleptic Gregorian date of a number of days since 1970-01-01. */
 export const civilFromDays = (days: number): { year: number; month: number; day: number } => {
   const z = days + 719_468;
   const era = Math.floor(z / 146_097);
@@ -74,7 +74,7 @@ export const daysInMonth = (year: number, month: number): number =>
 
 const pad = (value: number | bigint, width: number): string => String(value).padStart(width, "0");
 
-/** The whole seconds of an instant as `YYYY-MM-DDTHH:MM:SS`, and the nanoseconds that are left. */
+/** Splits an instant into its whole seconds, as `YYYY-MM-DDTHH:MM:SS`, and the remaining nanoseconds. */
 export const splitInstant = (instant: Instant): { seconds: string; nanos: bigint } => {
   const nanos = remainder(instant, NANOS);
   const total = (instant - nanos) / NANOS;
@@ -84,13 +84,13 @@ export const splitInstant = (instant: Instant): { seconds: string; nanos: bigint
   return { seconds: `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}T${clock}`, nanos };
 };
 
-/** An instant as `YYYY-MM-DDTHH:MM:SS.` and nine digits, without an offset. */
+/** Formats an instant as `YYYY-MM-DDTHH:MM:SS.` and nine digits, without an offset. */
 export const withNanoseconds = (instant: Instant): string => {
   const { seconds, nanos } = splitInstant(instant);
   return `${seconds}.${pad(nanos, 9)}`;
 };
 
-/** The shortest of 0, 3, 6 or 9 fraction digits that says the instant exactly. */
+/** Formats an instant with the fewest fraction digits (0, 3, 6 or 9) that are exact. */
 export const timestampOf = (instant: Instant): Timestamp => {
   const { seconds, nanos } = splitInstant(instant);
   const digits = pad(nanos, 9);
@@ -105,16 +105,15 @@ export const timestampOf = (instant: Instant): Timestamp => {
   return `${seconds}${kept && `.${kept}`}+00:00` as Timestamp;
 };
 
-/** The seconds of 0001-01-01T00:00:00Z and of 9999-12-31T23:59:59Z: what four digits of year can write. */
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z in seconds: the range of four-digit years. */
 const FIRST_SECOND = -62_135_596_800;
 export const LAST_SECOND = 253_402_300_799;
 
 const SHAPE = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
 /**
- * Reads an RFC 3339 date-time; the fraction may have any number of digits.
- * Undefined where the text is not one, lacks an offset, or its offset leads out of the years
- * that four digits can write.
+ * Parses an RFC 3339 date-time. The fraction may have any number of digits.
+ * Returns undefined if the text is malformed, has no offset, or is outside the years 0001 to 9999 in UTC.
  */
 export const parseDateTime = (text: string): { instant: Instant; fraction: string } | undefined => {
   const match = SHAPE.exec(text);

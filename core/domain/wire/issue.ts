@@ -1,13 +1,13 @@
 /**
- * One broken rule of a request: where, what is wrong and what would be right.
+ * One broken rule of a request: the field, the problem and the fix.
  *
- * `path` names the field from the request's root; the HTTP host puts `body`, `query` or `header`
- * in front of it and calls it `loc`, as FastAPI does.
+ * `path` leads to the field from the root of the request. The HTTP host prefixes it with `body`, `query` or `header`
+ * and calls it `loc`, as FastAPI does.
  */
 import type { z } from "zod";
 import { closest } from "./closest.ts";
 
-/** The stable machine words of broken rules. A client may switch on them. */
+/** The stable codes of broken rules. A client may switch on them. */
 export const issueTypes = [
   "missing",
   "extra_forbidden",
@@ -43,14 +43,14 @@ export const issue = (path: readonly (string | number)[], message: string, type:
   type,
 });
 
-/** The issue for a field that the schema does not know, with the known name that it resembles. */
+/** Returns the issue for an unknown field, suggesting a known field with a similar name. */
 export const unknownField = (path: readonly (string | number)[], name: string, known: readonly string[]): Issue => {
   const near = closest(name, known);
   const hint = near === undefined ? `the fields are ${known.join(", ")}` : `did you mean '${near}'?`;
   return issue([...path, name], `unknown field '${name}'; ${hint}`, "extra_forbidden");
 };
 
-/** How our own zod checks attach the machine word: `ctx.addIssue(custom(message, type))`. */
+/** Attaches an issue type to a custom zod check: `ctx.addIssue(custom(message, type))`. */
 export const custom = (message: string, type: IssueType, path: (string | number)[] = []) => ({
   code: "custom" as const,
   message,
@@ -92,7 +92,7 @@ const wordOf = (raw: z.core.$ZodIssue): IssueType => {
   }
 };
 
-/** zod's issues in our words. Parse with `reportInput: true`, else an absent field cannot be told from a wrong one. */
+/** Converts zod's issues. The caller must parse with `reportInput: true`: without it, absent and wrong fields look alike. */
 export const issuesOf = (error: z.core.$ZodError, known: readonly string[] = []): Issue[] =>
   error.issues.flatMap((raw) => {
     const path = raw.path.map((part) => (typeof part === "symbol" ? String(part) : part));

@@ -1,7 +1,7 @@
 /**
  * Names that clients choose: deployments and volumes.
  *
- * A deployment name is global because it becomes a host name; a volume name belongs to its account.
+ * A deployment name is global because it becomes a host name. A volume name is unique within its account.
  */
 
 declare const deploymentBrand: unique symbol;
@@ -10,7 +10,7 @@ export type DeploymentName = string & { readonly [deploymentBrand]: true };
 declare const volumeBrand: unique symbol;
 export type VolumeName = string & { readonly [volumeBrand]: true };
 
-/** Host names that the platform keeps for itself; a setting, these are the defaults. */
+/** The default host names that deployments must not take. A setting overrides them. */
 export const reservedNames: readonly string[] = [
   "admin",
   "api",
@@ -28,19 +28,19 @@ export const reservedNames: readonly string[] = [
 export const DEPLOYMENT_NAME_MAX = 49;
 export const VOLUME_NAME_MAX = 40;
 
-/** The rules of a deployment's name as JSON Schema says them, except for the reserved names. */
+/** The rules of a deployment name as JSON Schema, except for the reserved names. */
 export const deploymentNameShape = {
   pattern: "^[a-z](?:[a-z0-9_-]*[a-z0-9])?$",
   maxLength: DEPLOYMENT_NAME_MAX,
 } as const;
 
-/** The rules of a volume's name as JSON Schema says them. */
+/** The rules of a volume name as JSON Schema. */
 export const volumeNameShape = { pattern: "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$", maxLength: VOLUME_NAME_MAX } as const;
 
-/** Deployment names treat `_` as `-`. */
+/** Replaces `_` with `-`. */
 export const normalizeDeploymentName = (text: string): string => text.replaceAll("_", "-");
 
-/** The rule that the (normalized) name breaks, in words; undefined where it breaks none. */
+/** Returns the rule that a normalized name breaks, as a message, or undefined if the name is valid. */
 export const deploymentNameProblem = (
   name: string,
   reserved: readonly string[] = reservedNames,
@@ -55,13 +55,13 @@ export const deploymentNameProblem = (
   return undefined;
 };
 
-/** Reads a deployment name that a caller wrote, `_` and all; undefined where it breaks a rule. */
+/** Parses a deployment name and replaces `_` with `-`. Returns undefined if the name breaks a rule. */
 export const parseDeploymentName = (text: string, reserved?: readonly string[]): DeploymentName | undefined => {
   const name = normalizeDeploymentName(text);
   return deploymentNameProblem(name, reserved) === undefined ? (name as DeploymentName) : undefined;
 };
 
-/** The rule that a volume name breaks, in words; undefined where it breaks none. */
+/** Returns the rule that a volume name breaks, as a message, or undefined if the name is valid. */
 export const volumeNameProblem = (name: string): string | undefined => {
   if (name.length === 0) return "a volume name has at least 1 character";
   if (name.length > VOLUME_NAME_MAX)

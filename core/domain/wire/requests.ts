@@ -1,4 +1,4 @@
-/** The fields of every small request, by their wire names; the deploy's are in `deploy-fields.ts`. */
+/** The fields of all requests except the deploy, by their wire names. `deploy/fields.ts` has those of the deploy. */
 import { z } from "zod";
 import { fieldLimits, logLimits, sqlLimits } from "../accounts/limits.ts";
 import { type LogPosition, parseCursor } from "../logs/cursor.ts";
@@ -12,7 +12,7 @@ import {
   volumeNameShape,
 } from "./names.ts";
 
-/** Any text is looked up as it stands, `_` read as `-`: a name that breaks a rule belongs to nobody. */
+/** Accepts any text: a lookup of an invalid name just finds nothing. Replaces `_` with `-`. */
 const anyName = (description: string) =>
   readField<DeploymentName>((text) => ({ value: normalizeDeploymentName(text) as DeploymentName }), description, [
     "my-app",
@@ -72,7 +72,7 @@ export const createKeyFields = { label: text("What the key is for, to recognise 
 
 export const revokeKeyFields = { id: text("The key's id.", 64, ANY_ID) } as const;
 
-/** As with deployments, a name that breaks a rule belongs to nobody. */
+/** Accepts any text, as `anyName` does: a lookup of an invalid name just finds nothing. */
 const anyVolume = (description: string) =>
   readField<VolumeName>((name) => ({ value: name as VolumeName }), description, ["my-volume"]);
 

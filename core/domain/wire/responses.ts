@@ -1,4 +1,4 @@
-/** The small answers of the API, as schemas; the larger ones stand with their subject. */
+/** Schemas of the API's small responses. The larger ones are in the folders of their subjects. */
 import { z } from "zod";
 import { capabilitiesSchema, formerNames } from "./capabilities.ts";
 

@@ -1,7 +1,7 @@
 /**
- * JSON as a declaration: a repeated key is an error, not a silent last-one-wins.
+ * JSON that rejects repeated keys, for declarations. `JSON.parse` silently keeps the last of them.
  *
- * `JSON.parse` decides what is JSON; this walks the same text once more for what it hides.
+ * `JSON.parse` decides what is JSON. A second pass over the same text finds repeated keys and deep nesting.
  */
 
 export type StrictJson =
@@ -10,7 +10,7 @@ export type StrictJson =
 
 const MAX_DEPTH = 64;
 
-/** Within text that `JSON.parse` accepted: the end of the string literal that opens at `start`. */
+/** Returns the end of the string literal that opens at `start`. `JSON.parse` must have accepted the text. */
 const stringEnd = (text: string, start: number): number => {
   let at = start + 1;
   while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
@@ -18,12 +18,12 @@ const stringEnd = (text: string, start: number): number => {
 };
 
 interface Level {
-  /** The keys seen so far; undefined inside an array. */
+  /** The keys so far; undefined inside an array. */
   readonly keys: Set<string> | undefined;
   expectsKey: boolean;
 }
 
-/** Notes a key of the innermost object; what is wrong with it, in words. */
+/** Records a key of the innermost object. Returns a message if the key is repeated. */
 const seeString = (level: Level | undefined, literal: string): string | undefined => {
   if (level?.keys === undefined || !level.expectsKey) return undefined;
   level.expectsKey = false;
@@ -57,7 +57,7 @@ const hiddenProblem = (text: string): string | undefined => {
   return undefined;
 };
 
-/** Parses JSON text; refuses repeated keys and nesting over 64 levels. */
+/** Parses JSON text. Fails on repeated keys and on nesting deeper than 64 levels. */
 export const parseStrictJson = (text: string): StrictJson => {
   let value: unknown;
   try {
