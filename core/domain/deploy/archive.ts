@@ -1,23 +1,23 @@
 /**
- * Which entries a source archive may have: a rule that is applied while the archive streams in.
- * Files and folders only. Links are refused altogether, because a safe link is only safe until the next entry.
+ * Which entries a source archive may contain, checked while the archive streams in.
+ * Only files and folders are allowed. Links are rejected, because a later entry can make a safe link unsafe.
  */
 import { type ArchiveLimits, archiveLimits } from "../accounts/limits.ts";
 import { formatMemory } from "./resources.ts";
 
 export interface ArchiveEntry {
-  /** As the archive has it. */
+  /** The path as written in the archive. */
   readonly path: string;
   readonly type: "file" | "folder" | "other";
   /** Bytes of the entry's content. */
   readonly size: number;
-  /** What is wrong with the entry's headers, as a clause that follows the entry's name. */
+  /** A problem with the entry's headers, as a clause that follows the entry's name. */
   readonly flaw?: string | undefined;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const UNSAFE = /[\u0000-\u001f\u007f\\]/;
-/** A path that ends with a slash or a dot segment can only be a folder's. */
+/** A path that ends with a slash or a dot segment can only belong to a folder. */
 const FOLDER_ONLY = /(^|\/)\.?$/;
 
 const quoted = (path: string): string => JSON.stringify(path.length > 120 ? `${path.slice(0, 117)}...` : path);
@@ -52,14 +52,14 @@ const FILE = 0;
 const ROOT = 1;
 
 /**
- * What an archive unpacks to so far. It remembers each file and each folder, including folders that only paths imply.
+ * The contents of an archive so far: each file and each folder, including folders that are only implied by paths.
  * The limit on entries bounds its memory.
  */
 export class ArchiveContents {
   readonly #limits: ArchiveLimits;
-  /** `FILE` or a folder's number, by the number of the folder that it is in and its name. */
+  /** Maps the parent folder's number and a name to `FILE` or to the number of a folder. */
   readonly #numbers = new Map<string, number>();
-  /** Folders that only paths name so far. They are counted already when their own entry comes. */
+  /** Folders that are only implied by paths so far. They are already counted when their own entry arrives. */
   readonly #implied = new Set<number>();
   #lastFolder = ROOT;
   #entries = 0;
@@ -69,17 +69,17 @@ export class ArchiveContents {
     this.#limits = limits;
   }
 
-  /** Entries, and the folders that have none of their own. */
+  /** The number of entries, including folders without an entry of their own. */
   get entries(): number {
     return this.#entries;
   }
 
-  /** Bytes of all files. */
+  /** Total bytes of all files. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds the next entry. Returns what is wrong with it, naming it; the archive must be refused then. */
+  /** Adds the next entry. Returns a message if the entry is not allowed; the caller must then reject the archive. */
   admit(entry: ArchiveEntry): string | undefined {
     this.#bytes += entry.size;
     const problem = entryProblem(entry, this.#limits) ?? this.#place(entry) ?? this.#sumProblem();

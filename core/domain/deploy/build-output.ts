@@ -1,4 +1,4 @@
-/** What a deploy shows of its build's output, however much the build prints. */
+/** Bounds the build output that a deploy shows. */
 import type { DeployLimits } from "../accounts/limits.ts";
 
 type OutputLimits = Pick<
@@ -16,32 +16,32 @@ const leftOut = (lines: number, bytes: number): string => {
 };
 
 /**
- * Control sequences of terminals: CSI, OSC with its terminator, and the short ones (ECMA-48). No alternative can pass an
- * escape character, so each character is read a bounded number of times.
+ * Terminal control sequences: CSI, OSC with its terminator, and the short ones (ECMA-48). No alternative can match past
+ * an escape character, so the regex reads each character a bounded number of times.
  */
 const SEQUENCES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c\u009d]*(?:\u0007|\u009c|\u001b\\)|\u001b[ -/]?[0-~]/g;
 
-/** C0 but tab and newline, DEL, and C1. */
+/** C0 except tab and newline, DEL, and C1. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the subject
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Text of a build without what acts on a terminal: colours, cursor movements, titles, and other control characters. */
+/** Removes everything that acts on a terminal: colours, cursor movements, titles and other control characters. */
 export const withoutControls = (text: string): string =>
   text.replace(SEQUENCES, "").replace(CONTROLS, (control) => (control === "\r" ? " " : ""));
 
-/** Cuts a line of output to its limit, and takes control sequences out. */
+/** Truncates a line of output to its limit and removes control sequences. */
 export const cleanLine = (line: string, limits: Pick<DeployLimits, "lineBytes">): string =>
   line.length > limits.lineBytes ? `${withoutControls(line.slice(0, limits.lineBytes))}…` : withoutControls(line);
 
 const sizeOf = (line: string): number => line.length + 1;
 
-/** Passes the first part of the output on and keeps the last part for the end of the build. */
+/** Passes the first part of the output through and keeps the last part for the end of the build. */
 export class BuildOutput {
   readonly #limits: OutputLimits;
   readonly #tail: string[] = [];
-  /** The last part, once the first part is full. */
+  /** The last part; undefined until the first part is full. */
   #last: string[] | undefined;
   #lastBytes = 0;
   readonly #first = { lines: 0, bytes: 0 };
@@ -51,12 +51,12 @@ export class BuildOutput {
     this.#limits = limits;
   }
 
-  /** The last lines, for the words of a failure. */
+  /** The last lines, for failure messages. */
   get tail(): readonly string[] {
     return this.#tail;
   }
 
-  /** Takes a line and returns what to show now. */
+  /** Adds a line. Returns the text to show now, or undefined. */
   take(whole: string): string | undefined {
     const line = cleanLine(whole, this.#limits);
     this.#tail.push(line);
@@ -76,7 +76,7 @@ export class BuildOutput {
     return LONG;
   }
 
-  /** Returns what to show when the build has ended. */
+  /** Returns the lines to show at the end of the build. */
   end(): readonly string[] {
     const { lines, bytes } = this.#leftOut;
     const last = this.#last ?? [];

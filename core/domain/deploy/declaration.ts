@@ -1,5 +1,5 @@
 /**
- * A deploy as the client declares it: complete, validated, in one normal form.
+ * A deploy as the client declares it: complete, validated and normalized.
  */
 
 import { err, ok, type Result } from "../../result.ts";
@@ -15,7 +15,7 @@ import { aliasIssues, type EnvAliases, type Environment } from "./environment.ts
 import { deployFields } from "./fields.ts";
 import { fitResources, formatMemory, maxCpu, maxMemory } from "./resources.ts";
 
-/** Where the source comes from: the archive sent with the request, or an object of a volume. */
+/** The origin of the source: an archive in the request, or an object of a volume. */
 export type SourceReference =
   | { readonly kind: "archive" }
   | { readonly kind: "object"; readonly volume: VolumeName; readonly path: ObjectPath };
@@ -31,13 +31,13 @@ export interface DeployDeclaration {
   /** Seconds. */
   readonly timeout: number;
   readonly concurrency: number;
-  /** 0: the platform's own limit. */
+  /** 0 means the platform's own limit. */
   readonly maxInstances: number;
   readonly sessionAffinity: boolean;
   readonly useHttp2: boolean;
   readonly mounts: readonly Mount[];
   readonly schedule: Schedule | null;
-  /** Absent keeps the environment that the deployment has. */
+  /** Absent keeps the environment of the deployment. */
   readonly env?: Environment;
   /** Absent only in a plan. */
   readonly source?: SourceReference;
@@ -47,9 +47,9 @@ export interface DeclareContext {
   readonly capabilities: Capabilities;
   readonly limits?: AccountLimits;
   readonly reserved?: readonly string[];
-  /** Names that are the platform's in `env`. */
+  /** Additional names that the platform reserves in `env`. */
   readonly envAliases?: EnvAliases;
-  /** Issues that receiving the archive found; undefined where none was sent. */
+  /** Issues found while the archive was received; undefined if the request has no archive. */
   readonly archive?: { readonly issues: readonly Issue[] } | undefined;
   /** A plan needs no source. */
   readonly sourceOptional?: boolean;
@@ -93,7 +93,7 @@ const atMost = (
   type: IssueType = "less_than_equal",
 ): Issue[] => (value > most ? [issue([field], said, type)] : []);
 
-/** What this provider and this account allow less than the contract does. */
+/** Returns issues for limits of this provider or account that are stricter than the contract. */
 const providerIssues = (
   values: ReturnType<typeof parseFields<typeof deployFields>>["values"],
   context: DeclareContext,
@@ -136,7 +136,7 @@ const nameIssues = (name: string | undefined, reserved: readonly string[]): Issu
     : [];
 
 /**
- * Reads a whole deploy request: the declaration, or every rule that it breaks.
+ * Validates a deploy request. Returns the declaration, or fails with all rules that it breaks.
  * @param raw the fields by their wire names, as form text or as JSON values
  */
 export const declareDeploy = (raw: Raw, context: DeclareContext): Result<DeployDeclaration, readonly Issue[]> => {

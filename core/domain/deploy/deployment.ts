@@ -72,7 +72,7 @@ const declaredFields = (spec: ServiceSpec) => ({
   env: Object.keys(spec.env).sort(),
 });
 
-/** What a client is shown of a service: its serving revision's fields, else those of the last attempt. */
+/** Converts a service to its client view: the fields of the serving revision, or else of the last attempted template. */
 export const deploymentOf = (service: Service): Deployment => {
   const template = shownTemplate(service);
   const last = service.lastDeploy;
@@ -92,7 +92,7 @@ export const deploymentOf = (service: Service): Deployment => {
         ? null
         : {
             deploy_id: last.deployId,
-            // A deploy that failed by itself keeps its own reason.
+            // A failed deploy keeps its own reason.
             ...(service.broken !== undefined && last.status === "DONE"
               ? { status: "ERROR" as const, reason: service.broken }
               : { status: last.status, reason: last.reason }),
@@ -101,7 +101,7 @@ export const deploymentOf = (service: Service): Deployment => {
   };
 };
 
-/** A deploy that makes a deployment, before its platform knows of it. */
+/** A deploy that creates a deployment, before its platform knows it. */
 export interface FirstDeploy {
   readonly spec: ServiceSpec;
   readonly deployId: string;
@@ -109,7 +109,7 @@ export interface FirstDeploy {
   readonly beganAt: Timestamp;
 }
 
-/** What a client is shown of a deployment whose first build runs: `last_deploy` is `BUILDING`, and there is no URL yet. */
+/** Returns the client view of a deployment during its first build: `last_deploy` is `BUILDING` and the URL is empty. */
 export const firstDeploymentOf = ({ spec, deployId, region, beganAt }: FirstDeploy): Deployment => ({
   name: spec.name,
   function_name: spec.name,

@@ -1,4 +1,4 @@
-/** The environment that a deployment declares for its service. Values are secrets: they are never shown. */
+/** The environment that a deployment declares for its service. Values are secrets and must never be shown. */
 
 import { fieldLimits } from "../accounts/limits.ts";
 import { type Issue, issue } from "../wire/issue.ts";
@@ -6,19 +6,19 @@ import { parseStrictJson } from "../wire/strict-json.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** True for names that the platform sets itself. */
+/** Returns true for variables that the platform sets. */
 const isReserved = (name: string): boolean =>
   name === "PORT" || name === "CRON_TOKEN" || name.startsWith("K_") || name.startsWith("PORTSIDE_");
 
-/** Variables of the platform that may have further names; only these have the same meaning on every provider. */
+/** Platform variables that may have aliases. Only these have the same meaning on every provider. */
 const aliasable = ["PORT", "CRON_TOKEN", "PORTSIDE_VOLUMES"] as const;
 
-/** Further names for variables of the platform: `{"OTHER_TOKEN": "CRON_TOKEN"}`. Services see both. */
+/** Aliases for platform variables: `{"OTHER_TOKEN": "CRON_TOKEN"}`. Services see both names. */
 export type EnvAliases = Readonly<Record<string, string>>;
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** The rule that a setting of aliases breaks, in words. */
+/** Returns the rule that the aliases break, as a message, or undefined if they are valid. */
 export const envAliasesProblem = (aliases: EnvAliases): string | undefined => {
   for (const [alias, name] of Object.entries(aliases)) {
     if (!NAME.test(alias))
@@ -30,7 +30,7 @@ export const envAliasesProblem = (aliases: EnvAliases): string | undefined => {
   return undefined;
 };
 
-/** The platform's variables, and those that have aliases under these as well. */
+/** Adds the aliases to the platform's variables. Skips aliases of variables that are not set. */
 export const withAliases = (
   variables: Readonly<Record<string, string>>,
   aliases: EnvAliases = {},
@@ -47,8 +47,8 @@ export const withAliases = (
 const RESERVED = "is set by the platform; choose another name";
 
 /**
- * What is wrong with the field `env` on a platform with aliases: names that the platform sets itself.
- * @param raw the field as it was sent, which may break other rules as well
+ * Returns an issue for each name in `env` that is an alias, because the platform sets it.
+ * @param raw the field as sent, which may break other rules too
  */
 export const aliasIssues = (raw: unknown, aliases: EnvAliases): readonly Issue[] => {
   const json = typeof raw === "string" ? parseStrictJson(raw) : ({ ok: true, value: raw } as const);

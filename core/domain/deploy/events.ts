@@ -1,5 +1,5 @@
 /**
- * The records of a deploy's stream and the only order in which they may come:
+ * The records of a deploy's stream, and their only valid order:
  * `BUILDING+`, then `ERROR`, or `DEPLOYING+` and one of `DONE` and `ERROR`.
  */
 import { z } from "zod";
@@ -24,7 +24,7 @@ export const deployEventSchema = z
 export type DeployEvent = z.output<typeof deployEventSchema>;
 export type DeployStatus = DeployEvent["status"];
 
-/** How far a stream has come. */
+/** The phase of a stream. */
 export type DeployPhase = "begun" | "building" | "deploying" | "ended";
 
 const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPhase>>>> = {
@@ -34,13 +34,13 @@ const order: Readonly<Record<DeployPhase, Partial<Record<DeployStatus, DeployPha
   ended: {},
 };
 
-/** The phase after a record of this status; undefined where the record may not come now. */
+/** Returns the phase after a record of this status, or undefined if the record is not valid in this phase. */
 export const advance = (phase: DeployPhase, status: DeployStatus): DeployPhase | undefined => order[phase][status];
 
-/** True for the records that end a stream. */
+/** Returns true for statuses that end a stream. */
 export const isFinal = (status: DeployStatus): boolean => status === "DONE" || status === "ERROR";
 
-/** What a record says besides its place in the stream. */
+/** The content of a record, without its position in the stream. */
 export type DeployNews = Omit<DeployEvent, "time" | "deploy_id" | "seq">;
 
 export const building = (message: string): DeployNews => ({ status: "BUILDING", message });
@@ -58,7 +58,7 @@ export const failed = ({ reason, message, exitCode, logTail }: DeployFailure): D
   ...(logTail === undefined || logTail.length === 0 ? {} : { log_tail: [...logTail] }),
 });
 
-/** How the last deploy of a name ended, or that it runs: `last_deploy` of the deployment list. */
+/** The state of a name's last deploy: `last_deploy` of the deployment list. */
 export interface DeployOutcome {
   readonly deployId: string;
   readonly status: DeployStatus;

@@ -1,6 +1,6 @@
 /**
- * The fields of a deploy, once: the HTTP form, the plan, `portside.json` and the command line's flags
- * are all read with this table, and the OpenAPI and JSON Schema documents are made from it.
+ * The fields of a deploy. This table validates the HTTP form, the plan, `portside.json` and the command line's flags,
+ * and generates the OpenAPI and JSON Schema documents.
  */
 import { z } from "zod";
 import { fieldLimits } from "../accounts/limits.ts";
@@ -85,10 +85,10 @@ const environment = jsonField(
   },
 );
 
-/** An empty text or `null` counts as absent. */
+/** Empty text and `null` count as absent. */
 const volumesOrMissing = z.preprocess((raw) => (raw === "" || raw === null ? undefined : raw), volumes);
 
-/** The fields that describe the service, by their wire names, without name, schedule and source. */
+/** The fields that describe the service, by their wire names. Excludes the name, the schedule and the source. */
 export const serviceFields = {
   port: integerField(
     fieldLimits.port,
@@ -107,7 +107,7 @@ export const serviceFields = {
   env: environment.optional(),
 } as const;
 
-/** Read together by `readSchedule`, because one may stand inside the other. */
+/** Read together by `readSchedule`, because the schedule may contain the time zone. */
 const scheduleFields = {
   schedule: z.unknown().meta({
     description: "Five-field cron expression, or {cron, timezone}; empty or absent removes any schedule.",
@@ -128,7 +128,7 @@ const sourceObject = z
   .optional()
   .meta({ description: "VOLUME/PATH: a tar.gz in one of the caller's volumes." });
 
-/** Every text field of `POST /v1/deploy`; the archive is the form's file. */
+/** All text fields of `POST /v1/deploy`. The archive is the form's file. */
 export const deployFields = {
   function_name: deploymentName,
   ...serviceFields,

@@ -1,8 +1,7 @@
 /**
- * Decide, then do: what a declaration would change, as a pure function.
+ * Computes the plan of a deploy, the changes that a declaration would make, as a pure function.
  *
- * The same plan serves the deploy itself, `POST /v1/deploy/plan`, `portside deploy --plan`, embedders
- * and the property tests.
+ * The deploy itself, `POST /v1/deploy/plan`, `portside deploy --plan`, embedders and the property tests use the same plan.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { Capabilities, Feature } from "../wire/capabilities.ts";
@@ -14,7 +13,7 @@ import { type Declared, type Service, type ServiceSpec, shownTemplate, writtenFi
 /** The version of the service that a conditional write relies on. */
 export type Expected = "absent" | { readonly etag: string; readonly owner: AccountId };
 
-/** One field that would be replaced; values as the wire writes them, secrets left out. */
+/** A field that would change. Values are in their wire format, without secrets. */
 export interface Change {
   readonly field: string;
   readonly from: unknown;
@@ -24,7 +23,7 @@ export interface Change {
 /** A volume that the new service mounts. */
 export interface PlannedVolume {
   readonly name: VolumeName;
-  /** Its bucket, or null where there is none yet and the deploy makes one. */
+  /** Its bucket, or null if the deploy must create it. */
   readonly id: string | null;
 }
 
@@ -34,18 +33,18 @@ export interface DeployPlan {
   readonly action: "create" | "update";
   readonly spec: ServiceSpec;
   readonly expected: Expected;
-  /** What the present service's clock shows; undefined where there is none yet. */
+  /** The cron token of the current service; undefined if there is none. */
   readonly cronToken: string | undefined;
-  /** Every volume that is mounted, each once, by name. */
+  /** All mounted volumes without duplicates, sorted by name. */
   readonly volumes: readonly PlannedVolume[];
-  /** Volumes that are named but not there, each once, by name. */
+  /** Mounted volumes that do not exist, without duplicates, sorted by name. */
   readonly volumesToCreate: readonly string[];
-  /** Volumes that the present service mounts and the new one does not. Their data stays. */
+  /** Volumes that only the current service mounts. They keep their data. */
   readonly volumesDetached: readonly string[];
   readonly schedule: ScheduleStep;
   readonly changes: readonly Change[];
   readonly adjustments: readonly Adjustment[];
-  /** What was declared and this provider does not enforce, in words. */
+  /** Sentences about declared limits that this provider does not enforce. */
   readonly notEnforced: readonly string[];
 }
 
@@ -56,7 +55,7 @@ const changedEnv = (from: ServiceSpec["env"], to: ServiceSpec["env"]): Change[] 
   return names.length === 0 ? [] : [{ field: "env", from: Object.keys(from).sort(), to: Object.keys(to).sort() }];
 };
 
-/** The fields that differ, the environment left out. */
+/** Returns the fields that differ, except the environment. */
 export const changedFields = (from: Omit<Declared, "env">, to: Omit<Declared, "env">): Change[] => {
   const before = writtenFields(from);
   const after = writtenFields(to);
@@ -73,13 +72,13 @@ const takesVariables = ({ from, to }: Change): boolean =>
   (from as readonly string[]).some((name) => !(to as readonly string[]).includes(name));
 
 /**
- * The changes by which a deploy that declares nothing but variables would reset what the running deployment declared.
- * The environment is among them if variables would go: new variables and new values were given on purpose.
+ * Returns the changes by which a deploy that declares only variables would reset earlier settings of the deployment.
+ * Includes the environment only if variables would be removed: new variables and new values are intentional.
  */
 export const resetsOf = (changes: readonly Change[]): Change[] =>
   changes.filter((change) => change.field !== "env" || takesVariables(change));
 
-/** A value as a sentence shows it. */
+/** Formats a value for a sentence. */
 export const said = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 const volumesOf = (spec: ServiceSpec | undefined): VolumeName[] =>
@@ -103,11 +102,11 @@ const scheduleStep = (current: ServiceSpec | undefined, spec: ServiceSpec): Sche
   spec.schedule !== null ? "put" : current !== undefined && current.schedule !== null ? "remove" : "none";
 
 /**
- * What deploying `declaration` would do.
- * @param owner the account that deploys; ownership of `current` was checked before
+ * Plans a deploy of `declaration`.
+ * @param owner the account that deploys; the caller must have checked that it owns `current`
  * @param current the service under the name, or null
- * @param volumes the volumes that the account has
- * @param ruled what policies made of the declaration before
+ * @param volumes all volumes of the account
+ * @param ruled the adjustments that policies made to the declaration
  */
 export const planDeploy = (
   owner: AccountId,
@@ -118,7 +117,7 @@ export const planDeploy = (
   ruled: readonly Adjustment[] = [],
 ): DeployPlan => {
   const wanted = { cpu: declaration.cpu, memory: declaration.memory };
-  // A declaration is only made where the provider has a size for it.
+  // `declareDeploy` has rejected declarations that no size of the provider fits.
   const fitted = fitResources(wanted, capabilities.resources) ?? wanted;
   const present = current === null ? undefined : shownTemplate(current);
   const spec: ServiceSpec = {
@@ -152,7 +151,7 @@ export const planDeploy = (
   };
 };
 
-/** The plan in sentences, in the order in which the deploy would act. */
+/** Returns the plan as sentences, in the order of the deploy's actions. */
 export const planInWords = (plan: DeployPlan): string[] => {
   const { name } = plan.spec;
   return [
@@ -166,7 +165,7 @@ export const planInWords = (plan: DeployPlan): string[] => {
   ];
 };
 
-/** What the stream announces about the schedule. */
+/** Returns the stream's messages about the schedule. */
 export const scheduleInWords = (plan: DeployPlan): string[] => {
   const { schedule } = plan.spec;
   if (schedule !== null) return [`Scheduled: ${schedule.cron} (${schedule.timezone})`];

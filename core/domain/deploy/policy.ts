@@ -1,5 +1,5 @@
 /**
- * An operator's own rules over deploys: pure functions that veto what is declared or change a field of it, with words.
+ * Policies: an operator's rules about deploys. Pure functions that reject a deploy or change a field, with a message.
  *
  * ```ts
  * const readOnlyInProduction: Policy = {
@@ -11,8 +11,8 @@
  * };
  * ```
  *
- * They are asked in their order, each about what those before it made of the declaration. What they make of it has to
- * be something that a client could have declared: it is read by the same rules again.
+ * Policies run in order, each on the declaration that the previous one returned. An adjusted declaration must be valid
+ * for a client too: the same rules validate it again.
  */
 import { type Internal, internal } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
@@ -24,18 +24,18 @@ import { changedFields, said } from "./plan.ts";
 import type { Adjustment } from "./resources.ts";
 import { type Declared, type ServiceSpec, writtenFields } from "./service-template.ts";
 
-/** What a policy may change: everything that is declared of the service but its name, its source and its environment. */
+/** The fields that a policy may change: all fields of the service except its name, source and environment. */
 export type PolicyFields = Omit<Declared, "env">;
 
 export interface PolicyQuestion {
   readonly declaration: DeployDeclaration;
-  /** What serves under the name now, or was tried last; null where there is nothing. */
+  /** The serving template of the name, or else the last attempted one; null if there is none. */
   readonly current: ServiceSpec | null;
-  /** Who deploys. */
+  /** The caller of the deploy. */
   readonly principal: Principal;
 }
 
-/** One field that is given another value. */
+/** A new value for one field. */
 export type FieldChange = {
   readonly [K in keyof PolicyFields]: { readonly field: K; readonly value: PolicyFields[K] };
 }[keyof PolicyFields];
@@ -45,22 +45,24 @@ export type Ruling =
   | { readonly kind: "adjust"; readonly change: FieldChange; readonly message: string };
 
 export interface Policy {
-  /** Said with everything that it rules. */
+  /** Appended to the message of each ruling. */
   readonly name: string;
-  /** Nothing where it has nothing to say. It must be pure: it is asked for a plan, before a deploy, and in its turn. */
+  /** Returns the rulings, or an empty list. Must be pure: it runs for a plan, before a deploy, and again in the deploy. */
   judge(question: PolicyQuestion): readonly Ruling[];
 }
 
 /**
- * Refuses the deploy: 422, or the end of one whose service has changed meanwhile.
- * @param field by its wire name, such as `volumes` or `memory`
- * @param message what is wrong and what would be right, as a client reads it behind the field
+ * Rejects the deploy with 422. Ends a running deploy with an error if the service has changed since its request.
+ * @param field the wire name, such as `volumes` or `memory`
+ * @param message the problem and the fix; clients see it after the field's name
  */
 export const veto = (field: keyof typeof deployFields, message: string): Ruling => ({ kind: "veto", field, message });
 
 /**
- * Gives a field another value; the plan and the stream say so.
- * @param field by its name in `DeployDeclaration`; values as there: memory in bytes, times in seconds
+ * Changes a field. The plan and the stream report the change.
+ *
+ * @example adjust("memory", 512 * 1024 * 1024, "this platform gives every service 512Mi")
+ * @param field the name in `DeployDeclaration`; values have its units: memory in bytes, times in seconds
  */
 export const adjust = <K extends keyof PolicyFields>(field: K, value: PolicyFields[K], message: string): Ruling => ({
   kind: "adjust",
@@ -70,7 +72,7 @@ export const adjust = <K extends keyof PolicyFields>(field: K, value: PolicyFiel
 
 export interface Ruled {
   readonly declaration: DeployDeclaration;
-  /** In the order in which they were made. */
+  /** In the order of the rulings. */
   readonly adjustments: readonly Adjustment[];
 }
 
@@ -79,14 +81,14 @@ const adjustmentsBetween = (before: DeployDeclaration, after: DeployDeclaration,
 
 const words = ({ name }: Policy, message: string): string => `${message} (policy '${name}')`;
 
-/** The rules that a declaration of a policy's making breaks. */
+/** Returns the rules that an adjusted declaration breaks, with the policy's name. */
 const brokenBy = (policy: Policy, declaration: DeployDeclaration, context: DeclareContext): Issue[] => {
   const written = { ...writtenFields(declaration), function_name: declaration.name };
   const read = declareDeploy(written, { ...context, sourceOptional: true });
   return read.isOk() ? [] : read.error.map((one) => ({ ...one, message: words(policy, one.message) }));
 };
 
-/** Fields that a policy may read and not change; the types say so, to those who have them. */
+/** Fields that a policy must not change. The types forbid it too, but a JavaScript caller has no types. */
 const kept: readonly string[] = ["name", "writtenName", "source", "env"];
 
 const isChange = ({ field, value }: FieldChange, declaration: DeployDeclaration): boolean =>
@@ -105,8 +107,8 @@ const rulingsOf = (policy: Policy, question: PolicyQuestion): Result<readonly Ru
 };
 
 /**
- * Asks each policy in turn. Fails with every veto and with every rule that an adjusted declaration breaks, or with
- * `internal` if a policy throws or returns something that is not a ruling.
+ * Runs all policies in order. Fails with all vetoes and all rules that adjusted declarations break, or with `internal` if
+ * a policy throws or returns an invalid ruling.
  */
 export const applyPolicies = (
   policies: readonly Policy[],
@@ -132,7 +134,7 @@ export const applyPolicies = (
       adjustments.push(...adjustmentsBetween(declaration, adjusted, message));
       declaration = adjusted;
     }
-    // All that it has changed together: one change may need another.
+    // Validate all changes of a policy together: one change may need another.
     if (declaration !== before) issues.push(...brokenBy(policy, declaration, context));
   }
   return issues.length > 0 ? err(issues) : ok({ declaration, adjustments });

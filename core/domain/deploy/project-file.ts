@@ -1,4 +1,4 @@
-/** `portside.json`: the deploy's fields by the same names and the same rules, in a file beside the source. */
+/** `portside.json`: a file next to the source that holds the deploy's fields, with the same names and rules. */
 import { z } from "zod";
 import { readSchedule } from "../schedules/schedule.ts";
 import { parseFields } from "../wire/fields.ts";
@@ -33,14 +33,14 @@ export const projectFields = {
     .meta({ description: "The folder to pack, relative to this file." }),
 } as const;
 
-/** The fields that a deploy sends, by their wire names; what the file leaves out is left out. */
+/** The fields of a deploy, by their wire names. Fields that the file omits are absent. */
 export interface Project {
   readonly name: string;
   readonly source: string;
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the parsed file; every broken rule comes back at once. */
+/** Validates the parsed file. Returns the project, or all rules that it breaks. */
 export const readProject = (raw: unknown): { readonly project?: Project; readonly issues: readonly Issue[] } => {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw))
     return { issues: [issue([], 'must be an object such as {"name": "my-app", "volumes": {}}', "dict_type")] };

@@ -1,7 +1,7 @@
-/** Why a deploy ended without success: a closed list. A client takes an unknown word for `internal`. */
+/** Why a deploy failed: a closed list. Clients must treat an unknown reason as `internal`. */
 import { z } from "zod";
 
-/** Every reason with its meaning; `docs/reference/errors.md` is tested against it. */
+/** All reasons with their meanings. `docs/reference/errors.md` is tested against it. */
 export const deployReasons = {
   archive_invalid: "The source archive is not a safe tar.gz.",
   archive_too_large: "The archive named by source_object is over the limit.",
@@ -30,10 +30,10 @@ export type DeployReason = keyof typeof deployReasons;
 
 export const deployReasonSchema = z.enum(Object.keys(deployReasons) as [DeployReason, ...DeployReason[]]);
 
-/** How a build or a rollout failed, as the provider can tell it. */
+/** The failure of a build or rollout, as far as the provider knows it. */
 export interface DeployFailure {
   readonly reason: DeployReason;
-  /** What happened and what to do, for the client. */
+  /** For the client: what happened and what to do. */
   readonly message: string;
   readonly exitCode?: number;
   /** The last lines of the build or of the service, oldest first. */

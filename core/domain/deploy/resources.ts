@@ -1,5 +1,5 @@
 /**
- * CPU and memory: reading Kubernetes quantities, and fitting a request to what a provider sells.
+ * CPU and memory: parses Kubernetes quantities and fits requests to the sizes of a provider.
  *
  * Quantities: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */
@@ -19,22 +19,22 @@ const units: Readonly<Record<string, number>> = {
 
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?)(?:([kMGT]|[KMGT]i)|[eE](\d{1,2}))?$/;
 
-/** The form of a memory quantity as JSON Schema says it. */
+/** The form of a memory quantity as JSON Schema. */
 export const memoryShape = { pattern: QUANTITY.source } as const;
 
-/** Bytes of a memory quantity such as `512Mi`, `1.5Gi`, `2G` or `1e9`; undefined where it is none. */
+/** Parses a memory quantity such as `512Mi`, `1.5Gi`, `2G` or `1e9` to bytes. Returns undefined if it is invalid. */
 export const parseMemory = (text: string): number | undefined => {
   const match = QUANTITY.exec(text);
   if (match === null) return undefined;
   const factor = match[3] === undefined ? BigInt(units[match[2] ?? ""] as number) : 10n ** BigInt(match[3]);
-  // In whole numbers: 261.011 × 1e9 is not 261011000000 in binary fractions.
+  // Uses integers: 261.011 × 1e9 is not 261011000000 in floating point.
   const [whole, fraction = ""] = (match[1] as string).split(".") as [string, string?];
   const scale = 10n ** BigInt(fraction.length);
   const bytes = Number((BigInt(whole + fraction) * factor + scale - 1n) / scale);
   return Number.isSafeInteger(bytes) ? bytes : undefined;
 };
 
-/** The exact quantity in the largest unit that divides it. */
+/** Formats bytes exactly, in the largest unit that divides them. */
 export const formatMemory = (bytes: number): string => {
   for (const unit of ["Ti", "T", "Gi", "G", "Mi", "M", "Ki", "k"]) {
     const size = units[unit] as number;
@@ -43,13 +43,13 @@ export const formatMemory = (bytes: number): string => {
   return String(bytes);
 };
 
-/** One size that a provider sells: this many CPUs with memory from `min` to `max` bytes in steps of `step`. */
+/** A size that a provider offers: a number of CPUs with memory from `min` to `max` bytes in steps of `step`. */
 export interface ResourceSize {
   readonly cpu: number;
   readonly memory: { readonly min: number; readonly max: number; readonly step: number };
 }
 
-/** All sizes of a provider, by rising CPU; more CPU never offers less memory at most. */
+/** All sizes of a provider, sorted by CPU. A size with more CPU must not have a lower maximum of memory. */
 export type ResourceCatalogue = readonly ResourceSize[];
 
 export interface Resources {
@@ -58,9 +58,9 @@ export interface Resources {
   readonly memory: number;
 }
 
-/** A value that was raised to fit the provider, or that a policy changed, in words and data. */
+/** A value that was raised to fit the provider or changed by a policy, as data and as a message. */
 export interface Adjustment {
-  /** By its wire name. */
+  /** The wire name. */
   readonly field: string;
   readonly from: string;
   readonly to: string;
@@ -78,8 +78,8 @@ const memoryWithin = (size: ResourceSize, wanted: number): number | undefined =>
 };
 
 /**
- * The smallest size of the catalogue that gives at least what was asked: least CPU first, then least memory.
- * Undefined where the provider has none; it never lowers either value.
+ * Returns the smallest size of the catalogue with at least the requested CPU and memory: least CPU first, then least
+ * memory. Returns undefined if there is none. Never lowers either value.
  */
 export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): Resources | undefined => {
   for (const size of catalogue) {
@@ -90,7 +90,7 @@ export const fitResources = (wanted: Resources, catalogue: ResourceCatalogue): R
   return undefined;
 };
 
-/** Says in words what `fitResources` raised, and why. Nothing raised: an empty list. */
+/** Explains what `fitResources` raised, and why. Returns an empty list if it raised nothing. */
 export const explainFit = (wanted: Resources, fitted: Resources, catalogue: ResourceCatalogue): Adjustment[] => {
   const adjustments: Adjustment[] = [];
   const asked = formatMemory(wanted.memory);

@@ -1,7 +1,6 @@
 /**
- * What a deployed service is, independent of any provider. Every adapter renders a template into its
- * own document and parses it back; the two are inverse, because the templates of running services are
- * the only record of who owns what and which volumes are mounted.
+ * A deployed service, independent of any provider. Each adapter renders a template to its own document and parses it
+ * back without loss: the templates of running services are the only record of owners and mounted volumes.
  */
 import type { AccountId } from "../accounts/account.ts";
 import type { LastFire } from "../schedules/fire-policy.ts";
@@ -14,7 +13,7 @@ import type { DeployOutcome } from "./events.ts";
 import type { DeployReason } from "./reason.ts";
 import { formatMemory } from "./resources.ts";
 
-/** What is declared of a service besides its name. */
+/** The declared fields of a service, without its name. */
 export interface Declared {
   readonly port: number;
   /** Bytes. */
@@ -23,7 +22,7 @@ export interface Declared {
   /** Seconds. */
   readonly timeout: number;
   readonly concurrency: number;
-  /** 0: the platform's own limit. */
+  /** 0 means the platform's own limit. */
   readonly maxInstances: number;
   readonly sessionAffinity: boolean;
   readonly useHttp2: boolean;
@@ -32,13 +31,13 @@ export interface Declared {
   readonly env: Environment;
 }
 
-/** The declared part: what a deploy asks for, after every raise. */
+/** The declaration of a service after all adjustments. */
 export interface ServiceSpec extends Declared {
   readonly name: DeploymentName;
   readonly owner: AccountId;
 }
 
-/** Its fields as the wire writes them; the environment is left out, for its values are secrets. */
+/** Returns the fields in their wire format, without the environment, because its values are secrets. */
 export const writtenFields = (declared: Omit<Declared, "env">): Readonly<Record<string, unknown>> => ({
   port: declared.port,
   memory: formatMemory(declared.memory),
@@ -54,13 +53,13 @@ export const writtenFields = (declared: Omit<Declared, "env">): Readonly<Record<
 
 export interface ServiceTemplate extends ServiceSpec {
   readonly mounts: readonly BoundMount[];
-  /** What the clock shows the service to prove that a fire is one; the same in every deploy of a deployment. */
+  /** The secret that authenticates a fire to the service. All deploys of a deployment share it. */
   readonly cronToken: string;
-  /** Names under which the service sees variables of the platform as well; no part of `env`. */
+  /** Aliases under which the service also sees platform variables. Not part of `env`. */
   readonly envAliases?: EnvAliases;
   /** The image reference that the builder returned. */
   readonly image: string;
-  /** The deploy that made it. */
+  /** The deploy that created the template. */
   readonly deployId: string;
 }
 
@@ -70,24 +69,24 @@ export interface Revision {
   readonly template: ServiceTemplate;
 }
 
-/** One deployment as its platform knows it. */
+/** A deployment as its platform knows it. */
 export interface Service {
   readonly name: DeploymentName;
   readonly owner: AccountId;
-  /** Changes with every write; a conditional write names the one it saw. */
+  /** Changes with every write. A conditional write names the ETag that it saw. */
   readonly etag: string;
-  /** Revisions that get traffic, newest first; empty where nothing serves. */
+  /** Revisions that receive traffic, newest first. */
   readonly serving: readonly Revision[];
-  /** The template that is being rolled out, if any. */
+  /** The template of the current rollout, if any. */
   readonly rollingOut: ServiceTemplate | null;
-  /** The template of the last attempt, shown where nothing serves. */
+  /** The last attempted template, shown if no revision serves. */
   readonly attempted: ServiceTemplate;
   readonly url: string;
   readonly region: string;
   readonly createdAt: Timestamp;
   readonly updatedAt: Timestamp;
   readonly lastDeploy: DeployOutcome | null;
-  /** Why no instance of what serves can start, if the platform knows; for example, its image is gone. */
+  /** Why the serving revision cannot start instances, if the platform knows; for example, its image is gone. */
   readonly broken?: DeployReason;
   /** The latest fire of its schedule; null before the first. Absent if the platform does not know it. */
   readonly lastFire?: LastFire | null;
@@ -102,5 +101,5 @@ export const statusOf = (service: Service): ServiceStatus =>
       ? "READY"
       : "FAILED";
 
-/** The template that a client is shown: what serves, else the last attempt. */
+/** Returns the template that clients see: the serving one, or else the last attempted one. */
 export const shownTemplate = (service: Service): ServiceTemplate => service.serving[0]?.template ?? service.attempted;

@@ -1,8 +1,8 @@
-/** How a deploy ended whose server stopped before it could say so. Pure. */
+/** The outcome of a deploy whose server stopped before it could record one. Pure. */
 import type { DeployOutcome } from "./events.ts";
 import type { Revision } from "./service-template.ts";
 
-/** A platform moves traffic in one step, so a deploy whose revision has traffic was not interrupted. */
+/** Returns `DONE` if a revision of the deploy serves: a platform moves traffic in one step. Otherwise `interrupted`. */
 export const unsaidEnd = (deployId: string, serving: readonly Revision[]): Pick<DeployOutcome, "status" | "reason"> =>
   serving.some(({ template }) => template.deployId === deployId)
     ? { status: "DONE", reason: null }

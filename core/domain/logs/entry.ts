@@ -1,4 +1,4 @@
-/** One line of a service's record, and its place in the total order of its deployment's log. */
+/** Log entries, and their positions in the total order of a deployment's log. */
 import { z } from "zod";
 import type { AccountId } from "../accounts/account.ts";
 import type { DeployNews } from "../deploy/events.ts";
@@ -24,7 +24,7 @@ export const severityNames = Object.keys(severities) as [Severity, ...Severity[]
 
 const logNames = ["stdout", "stderr", "requests", "platform"] as const;
 
-/** Where an entry came from: the service's two streams, the requests it served, the platform itself. */
+/** The origin of an entry: a stream of the service, the requests that it served, or the platform. */
 export type LogName = (typeof logNames)[number];
 
 /** A served request: https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry#HttpRequest */
@@ -37,13 +37,13 @@ export interface HttpRequestLog {
   readonly userAgent?: string;
   readonly remoteIp?: string;
   readonly protocol?: string;
-  /** Seconds with an `s` behind, as protobuf durations are written. */
+  /** Seconds with the suffix `s`, like a protobuf duration. */
   readonly latency: string;
 }
 
 export type JsonPayload = Readonly<Record<string, unknown>>;
 
-/** An entry before the store gave it its place. */
+/** An entry before the store assigns its position. */
 export interface NewLogEntry {
   readonly owner: AccountId;
   readonly service: DeploymentName;
@@ -51,13 +51,13 @@ export interface NewLogEntry {
   readonly logName: LogName;
   readonly revision?: string;
   readonly instance?: string;
-  /** The line; absent where the entry is structured. */
+  /** The line; absent if the entry is structured. */
   readonly text?: string;
   readonly json?: JsonPayload;
   readonly http?: HttpRequestLog;
 }
 
-/** Returns false if the entry contains values that JSON cannot represent. A store drops such an entry, but no other. */
+/** Returns false if the entry contains values that JSON cannot represent. A store drops only such entries. */
 export const isWritable = ({ json }: NewLogEntry): boolean => {
   try {
     return json === undefined || JSON.stringify(json) !== undefined;
@@ -68,7 +68,7 @@ export const isWritable = ({ json }: NewLogEntry): boolean => {
 
 export interface LogEntry extends NewLogEntry, LogPosition {}
 
-/** How a deploy appears in its deployment's own log: when it begins and when it ends, however it ends. */
+/** Returns the entry for a deploy in the log of its deployment. Each deploy has one at its start and one at its end. */
 export const deployEntry = (
   owner: AccountId,
   service: DeploymentName,
@@ -89,7 +89,7 @@ export const deployEntry = (
   },
 });
 
-/** What a client reads: the line, or the compact JSON text of a structured entry. */
+/** Returns the message of an entry: the line, or the compact JSON of a structured entry. */
 export const messageOf = ({ text, json, http }: NewLogEntry): string =>
   text ?? JSON.stringify(http === undefined ? (json ?? {}) : { httpRequest: http, ...json });
 
@@ -108,19 +108,19 @@ export const logRowSchema = z
 export const logPageSchema = z
   .object({
     logs: z.array(logRowSchema),
-    // No date-time to generators, whose types keep fewer digits.
+    // Not declared as a date-time: the types of generated clients keep fewer digits.
     cursor: z.string().meta({ description: "A date-time; pass it on verbatim as the next `since`." }),
   })
   .readonly();
 
 export type LogPage = z.output<typeof logPageSchema> & {
-  /** The search was ended before its end; the cursor leads on from where it stood. */
+  /** True if the search stopped early. The cursor continues it. */
   readonly partial: boolean;
 };
 
 /**
- * The id of an entry, to clients and to filters.
- * @param timestamp the entry's, which a page writes anyway: the id is cut from it, because a page has up to 1000 of them
+ * Returns the id of an entry, for clients and filters.
+ * @param timestamp the entry's timestamp. The id is a slice of it, because a page formats up to 1000 timestamps anyway
  */
 export const insertIdOf = (timestamp: Timestamp, code: string): string =>
   `${timestamp.slice(0, 19)}.${timestamp.slice(20, -6).padEnd(9, "0")}-${code}`;
@@ -139,8 +139,8 @@ const rowOf = (entry: LogEntry): LogPage["logs"][number] => {
 };
 
 /**
- * A page of entries, oldest first, as clients read it.
- * @param seen where the next page begins
+ * Returns the client view of a page of entries, oldest first.
+ * @param seen the position after which the next page begins
  */
 export const logPageOf = (entries: readonly LogEntry[], seen: LogPosition, partial: boolean): LogPage => ({
   logs: entries.map(rowOf),

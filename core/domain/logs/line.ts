@@ -1,12 +1,12 @@
 /**
- * How a line that a service prints becomes a log entry: a JSON object is structured, anything else is text.
+ * Converts a line of service output to a log entry: a JSON object is structured, anything else is text.
  *
- * Severity is read as Cloud Run reads it (`severity`), and from what the usual loggers of Node and
- * Python write (`level`, as a word or as pino's number).
+ * Reads the severity like Cloud Run (`severity`), or from the field that common loggers of Node and Python write
+ * (`level`, as a word or as pino's number).
  */
 import type { JsonPayload, LogName, Severity } from "./entry.ts";
 
-/** What loggers call severities. A map, because a line may say `constructor`, which every object has. */
+/** Severity names of loggers. A map, because a line may say `constructor`, which is a property of every object. */
 export const severityWords: ReadonlyMap<string, Severity> = new Map<string, Severity>([
   ["default", "DEFAULT"],
   ["trace", "DEBUG"],
@@ -32,7 +32,7 @@ export const severityWords: ReadonlyMap<string, Severity> = new Map<string, Seve
 const ofPino = (level: number): Severity =>
   level >= 60 ? "CRITICAL" : level >= 50 ? "ERROR" : level >= 40 ? "WARNING" : level >= 30 ? "INFO" : "DEBUG";
 
-/** The severity that a structured line gives itself; undefined where its words are none that are known. */
+/** Returns the severity that a structured line declares, or undefined if it declares none or an unknown one. */
 export const severityOf = (payload: JsonPayload): Severity | undefined => {
   const said = payload["severity"] ?? payload["level"];
   if (typeof said === "number") return ofPino(said);
@@ -45,10 +45,10 @@ export interface ReadLine {
   readonly json?: JsonPayload;
 }
 
-/** Lines of standard error without a severity of their own are errors; so are a crash's last words. */
+/** Lines on standard error without a declared severity are errors, such as the stack trace of a crash. */
 const plainSeverity = (stream: LogName): Severity => (stream === "stderr" ? "ERROR" : "DEFAULT");
 
-/** What nests deeper is nobody's record, and whoever writes or sends it on would run out of stack. */
+/** No real log record nests deeper, and code that writes or forwards it would overflow the stack. */
 const MOST_LEVELS = 100;
 
 const isDeeper = (value: unknown, levels: number): boolean =>
@@ -56,17 +56,17 @@ const isDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
-/** An integer that a number cannot hold stays the text that it is, as Cloud Logging keeps long integers. */
+/** Keeps integers beyond 2^53 as text, as Cloud Logging does. */
 const exactly = (_key: string, value: unknown, { source }: { readonly source?: string } = {}): unknown =>
   typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
     ? source
     : value;
 
-/** The JSON object of a line; undefined where it is none, or nests too deep. */
+/** Parses the JSON object of a line. Returns undefined if it is malformed or too deep. */
 const objectOf = (line: string): JsonPayload | undefined => {
   try {
     const json = JSON.parse(line) as JsonPayload;
-    // Each level takes two letters at least: most lines need no look.
+    // Each level needs at least two characters, so most lines skip the check.
     if (line.length > 2 * MOST_LEVELS && isDeeper(json, MOST_LEVELS)) return undefined;
     return /\d{16}/.test(line) ? (JSON.parse(line, exactly) as JsonPayload) : json;
   } catch {
@@ -74,7 +74,7 @@ const objectOf = (line: string): JsonPayload | undefined => {
   }
 };
 
-/** Reads one line without its line end. */
+/** Parses one line. The caller must remove the line break. */
 export const readLine = (line: string, stream: "stdout" | "stderr"): ReadLine => {
   const bare = line.trim();
   const json = bare.startsWith("{") && bare.endsWith("}") ? objectOf(bare) : undefined;

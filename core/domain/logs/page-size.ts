@@ -1,24 +1,24 @@
-/** How much one page of a log takes: no more than a server can hold for each who asks, whatever the lines. */
+/** Bounds the size of a log page, so that a server can hold one for each concurrent request. */
 import { type LogEntry, messageOf } from "./entry.ts";
 
-/** Letters of messages; a page may be shorter than its limit for them. */
+/** Maximum characters of all messages. A page may have fewer entries than its limit because of it. */
 const PAGE_LETTERS = 8 * 1024 * 1024;
 
 /**
- * The room of one page: asked with the letters of one entry after the other, it says whether there is room for it, too.
- * For the first one there always is, so that who follows gets on.
+ * Returns a function that reports whether the next entry, given its length in characters, still fits on the page.
+ * The first entry always fits, so that a client that follows the log makes progress.
  */
 export const pageRoom = (): ((letters: number) => boolean) => {
   let taken = 0;
   return (letters) => {
     const fits = taken === 0 || taken + letters <= PAGE_LETTERS;
-    // Also one without letters has been taken.
+    // Add 1, so that an empty entry counts as taken too.
     taken += letters + 1;
     return fits;
   };
 };
 
-/** As many entries, from the first on, as one page has room for. */
+/** Returns the leading entries that fit on one page. */
 export const fitting = (entries: readonly LogEntry[]): readonly LogEntry[] => {
   const hasRoom = pageRoom();
   const end = entries.findIndex((entry) => !hasRoom(messageOf(entry).length));

@@ -1,9 +1,8 @@
 /**
- * Exact decimal numbers: money is summed in these, because binary floats lose cents
- * (0.1 + 0.2 is 0.30000000000000004).
+ * Exact decimal numbers for sums of money, because binary floats lose cents (0.1 + 0.2 is 0.30000000000000004).
  */
 
-/** `digits` divided by ten to the power of `scale`; the scale is never negative. */
+/** `digits` divided by ten to the power of `scale`. The scale is never negative. */
 export interface Decimal {
   readonly digits: bigint;
   readonly scale: number;
@@ -14,10 +13,10 @@ export const zero: Decimal = { digits: 0n, scale: 0 };
 /** https://www.rfc-editor.org/rfc/rfc8259#section-6 */
 const JSON_NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** No sum of money needs more; without a bound, `1e999999999` would fill the memory. */
+/** No sum of money needs more. Without a bound, `1e999999999` would exhaust the memory. */
 const MOST_DIGITS = 100;
 
-/** The number that a JSON text writes, exactly; undefined where it is none, or is beyond all sense. */
+/** Parses a JSON number exactly. Returns undefined if it is malformed or needs more than 100 digits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = JSON_NUMBER.exec(text) ?? [];
   if (whole === "" || text.length > MOST_DIGITS || exponent.length > 4) return undefined;
@@ -27,7 +26,7 @@ export const parseDecimal = (text: string): Decimal | undefined => {
   return shift >= 0 ? { digits: digits * 10n ** BigInt(shift), scale: 0 } : { digits, scale: -shift };
 };
 
-/** The digits of a number written with so many places; the scale must not shrink. */
+/** Returns the digits of a number at another scale, which must not be smaller. */
 const digitsAt = ({ digits, scale }: Decimal, wanted: number): bigint =>
   wanted === scale ? digits : digits * 10n ** BigInt(wanted - scale);
 
@@ -38,14 +37,14 @@ export const plus = (a: Decimal, b: Decimal): Decimal => {
 
 export const times = (a: Decimal, b: Decimal): Decimal => ({ digits: a.digits * b.digits, scale: a.scale + b.scale });
 
-/** Negative, zero or positive, as `sort` wants it. */
+/** Returns a negative number, zero or a positive number, for `sort`. */
 export const compareDecimals = (a: Decimal, b: Decimal): number => {
   const scale = Math.max(a.scale, b.scale);
   const [left, right] = [digitsAt(a, scale), digitsAt(b, scale)];
   return left < right ? -1 : left > right ? 1 : 0;
 };
 
-/** So many places, halves away from zero. */
+/** Rounds to a number of decimal places, half away from zero. */
 export const roundDecimal = (value: Decimal, places: number): Decimal => {
   if (value.scale <= places) return value;
   const unit = 10n ** BigInt(value.scale - places);
@@ -53,7 +52,7 @@ export const roundDecimal = (value: Decimal, places: number): Decimal => {
   return { digits: (value.digits + half) / unit, scale: places };
 };
 
-/** Without an exponent and without zeros at the end: `0.0125`, `12`. `places`: at least so many, with zeros. */
+/** Formats a number without an exponent or trailing zeros: `0.0125`, `12`. Pads with zeros to at least `places`. */
 export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
   const negative = digits < 0n;
   const text = String(negative ? -digits : digits).padStart(scale + 1, "0");
@@ -65,7 +64,7 @@ export const decimalText = ({ digits, scale }: Decimal, places = 0): string => {
   return `${negative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
-/** How large `part` is beside `whole`, from 0 to 1, for charts: rounded up, so that only nothing is 0. */
+/** Returns the share of `part` in `whole`, from 0 to 1, for charts. Rounded up, so that only zero yields 0. */
 export const shareOf = (part: Decimal, whole: Decimal): number => {
   const scale = Math.max(part.scale, whole.scale);
   const all = digitsAt(whole, scale);

@@ -1,9 +1,9 @@
-/** Months of the calendar, in UTC, as bills have them. */
+/** Calendar months in UTC, as on bills. */
 import { daysFromCivil, type Instant, instantOfSeconds, splitInstant } from "../wire/instant.ts";
 
 export interface Period {
   readonly from: Instant;
-  /** The first instant that is no longer in it. */
+  /** The first instant after the period. */
   readonly to: Instant;
 }
 
@@ -11,7 +11,7 @@ const DAY_S = 86_400;
 
 const monthStart = (year: number, month: number): Instant => instantOfSeconds(daysFromCivil(year, month, 1) * DAY_S);
 
-/** The month that `YYYY-MM` names; undefined where that is none. */
+/** Parses a month, `YYYY-MM`. Returns undefined if it is invalid. */
 export const parseMonth = (text: string): Period | undefined => {
   const [, year = "", month = ""] = /^(\d{4})-(\d\d)$/.exec(text) ?? [];
   const [y, m] = [Number(year), Number(month)];
@@ -19,13 +19,13 @@ export const parseMonth = (text: string): Period | undefined => {
   return { from: monthStart(y, m), to: m === 12 ? monthStart(y + 1, 1) : monthStart(y, m + 1) };
 };
 
-/** The month of an instant, as `YYYY-MM`. */
+/** Returns the month of an instant, as `YYYY-MM`. */
 export const monthOf = (instant: Instant): string => splitInstant(instant).seconds.slice(0, 7);
 
-/** The UTC day of an instant, as `YYYY-MM-DD`. */
+/** Returns the UTC day of an instant, as `YYYY-MM-DD`. */
 export const dayOf = (instant: Instant): string => splitInstant(instant).seconds.slice(0, 10);
 
-/** The instants of a UTC day that is written `YYYY-MM-DD`. */
+/** Returns the period of a UTC day, `YYYY-MM-DD`. */
 export const periodOfDay = (day: string): Period => {
   const [year, month, date] = day.split("-").map(Number) as [number, number, number];
   const start = daysFromCivil(year, month, date) * DAY_S;

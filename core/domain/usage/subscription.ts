@@ -1,7 +1,7 @@
 /** The subscription of an account, independent of the billing provider. */
 import { z } from "zod";
 
-/** The words are Stripe's, which most billing providers have by now: https://docs.stripe.com/api/subscriptions/object */
+/** Stripe's names, which most billing providers have adopted: https://docs.stripe.com/api/subscriptions/object */
 export const subscriptionStatuses = [
   "active",
   "trialing",
@@ -41,7 +41,7 @@ export const subscriptionSchema = z
 
 export type Subscription = z.output<typeof subscriptionSchema>;
 
-/** What an account has that pays for nothing. */
+/** Returns the subscription of an account that does not pay. */
 export const freeSubscription = (provider: string): Subscription => ({
   plan: "free",
   status: "active",
@@ -54,14 +54,17 @@ export const freeSubscription = (provider: string): Subscription => ({
   provider,
 });
 
-/** The interval in words: `month`, `3 months`. */
+/** Formats an interval: `month`, `3 months`. */
 export const intervalInWords = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
 
-/** Those that give something come before those that no longer or not yet do. */
+/** Sorts active subscriptions before those that are past due, and these before all others. */
 const rank = (status: SubscriptionStatus): number =>
   status === "active" || status === "trialing" ? 0 : status === "past_due" ? 1 : 2;
 
-/** Of several subscriptions of one account, the one that counts: one that is paid for, else the newest. */
+/**
+ * Returns the subscription that decides for an account with several: active or trialing before past due before others, then
+ * the newest. Returns undefined for an empty list.
+ */
 export const mostRelevant = <S extends { readonly status: SubscriptionStatus; readonly created: number }>(
   all: readonly S[],
 ): S | undefined => [...all].sort((a, b) => rank(a.status) - rank(b.status) || b.created - a.created)[0];

@@ -1,4 +1,4 @@
-/** Sums of usage, exact however many lines there are and in whatever order they come. */
+/** Sums of usage. Exact for any number and order of lines. */
 import { compareDecimals, type Decimal, plus, zero } from "./decimal.ts";
 import type { Usage } from "./usage.ts";
 
@@ -8,7 +8,7 @@ export interface UsageSum {
   readonly output: bigint;
   readonly cached: bigint;
   readonly cost: Decimal;
-  /** Turns that said nothing of their cost. */
+  /** Turns without a cost. */
   readonly unpriced: number;
 }
 
@@ -26,10 +26,10 @@ export const addUsage = (sum: UsageSum, { input, output, cached, cost }: Usage):
 export const usageKeys = ["user", "chat", "model"] as const;
 export type UsageKey = (typeof usageKeys)[number];
 
-/** What the line that a sum belongs to is grouped under; null for those that name nothing. */
+/** The group of a sum; null for lines that do not name one. */
 export type Group = string | null;
 
-/** Sums by group, and of everything. */
+/** Sums by group, and the total. */
 export class UsageSums {
   readonly #groups = new Map<Group, UsageSum>();
   #total = noUsage;
@@ -43,7 +43,7 @@ export class UsageSums {
     this.#groups.set(group, addUsage(this.#groups.get(group) ?? noUsage, usage));
   }
 
-  /** The dearest first; of those that cost the same, by name, and the nameless last. */
+  /** Returns the groups by descending cost, then by name, with the unnamed group last. */
   groups(): (readonly [Group, UsageSum])[] {
     return [...this.#groups].sort(
       ([a, one], [b, other]) =>

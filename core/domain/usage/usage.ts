@@ -1,28 +1,28 @@
 /**
- * What a service says that it spent on models: one JSON line per turn.
+ * Usage lines: a service reports what it spent on models, one JSON line per turn.
  *
- * Numbers may be written as text, as programs do whose decimals JSON cannot write. A turn without a cost counts with
- * its tokens; a line with a number that makes no sense (negative, not a number, half a token) counts with nothing, and
- * is counted itself, because a sum that silently leaves something out is worse than one that says so.
+ * Numbers may be text, because some programs use decimals that JSON cannot represent. A turn without a cost adds its
+ * tokens. A line with an invalid number (negative, not a number, half a token) adds nothing, but callers count such lines,
+ * so that a sum does not omit them silently.
  */
 import { type Decimal, parseDecimal } from "./decimal.ts";
 
 export interface Usage {
-  /** Null where the line does not name one. */
+  /** Null if the line does not name a model. */
   readonly model: string | null;
   readonly user: string | null;
   readonly chat: string | null;
   readonly input: bigint;
   readonly output: bigint;
   readonly cached: bigint;
-  /** In US dollars; null where the line says nothing of it. */
+  /** US dollars; null if the line has no cost. */
   readonly cost: Decimal | null;
 }
 
-/** Matches the lines that are meant. */
+/** The log filter for usage lines. */
 export const USAGE_FILTER = 'jsonPayload.level="usage"';
 
-/** A number with the digits that were written: a JavaScript number would keep seventeen of them. */
+/** A number with its original digits. A JavaScript number keeps only seventeen. */
 class Written {
   readonly text: string;
   constructor(text: string) {
@@ -30,16 +30,16 @@ class Written {
   }
 }
 
-/** Of numbers, texts and truths there is always a source. */
+/** `source` is present for numbers, strings and booleans. */
 type Reviver = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown;
 
-/** Beyond fifteen digits a JavaScript number may be another than was written; within them it is read back as it was. */
+/** JavaScript numbers preserve up to fifteen digits exactly. Longer ones may change. */
 const LONG_NUMBER = /[\d.]{16}/;
 
 const keepNumbers: Reviver = (_key, value, { source }) =>
   typeof value === "number" ? new Written(source as string) : value;
 
-/** The text of a number or of a text; empty for anything else. */
+/** Returns the text of a number or string; empty for other values. */
 const textOf = (value: unknown): string =>
   value instanceof Written ? value.text : typeof value === "string" || typeof value === "number" ? String(value) : "";
 
@@ -52,7 +52,7 @@ const numberOf = (value: unknown): Decimal | undefined => {
   return number === undefined || number.digits < 0n ? undefined : number;
 };
 
-/** Absent is none; a fraction is nonsense. */
+/** Parses a token count. Absent means 0; a fraction is invalid (undefined). */
 const tokensOf = (value: unknown): bigint | undefined => {
   if (value === undefined || value === null) return 0n;
   const number = numberOf(value);
@@ -63,7 +63,7 @@ const tokensOf = (value: unknown): bigint | undefined => {
 
 const nameOf = (value: unknown): string | null => textOf(value) || null;
 
-/** The usage that a log entry's message says; undefined where it is not a usage line, or makes no sense. */
+/** Parses the usage in a log entry's message. Returns undefined if it is not a usage line or has an invalid number. */
 export const readUsage = (message: string): Usage | undefined => {
   let line: unknown;
   try {

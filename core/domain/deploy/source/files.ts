@@ -1,18 +1,18 @@
-/** What the rules of building see of a source: the names of its files, and the texts of a few. */
+/** The part of a source that the build rules see: file names, and the texts of a few files. */
 
 import { KiB, MiB } from "../../accounts/limits.ts";
 import type { DeployFailure, DeployReason } from "../reason.ts";
 
 export interface SourceFiles {
-  /** Files at the top, and Python files in the first folders. */
+  /** Files at the top level, and Python files in the first folders. */
   readonly paths: ReadonlySet<string>;
-  /** Folders at the top and below `src`. */
+  /** Folders at the top level and below `src`. */
   readonly folders: ReadonlySet<string>;
-  /** The texts that count, by path; without those over their limit. */
+  /** The texts that the rules read, by path. Excludes texts over their limit. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-/** Why no command starts the source; thrown inside these rules only. */
+/** Thrown if no command can start the source. It does not leave these rules. */
 export class NothingStarts extends Error {
   readonly failure: DeployFailure;
 
@@ -25,17 +25,20 @@ export class NothingStarts extends Error {
 const LOCKS = ["uv.lock", "poetry.lock"];
 const TEXTS = ["Procfile", "package.json", "pyproject.toml", "pnpm-lock.yaml", "yarn.lock", "manage.py"];
 
-/** Bytes of all texts of one source: of its Python files, and of the others. */
+/** Maximum total bytes of the texts of one source: of Python files, and of all others. */
 export const sourceTextBytes = { python: 2 * MiB, other: 8 * MiB } as const;
 
 export type TextKind = keyof typeof sourceTextBytes;
 
 export const textKindOf = (path: string): TextKind => (path.endsWith(".py") ? "python" : "other");
 
-/** How many names of one source count, of files below the top and of folders each. */
+/** Maximum number of names per source: of files below the top level, and of folders. */
 export const sourceNames = 5000;
 
-/** Bytes of a file's text that count: all or nothing, except of Python, where the beginning counts. 0: none. */
+/**
+ * Returns the maximum bytes to read of a file; 0 for a file that is not read. A longer file is skipped, except that the
+ * beginning of a longer Python file is read.
+ */
 export const textBytesOf = (path: string): number => {
   if (textKindOf(path) === "python") return 64 * KiB;
   if (LOCKS.includes(path)) return 4 * MiB;
@@ -43,7 +46,7 @@ export const textBytesOf = (path: string): number => {
   return TEXTS.includes(path) || (path.endsWith(".txt") && path.includes("requirements")) ? 1 * MiB : 0;
 };
 
-/** Whether a file's name counts. */
+/** Returns whether the rules see a file's name. */
 export const isNamed = (path: string): boolean => {
   const depth = path.split("/").length;
   const isDeep = path.startsWith("src/") || path.endsWith("/wsgi.py") || path.endsWith("/asgi.py");

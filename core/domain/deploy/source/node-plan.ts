@@ -1,4 +1,4 @@
-/** Which command starts a Node source, and which package manager installs it. Pure. */
+/** Chooses the start command and the package manager of a Node source. Pure. */
 import { z } from "zod";
 import { archiveLimits } from "../../accounts/limits.ts";
 import { NothingStarts, type SourceFiles } from "./files.ts";
@@ -23,17 +23,17 @@ export type NodeLock = "npm-shrinkwrap.json" | "package-lock.json" | "pnpm-lock.
 export interface NodePlan {
   readonly kind: "node";
   readonly command: string;
-  /** What decided the command. */
+  /** The origin of the command. */
   readonly startedBy: "procfile" | "script" | "file";
-  /** The file that must be there when the source is built. */
+  /** The file that must exist after the build. */
   readonly main: string | undefined;
   readonly manifest: NodePackage;
   /** The scripts that a build runs, in order. */
   readonly buildScripts: readonly string[];
-  /** True if a build installs packages. Build scripts need the development dependencies, too. */
+  /** True if a build installs packages. Build scripts also need the development dependencies. */
   readonly installs: boolean;
   readonly lock: NodeLock | undefined;
-  /** The package of the package manager that reads the lock, with its version; undefined: npm. */
+  /** The npm package and version of the package manager that reads the lock file; undefined for npm. */
   readonly manager: string | undefined;
   readonly warnings: readonly string[];
 }
@@ -57,7 +57,7 @@ export const readPackage = (text: string | undefined): NodePackage => {
 const mainOf = ({ main }: NodePackage, { paths }: SourceFiles): string | undefined =>
   main ?? (paths.has("server.js") ? "server.js" : undefined);
 
-/** Whether package.json is more than a list of tools. */
+/** Returns whether package.json can start a service, that is, whether it is more than a list of tools. */
 export const starts = (manifest: NodePackage, files: SourceFiles): boolean =>
   manifest.scripts?.["start"] !== undefined || mainOf(manifest, files) !== undefined;
 
@@ -75,7 +75,7 @@ const nothingStarts = ({ workspaces, scripts }: NodePackage, { paths }: SourceFi
   );
 };
 
-/** The newest that reads the lock file, where package.json names none. */
+/** The newest package manager that reads each lock file, for a package.json that names none. */
 const managers: Readonly<Partial<Record<NodeLock, (lock: string) => string>>> = {
   "pnpm-lock.yaml": (lock) => {
     const version = /^lockfileVersion: '?([0-9]+)/.exec(lock.slice(0, 100))?.[1];
@@ -91,7 +91,7 @@ const managerOf = (lock: NodeLock | undefined, { packageManager }: NodePackage, 
   if (lock === undefined || preset === undefined) return undefined;
   const [, name = "", version = ""] = NAMED_MANAGER.exec(packageManager ?? "") ?? [];
   if (!lock.startsWith(name) || name === "") return preset;
-  // Yarn's package has no version after 1; those are the command line's own package.
+  // npm's `yarn` package ends with version 1. Later versions are in `@yarnpkg/cli-dist`.
   return name === "yarn" && !version.startsWith("1.") ? `@yarnpkg/cli-dist@${version}` : `${name}@${version}`;
 };
 
@@ -107,7 +107,7 @@ const lockWarning = ({ paths }: SourceFiles): string => {
 
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** @param procfile the Procfile's command, which goes before what package.json says */
+/** @param procfile the Procfile's command, which takes precedence over package.json */
 export const planNode = (files: SourceFiles, manifest: NodePackage, procfile: string | undefined): NodePlan => {
   const script = manifest.scripts?.["start"];
   const main = procfile === undefined && script === undefined ? mainOf(manifest, files) : undefined;

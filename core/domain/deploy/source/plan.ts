@@ -1,4 +1,4 @@
-/** What kind of project a source is and which command starts it: one rule for every provider. Pure. */
+/** Detects the kind of a source and its start command, by the same rule for every provider. Pure. */
 import type { DeployFailure } from "../reason.ts";
 import { NothingStarts, type SourceFiles } from "./files.ts";
 import { type NodePlan, planNode, readPackage, starts } from "./node-plan.ts";
@@ -9,7 +9,7 @@ export type SourcePlan =
   | NodePlan
   | PythonPlan
   | { readonly kind: "procfile"; readonly command: string; readonly warnings: readonly string[] }
-  /** Files that a web server gives out; the provider brings the server. */
+  /** Static files. The provider supplies the web server. */
   | { readonly kind: "static"; readonly warnings: readonly string[] };
 
 const PYTHON = [
@@ -51,7 +51,7 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   const isPython =
     PYTHON.some(has) || (procfile === undefined && [...files.paths].some((path) => path.endsWith("/manage.py")));
   if (has("package.json")) {
-    // A list of tools, such as a formatter's, beside a source of another kind.
+    // A package.json may only list tools, such as a formatter, in a source of another kind.
     const manifest = readPackage(files.texts.get("package.json"));
     const isTools = procfile === undefined && !starts(manifest, files) && manifest.workspaces === undefined;
     if (isTools && isPython) return planPython(files, procfile);
@@ -63,7 +63,7 @@ const plan = (files: SourceFiles): SourcePlan | DeployFailure => {
   return has(STATIC) ? { kind: "static", warnings: [] } : nothingFound(files);
 };
 
-/** The first of package.json, Python's files, a Procfile and index.html decides; a Procfile decides every command. */
+/** The first of package.json, Python files, a Procfile and index.html decides the kind. A Procfile decides the command. */
 export const planSource = (
   files: SourceFiles,
 ): { readonly plan: SourcePlan } | { readonly failure: DeployFailure; readonly isUnknown: boolean } => {

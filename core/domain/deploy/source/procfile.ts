@@ -1,9 +1,9 @@
-/** The one command of a Procfile. */
+/** Reads the command of a Procfile. */
 import type { DeployFailure } from "../reason.ts";
 
 const NAME = /^[A-Za-z0-9_-]+$/;
 
-/** The command of the `web` process; fails in words where the file has another process or several. */
+/** Returns the command of the `web` process. Fails if the file has no `web` process or has others. */
 export const webCommand = (procfile: string): { readonly command: string } | { readonly failure: DeployFailure } => {
   const fail = (message: string) => ({ failure: { reason: "build_failed" as const, message } });
   const lines = procfile.split("\n").map((line) => line.trim());

@@ -1,18 +1,18 @@
-/** Finds the web application in Python files, by the lines that make it. Pure; reads each text once. */
+/** Finds the web application in Python files, by the lines that create it. Pure; reads each text once. */
 import type { SourceFiles } from "./files.ts";
 
 export type Framework = "FastAPI" | "Flask" | "Starlette";
 
 export interface PythonApp {
   readonly framework: Framework;
-  /** Where it was found. */
+  /** The file that contains it. */
   readonly path: string;
-  /** As Python imports it, from `root`. */
+  /** The module name, relative to `root`. */
   readonly module: string;
-  /** The variable, or the function that makes it. */
+  /** The variable, or the factory function. */
   readonly name: string;
   readonly isFactory: boolean;
-  /** The folder that modules are imported from: the source's, or `src`. */
+  /** The folder from which Python imports modules: the top level, or `src`. */
   readonly root: "" | "src";
 }
 
@@ -26,7 +26,7 @@ const NAMES = ["app", "application", "api", "server"];
 const NO_APP = new Set(["test", "tests", "docs", "examples", "scripts", "migrations", "setup", "conftest", "noxfile"]);
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Lower is earlier. */
+/** Lower ranks come first. */
 const rank = (name: string, order: readonly string[]): number => {
   const at = order.indexOf(name);
   return at === -1 ? order.length : at;
@@ -59,12 +59,12 @@ const candidates = ({ texts }: SourceFiles): Candidate[] => {
   return ordered.map(({ one }) => one);
 };
 
-/** Longer lines make no application. */
+/** The rest of a longer line is ignored. */
 const LINE = 300;
 
 const LONG_STRINGS = ['"""', "'''"] as const;
 
-/** The text without strings over several lines. Each search begins where the one before ended. */
+/** Removes multi-line strings. Linear: each search begins where the previous one ended. */
 const withoutLongStrings = (text: string): string => {
   const pieces: string[] = [];
   const found = LONG_STRINGS.map((mark) => ({ mark, at: text.indexOf(mark) }));
@@ -78,7 +78,7 @@ const withoutLongStrings = (text: string): string => {
   }
 };
 
-/** The beginnings of the lines of code. */
+/** Returns the lines of code, truncated to `LINE` characters. */
 const codeLines = (text: string): string[] =>
   withoutLongStrings(text)
     .split("\n")
@@ -96,7 +96,7 @@ const takesNothing = (parameters: string): boolean =>
 
 interface Assigned {
   readonly name: string;
-  /** The last name of what is called. */
+  /** The last name of the callee. */
   readonly called: string;
 }
 
@@ -114,7 +114,7 @@ interface Assignments {
   readonly assigned: readonly Assigned[];
 }
 
-/** For each name that is called, the first variable that takes the result. */
+/** Maps each called name to the first variable that receives its result. */
 const firstCallers = (assignments: readonly Assignments[]) => {
   const callers = new Map<string, { readonly one: Candidate; readonly name: string }>();
   for (const { one, assigned } of assignments)
@@ -122,7 +122,7 @@ const firstCallers = (assignments: readonly Assignments[]) => {
   return callers;
 };
 
-/** The first application of the source; a variable goes before a function that makes one. */
+/** Returns the first application of the source. A variable takes precedence over a factory function. */
 export const findPythonApp = (files: SourceFiles): PythonApp | undefined => {
   const all = candidates(files).map((one) => ({ ...one, lines: codeLines(one.text) }));
   const appOf = ({ path, module, root }: Candidate, framework: Framework, name: string, isFactory: boolean) => ({

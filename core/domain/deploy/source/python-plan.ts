@@ -1,4 +1,4 @@
-/** Which command starts a Python source. Pure. */
+/** Chooses the start command of a Python source. Pure. */
 import { NothingStarts, type SourceFiles } from "./files.ts";
 import { findPythonApp, type PythonApp } from "./python-app.ts";
 import { type PythonInstall, type PythonProject, type Requirements, readPythonProject } from "./requirements.ts";
@@ -6,7 +6,7 @@ import { type PythonInstall, type PythonProject, type Requirements, readPythonPr
 export interface PythonPlan {
   readonly kind: "python";
   readonly command: string;
-  /** What decided the command. */
+  /** The origin of the command. */
   readonly startedBy: "procfile" | "source";
   readonly install: PythonInstall | undefined;
   readonly warnings: readonly string[];
@@ -14,7 +14,7 @@ export interface PythonPlan {
 
 type Start = Pick<PythonPlan, "command" | "warnings">;
 
-/** The application as servers take it: `MODULE:NAME`. */
+/** The application in the form that servers accept: `MODULE:NAME`. */
 interface Target {
   readonly module: string;
   readonly name: string;
@@ -24,14 +24,14 @@ interface Target {
 type Server = (target: Target, files: SourceFiles) => string;
 
 const object = ({ module, name }: Target): string => `${module}:${name}`;
-/** As servers take it that evaluate a call. */
+/** The application for servers that evaluate a call expression. */
 const called = (target: Target): string => (target.isFactory ? `'${object(target)}()'` : object(target));
 
-/** One process with one thread would serve one request at a time. */
+/** Sets `--threads`, because the default of one process with one thread serves one request at a time. */
 const gunicorn: Server = (target, { paths }) =>
   `gunicorn --bind 0.0.0.0:$PORT${paths.has("gunicorn.conf.py") ? "" : " --threads 8"} ${called(target)}`;
 
-/** By the packages that bring them, the first one that is required counts. */
+/** Servers by their packages. The first one that the project requires is used. */
 const servers: Readonly<Record<"wsgi" | "asgi", readonly (readonly [string, Server])[]>> = {
   wsgi: [
     ["gunicorn", gunicorn],
@@ -43,7 +43,7 @@ const servers: Readonly<Record<"wsgi" | "asgi", readonly (readonly [string, Serv
   ],
 };
 
-/** FastAPI's extras that bring uvicorn. */
+/** FastAPI extras that include uvicorn. */
 const UVICORN_EXTRAS = ["standard", "all"];
 
 const serverFor = (kind: "wsgi" | "asgi", requirements: Requirements): Server | undefined =>
@@ -81,7 +81,7 @@ const startApp = (app: PythonApp, { install, requirements }: PythonProject, file
   return { command: `exec ${inRoot}${flask}`, warnings: [developmentServer("Flask")] };
 };
 
-/** The file runs a server when it is the program, on the port that it is given. */
+/** Returns whether the file starts its own server on `PORT` when it runs as the main program. */
 const startsItself = ({ texts }: SourceFiles, path: string): boolean => {
   const text = texts.get(path) ?? "";
   return text.includes("__main__") && text.includes("PORT") && text.includes(".run(");
@@ -90,22 +90,22 @@ const startsItself = ({ texts }: SourceFiles, path: string): boolean => {
 const DJANGO = "DJANGO_SETTINGS_MODULE";
 const MODULE = /^[A-Za-z_][A-Za-z0-9_.]*$/;
 
-/** The settings module that manage.py names. */
+/** Returns the settings module that manage.py names. */
 const settingsIn = (manage: string): string | undefined => {
   const at = manage.indexOf(DJANGO);
   if (at === -1) return undefined;
-  // The rest of that statement: the name of the variable ends with a quote, the module stands between two.
+  // In the rest of the statement, a quote ends the variable's name, and the module is between the next two quotes.
   const [, , double] = manage.slice(at, at + 300).split('"');
   const [, , single] = manage.slice(at, at + 300).split("'");
   return [double, single].find((module) => module !== undefined && MODULE.test(module));
 };
 
-/** `runserver` opens the database to look for migrations, and services cannot write to the source's folder. */
+/** Disables the migration check of `runserver`: it opens the database, and services cannot write to the source folder. */
 const RUNSERVER = `python3 -u -c 'import runpy, sys; from django.core.management.base import BaseCommand; BaseCommand.check_migrations = lambda self: None; sys.argv[:] = ["manage.py", "runserver", "--noreload", "0.0.0.0:" + sys.argv[1]]; runpy.run_path("manage.py", run_name="__main__")' "$PORT"`;
 
 const FOLDER = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** Returns the folder that contains manage.py, and the settings module that it names; undefined without manage.py. */
+/** Returns the folder that contains manage.py, and the settings module that it names. Undefined without manage.py. */
 const djangoOf = ({ texts }: SourceFiles): { readonly folder: string; readonly settings: string } | undefined => {
   for (const [path, text] of [...texts].sort(([a], [b]) => a.length - b.length)) {
     if (path !== "manage.py" && !path.endsWith("/manage.py")) continue;
@@ -124,7 +124,7 @@ const startDjango = (
     throw missing(`${folder}manage.py uses Django, and no file lists requirements.`, ["django", "gunicorn"]);
   const enter = folder === "" ? "" : `cd ${folder.slice(0, -1)} && `;
   const [top = ""] = settings.split(".");
-  // Deeper settings, such as config.settings.production, have it beside them or in the outermost package.
+  // For nested settings, such as config.settings.production, the application is in the outermost package.
   const target = (name: "wsgi" | "asgi") => ({ module: `${top}.${name}`, name: "application", isFactory: false });
   const kinds = (["wsgi", "asgi"] as const).filter((kind) => files.paths.has(`${folder}${top}/${kind}.py`));
   for (const kind of kinds) {
@@ -165,7 +165,7 @@ const startOf = (project: PythonProject, files: SourceFiles): Start => {
   throw nothingStarts(project);
 };
 
-/** @param procfile the Procfile's command, which goes before every other */
+/** @param procfile the Procfile's command, which takes precedence */
 export const planPython = (files: SourceFiles, procfile: string | undefined): PythonPlan => {
   const project = readPythonProject(files);
   const start = procfile === undefined ? startOf(project, files) : { command: procfile, warnings: [] };

@@ -1,19 +1,19 @@
-/** What a Python project requires and how it is installed, from requirements.txt, pyproject.toml and lock files. Pure. */
+/** Reads the requirements of a Python project from requirements.txt, pyproject.toml and lock files. Pure. */
 
 import { NothingStarts, type SourceFiles } from "./files.ts";
 import { readToml, type TomlTable, type TomlValue, tomlList, tomlTable, tomlText } from "./toml.ts";
 
-/** Required packages by their normalized names, with their extras. */
+/** Maps normalized package names to their extras. */
 export type Requirements = ReadonlyMap<string, ReadonlySet<string>>;
 
 export interface PythonInstall {
-  /** The file that decides. */
+  /** The file that determines the packages. */
   readonly file: "requirements.txt" | "pyproject.toml" | "uv.lock" | "poetry.lock";
-  /** pip installs the project itself, with what it depends on. */
+  /** True if pip installs the project itself, with its dependencies. */
   readonly project: boolean;
-  /** Requirements for pip, one a line; with `requirements.txt` pip reads the file itself. */
+  /** Requirements for pip, one per line. Empty for `requirements.txt`, because pip reads that file itself. */
   readonly requirements: readonly string[];
-  /** The versions of a lock file, as pip's constraints. */
+  /** The versions of a lock file, as pip constraints. */
   readonly constraints: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const normalize = (name: string): string => name.toLowerCase().replace(/[-_.]+/g
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*/;
 
-/** One line of https://peps.python.org/pep-0508/; undefined where it does not begin with a name. */
+/** Parses one requirement: https://peps.python.org/pep-0508/. Returns undefined if it does not begin with a name. */
 const nameOf = (line: string): readonly [string, ReadonlySet<string>] | undefined => {
   const name = NAME.exec(line)?.[0];
   if (name === undefined) return undefined;
@@ -73,7 +73,7 @@ const parse = (files: SourceFiles, path: string): TomlTable => {
 
 const textsIn = (values: readonly TomlValue[]): string[] => values.filter((value) => typeof value === "string");
 
-/** A dependency in Poetry's own words as a requirement without its version, which the lock file has. */
+/** Converts a Poetry dependency to a requirement without its version, which the lock file contains. */
 const poetryRequirement = (name: string, value: TomlValue): string[] => {
   if (name === "python" || !(value instanceof Map)) return name === "python" ? [] : [name];
   if (tomlText(value, "optional") === "true") return [];
@@ -96,7 +96,7 @@ const EXPORTS = {
 } as const;
 type Lock = keyof typeof EXPORTS;
 
-/** A locked package's version as pip's constraint, without the name; undefined for the project itself. */
+/** Returns the pip constraint of a locked package, without its name. Undefined for the project itself. */
 const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | undefined => {
   const version = tomlText(locked, "version");
   const source = tomlTable(locked, "source");
@@ -116,7 +116,7 @@ const constraintOf = (name: string, locked: TomlTable, lock: Lock): string | und
   );
 };
 
-/** Packages that are locked in several versions, by platform or Python, are left to pip. */
+/** Omits packages that are locked in several versions (by platform or Python version); pip chooses among them. */
 const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
   const byName = new Map<string, string[]>();
   for (const locked of tomlList(table, "package")) {
@@ -130,7 +130,7 @@ const constraintsIn = (table: TomlTable, lock: Lock): string[] => {
   return [...byName.values()].flatMap((all) => (all.length === 1 ? all : []));
 };
 
-/** Whether pip can install the project itself. Poetry also writes a build system for projects that are no package. */
+/** Returns whether pip can install the project itself. Poetry also writes a build system for projects that are not packages. */
 const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
   const backend = tomlText(project, "build-system", "build-backend");
   const poetry = tomlTable(project, "tool", "poetry");
@@ -148,7 +148,7 @@ const isPackage = (project: TomlTable, files: SourceFiles): boolean => {
 };
 
 export interface PythonProject {
-  /** Undefined: no file says what to install. */
+  /** Undefined if no file lists requirements. */
   readonly install: PythonInstall | undefined;
   readonly requirements: Requirements;
   /** The programs that the project installs. */
@@ -159,7 +159,7 @@ const scriptsOf = (project: TomlTable): string[] => [
   ...(tomlTable(project, "project", "scripts") ?? tomlTable(project, "tool", "poetry", "scripts") ?? new Map()).keys(),
 ];
 
-/** requirements.txt goes before pyproject.toml, as with Google's buildpacks. */
+/** requirements.txt takes precedence over pyproject.toml, as in Google's buildpacks. */
 export const readPythonProject = (files: SourceFiles): PythonProject => {
   if (files.paths.has("requirements.txt"))
     return {

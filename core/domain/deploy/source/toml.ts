@@ -1,17 +1,17 @@
 /**
- * Reads the part of TOML that project files and lock files use: https://toml.io/en/v1.0.0. Pure, and linear: the reader
- * moves forward over each character once and stops at the first flaw.
+ * Parses the part of TOML that project files and lock files use: https://toml.io/en/v1.0.0. Pure and linear: the reader
+ * visits each character once and stops at the first error.
  */
 export type TomlTable = ReadonlyMap<string, TomlValue>;
-/** Numbers, booleans and dates stay text. */
+/** A TOML value. Numbers, booleans and dates stay text. */
 export type TomlValue = string | readonly TomlValue[] | TomlTable;
 
 type Table = Map<string, TomlValue>;
 
-/** Values nest this deep in no real file; the bound keeps the stack small. */
+/** Bounds the stack. No real file nests this deep. */
 const MAX_DEPTH = 20;
 
-/** A lock file of 4 MiB has less than half of these; each takes memory and this process's time. */
+/** Bounds the memory and CPU time of this process. A lock file of 4 MiB has less than half as many. */
 const MAX_KEYS_AND_VALUES = 200_000;
 
 class Malformed extends Error {}
@@ -145,7 +145,7 @@ class Reader {
   }
 }
 
-/** The table under the keys, made where it is missing; of an array of tables the last one. */
+/** Returns the table at the keys and creates it if it is missing. Of an array of tables, uses the last one. */
 const tableAt = (root: Table, keys: readonly string[]): Table => {
   let table = root;
   for (const key of keys) {
@@ -184,7 +184,7 @@ const readStatements = (reader: Reader, root: Table): void => {
   }
 };
 
-/** Returns the line of the first flaw where the text is not TOML. */
+/** Parses TOML. Returns the line of the first error, counted from 1, if the text is malformed. */
 export const readToml = (text: string): { readonly table: TomlTable } | { readonly flawedLine: number } => {
   const table: Table = new Map();
   const reader = new Reader(text);
@@ -197,7 +197,7 @@ export const readToml = (text: string): { readonly table: TomlTable } | { readon
   }
 };
 
-/** Returns the value at the path of keys, or undefined. */
+/** Returns the value at the keys, or undefined. */
 const valueAt = (table: TomlTable, keys: readonly string[]): TomlValue | undefined => {
   let value: TomlValue | undefined = table;
   for (const key of keys) value = value instanceof Map ? value.get(key) : undefined;

@@ -1,4 +1,4 @@
-/** The time to which a filter's own conditions confine its matches. */
+/** Time bounds that follow from a filter's conditions. */
 import type { Instant } from "../../wire/instant.ts";
 import { before, behind, comparePositions, type LogPosition } from "../cursor.ts";
 import { timeOf } from "./literals.ts";
@@ -6,13 +6,13 @@ import { conjuncts, type LogFilter } from "./tree.ts";
 
 const lowerOf = (filter: LogFilter): LogPosition | undefined => {
   if (filter.kind !== "compare" || filter.path[0] !== "timestamp" || filter.literal.text === null) return undefined;
-  // What is no time was refused when the filter was parsed.
+  // The parser has rejected invalid times.
   const time = timeOf(filter.literal.text) as Instant;
   return filter.op === ">" ? behind(time) : filter.op === ">=" ? before(time) : undefined;
 };
 
 /**
- * The place behind which every match lies, by a condition `timestamp >` or `>=` that must hold; the latest of several.
+ * Returns the position after which all matches lie, from mandatory conditions `timestamp >` or `>=`; the latest of several.
  * Returns undefined if there is no such condition.
  */
 export const lowerBound = (filter: LogFilter): LogPosition | undefined =>

@@ -1,4 +1,4 @@
-/** The fields of an entry that a filter can name, and how each may be compared. */
+/** The fields of an entry that a filter may name, and the comparisons that each allows. */
 import { closest } from "../../wire/closest.ts";
 import { severityNames } from "../entry.ts";
 import { nanosOf, numberOf, severityRank, timeOf, truthOf } from "./literals.ts";
@@ -6,13 +6,13 @@ import { printPath } from "./print.ts";
 import type { Comparison, FieldPath, Literal } from "./tree.ts";
 
 /**
- * - `text`, `number`, `truth`, `duration`: a field of the entry's own; where an entry has none it is empty, 0 or false
- * - `any`: a value inside a payload or labels; its own type decides, and where there is none nothing matches
- * - `object`: holds others; can be searched, and asked for
+ * - `text`, `number`, `truth`, `duration`: a field of the entry itself. A missing field counts as empty, 0 or false.
+ * - `any`: a value inside a payload or labels. Its own type decides the comparison. A missing value matches nothing.
+ * - `object`: contains other fields. Supports search (`:`) and existence (`:*`).
  */
 export type FieldType = "timestamp" | "severity" | "text" | "number" | "truth" | "duration" | "any" | "object";
 
-/** Under an open one, anything may be named. */
+/** An `open` field may contain any names. */
 type Fields = { readonly [name: string]: FieldType | "open" | Fields };
 
 /** https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry */
@@ -45,11 +45,11 @@ const fields: Fields = {
   },
 };
 
-/** How a field may be compared; undefined for one that entries do not have. */
+/** Returns the type of a field, or undefined if entries have no such field. */
 export const typeOf = (path: FieldPath): FieldType | undefined => {
   let at: Fields[string] | undefined = fields;
   for (const part of path) {
-    // Part by part: a quoted name with a dot in it is no way to a field.
+    // Compares part by part: a quoted name that contains a dot is not a path.
     if (at === "open") return "any";
     if (at === undefined || typeof at === "string") return undefined;
     at = Object.hasOwn(at, part) ? at[part] : undefined;
@@ -65,7 +65,7 @@ const namesOf = (inner: Fields, prefix = ""): string[] =>
 
 const names = namesOf(fields);
 
-/** Why entries have no such field, and which was meant. */
+/** Returns the message for an unknown field, with a suggestion. */
 export const unknownField = (path: FieldPath): string => {
   const name = path.join(".");
   const last = path.at(-1) as string;
@@ -76,7 +76,7 @@ export const unknownField = (path: FieldPath): string => {
 
 const ordered: readonly Comparison[] = ["=", "!=", "<", "<=", ">", ">=", ":"];
 
-/** Why a field that entries have cannot be compared like that; undefined where it can. */
+/** Returns why a known field does not support a comparison, or undefined if it does. */
 export const comparisonProblem = (path: FieldPath, op: Comparison, literal: Literal): string | undefined => {
   const name = printPath(path);
   const type = typeOf(path);

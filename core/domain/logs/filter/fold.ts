@@ -1,5 +1,5 @@
 /**
- * Text as it is compared, NFKC_CF in effect: compatible characters made one, case dropped, what does not show left out.
+ * Folds text for comparison, in effect NFKC_CF: unifies compatible characters, ignores case, and drops invisible characters.
  * https://www.unicode.org/reports/tr44/#NFKC_Casefold
  */
 
@@ -8,19 +8,19 @@ const ASCII = /^\p{ASCII}*$/u;
 /** Joiners, soft hyphens, variation selectors: https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
-/** Marks that follow a letter; also the two that become marks when they are made compatible. */
+/** Marks that follow a letter, and the two characters that NFKC turns into marks. */
 const LONG_RUN = /[\p{M}\uff9e\uff9f]{30}(?=[\p{M}\uff9e\uff9f])/gu;
 
-/** Ends a run of marks and is left out again at the end. */
+/** Ends a run of marks. `folded` removes it afterwards. */
 const JOINER = "\u034f";
 
 /**
- * Normalising puts the marks of a letter in order, in quadratic time. Runs longer than any language has are broken:
+ * Normalization sorts the marks of a letter in quadratic time. Breaks runs that are longer than in any language:
  * https://www.unicode.org/reports/tr15/#Stream_Safe_Text_Format
  */
 const streamSafe = (text: string): string => text.replace(LONG_RUN, `$&${JOINER}`);
 
-/** By way of capitals, because small letters of one meaning may differ (final sigma, sharp s). */
+/** Folds to upper case, because equal letters may differ in lower case (final sigma, sharp s). */
 const folded = (text: string): string => {
   // Stryker disable next-line Regex,ConditionalExpression: the rest would say the same, later
   if (ASCII.test(text)) return text.toUpperCase();
@@ -28,7 +28,7 @@ const folded = (text: string): string => {
   return shown.normalize("NFKC").toLowerCase().toUpperCase().normalize("NFKC").replaceAll(JOINER, "");
 };
 
-/** From here on a text is worth remembering: a filter of a thousand terms asks for the same line a thousand times. */
+/** Texts of this length and more are cached: a filter of a thousand terms folds the same line a thousand times. */
 const LONG = 1000;
 let last = { text: "", folded: "" };
 

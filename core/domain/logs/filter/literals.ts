@@ -1,12 +1,12 @@
-/** What the text of a literal means, by the type of the value that it is compared with. */
+/** Parses literals by the type of the value that they are compared with. All functions return undefined for invalid text. */
 import { type Instant, parseInstant } from "../../wire/instant.ts";
 import { severities } from "../entry.ts";
 
-/** An RFC 3339 date-time; a date alone is its midnight, UTC. */
+/** Parses an RFC 3339 date-time. A date without a time is midnight UTC. */
 export const timeOf = (text: string): Instant | undefined =>
   parseInstant(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
 
-/** The rank of a severity by its name, in any case, or by its number. */
+/** Returns the rank of a severity, given by name (in any letter case) or by number. */
 export const severityRank = (text: string): number | undefined => {
   const name = text.toUpperCase();
   if (Object.hasOwn(severities, name)) return severities[name as keyof typeof severities];
@@ -22,7 +22,7 @@ const numberWords = new Map([
   ["-infinity", Number.NEGATIVE_INFINITY],
 ]);
 
-/** A number, with or without sign and exponent, or one of the words that the language has for special ones. */
+/** Parses a number with an optional sign and exponent, or a word of the language for NaN and infinity. */
 export const numberOf = (text: string): number | undefined =>
   NUMBER.test(text) ? Number(text) : numberWords.get(text.toLowerCase());
 
@@ -31,7 +31,7 @@ export const truthOf = (text: string): boolean | undefined => {
   return word === "true" ? true : word === "false" ? false : undefined;
 };
 
-/** In nanoseconds. */
+/** Units of duration in nanoseconds. */
 const units = new Map([
   ["d", 86_400_000_000_000n],
   ["h", 3_600_000_000_000n],
@@ -42,11 +42,11 @@ const units = new Map([
   ["ns", 1n],
 ]);
 
-/** Digits before the point that anybody needs, and behind it as many as a nanosecond of a day has. */
+/** Bounds the digits before the point. After the point, only as many digits count as a nanosecond of a day has. */
 const DURATION = /^([+-]?)(?=\.?\d)(\d{0,15})(?:\.(\d*))?(d|h|m|s|ms|us|ns)$/;
 const FRACTION_DIGITS = 18;
 
-/** The nanoseconds of a duration, such as `3.2s` or `200ms`. Whole ones: as fractions, 9 ms and 0.009 s would differ. */
+/** Parses a duration such as `3.2s` or `200ms` to nanoseconds. Integers, because as floats 9 ms and 0.009 s would differ. */
 export const nanosOf = (text: string): bigint | undefined => {
   const match = DURATION.exec(text);
   if (match === null) return undefined;
@@ -56,7 +56,7 @@ export const nanosOf = (text: string): bigint | undefined => {
   return sign === "-" ? -nanos : nanos;
 };
 
-/** Seconds of a duration, for whoever needs no more than that. */
+/** Parses a duration to seconds, as a float, for callers that do not need exact values. */
 export const durationOf = (text: string): number | undefined => {
   const nanos = nanosOf(text);
   return nanos === undefined ? undefined : Number(nanos) / 1e9;

@@ -1,9 +1,9 @@
 /**
- * A filter as a predicate on entries, with the meaning that Cloud Logging documents:
+ * Compiles a filter to a predicate on entries, with the semantics that Cloud Logging documents:
  * https://docs.cloud.google.com/logging/docs/view/logging-query-language
  *
- * A payload field or label that an entry lacks makes every comparison false, `!=` among them; `NOT` of it is true.
- * A field of the entry's own that is lacking counts as empty, 0 or false. Of a list, one element has to match.
+ * A missing payload field or label makes every comparison false, even `!=`; `NOT` of it is true. A missing field of the
+ * entry itself counts as empty, 0 or false. A list matches if one of its elements does.
  */
 import type { Instant } from "../../wire/instant.ts";
 import { type LogEntry, severities } from "../entry.ts";
@@ -17,7 +17,7 @@ import { type Leaf, someLeaf, standsAt, valuesAt } from "./values.ts";
 
 type Predicate = (entry: LogEntry) => boolean;
 
-/** The values at a path of entries. */
+/** Returns a getter of the values at a path of an entry. */
 const valuesOf = ([first, ...rest]: FieldPath): ((entry: LogEntry) => unknown[]) => {
   return (entry) => {
     const part = partOf(entry, first);
@@ -44,10 +44,10 @@ const byOrder = <T extends number | bigint | string>(op: Comparison, value: T, l
   }
 };
 
-/** A number has no parts to be found in it: `:` is `=`. */
+/** A number has no parts to search, so `:` means `=`. */
 const wholly = (op: Comparison): Comparison => (op === ":" ? "=" : op);
 
-/** A comparison with a text: without regard to case, or by a regular expression, which does regard it. */
+/** Returns a comparison with a text. It ignores case, unless it is a regular expression. */
 export const textTest = (op: Comparison, literal: string, compile: CompilePattern): ((text: string) => boolean) => {
   if (op === "=~" || op === "!~") {
     const finds = searchOf(compile, literal);
@@ -63,7 +63,7 @@ const nullTest =
   (value: unknown): boolean =>
     op === "=" || op === ":" ? value === null : op === "!=" && value !== null;
 
-/** A comparison with values whose own type decides how. */
+/** Returns a comparison that depends on the type of each value. */
 const anyTest = (op: Comparison, literal: string, compile: CompilePattern): ((value: unknown) => boolean) => {
   const ofText = textTest(op, literal, compile);
   const [number, truth] = [numberOf(literal), truthOf(literal)];
@@ -77,7 +77,7 @@ const anyTest = (op: Comparison, literal: string, compile: CompilePattern): ((va
     typeof value === "object" && value !== null ? op === ":" && someLeaf(value, ofLeaf) : ofLeaf(value as Leaf);
 };
 
-/** Every leaf of an entry as searches compare it; numbers and truths are read as they are written. */
+/** Returns all leaves of an entry, folded for search. Numbers and booleans are searched as text. */
 const wordsOf = (entry: LogEntry): readonly string[] => {
   const words: string[] = [];
   someLeaf(recordOf(entry), (leaf) => {
@@ -87,7 +87,7 @@ const wordsOf = (entry: LogEntry): readonly string[] => {
   return words;
 };
 
-/** Remembers the words of the last entry, for a filter may search it for a thousand texts. */
+/** Caches the words of the last entry, because a filter may search it for a thousand texts. */
 const rememberedWords = (): typeof wordsOf => {
   let last: { readonly entry: LogEntry; readonly words: readonly string[] } | undefined;
   return (entry) => {
@@ -96,7 +96,7 @@ const rememberedWords = (): typeof wordsOf => {
   };
 };
 
-/** Literals were found good when the filter was parsed, by the type of their field. */
+/** Compiles a comparison. The parser has validated its literal by the type of the field. */
 const compare = (filter: Extract<LogFilter, { kind: "compare" }>, compile: CompilePattern): Predicate => {
   const { path, op, literal } = filter;
   const { text } = literal;

@@ -1,7 +1,7 @@
 /**
- * Reads a filter. From loosest to tightest: AND (also where two terms just follow each other), OR, NOT.
+ * Parses a filter. Precedence from lowest to highest: AND (also implied between adjacent terms), OR, NOT.
  *
- * The text is parsed and joined to other conditions as a tree, so nothing in it can reach outside its place.
+ * The parsed tree, not the text, is joined to other conditions, so a filter cannot escape its place (no injection).
  */
 import { ok, type Result } from "../../../result.ts";
 import { comparisonProblem, typeOf, unknownField } from "./fields.ts";
@@ -10,21 +10,21 @@ import { type FilterProblem, problemAt } from "./problem.ts";
 import { type Token, tokensOf } from "./tokens.ts";
 import { type Comparison, everything, type FieldPath, joined, type LogFilter } from "./tree.ts";
 
-/** Deeper parentheses are nobody's filter. */
+/** Maximum depth of parentheses. No real filter needs more. */
 const MAX_DEPTH = 64;
 
-/** A line of 256 KiB can take a second of each; together they must not take a search's whole time for one line. */
+/** Each pattern can take a second for a line of 256 KiB. Together they must not use up a search's time on one line. */
 const MAX_PATTERNS = 30;
 
-/** Functions of the language that are not offered here. */
+/** Functions of the language that Portside does not support. */
 const elsewhere = ["source", "sample", "ip_in_net", "cast", "regexp_extract", "search", "timezone", "now"];
 
 type Parsed = Result<LogFilter, FilterProblem>;
 
-/** What the innermost part of an expression is: a term of the filter, or a value in a list. */
+/** The innermost part of an expression: a term of the filter, or a value in a list. */
 interface Leaf {
   readonly read: () => Parsed;
-  /** A minus before it belongs to it, as before a number. */
+  /** True if a preceding minus is part of the leaf, as in a number. */
   readonly ownsMinus: boolean;
 }
 
@@ -63,7 +63,7 @@ class Parser {
     return this.#token.kind === "text" && this.#token.text === word;
   }
 
-  /** Parts that must all hold. */
+  /** Parses a conjunction. */
   #all(leaf: Leaf): Parsed {
     const terms: LogFilter[] = [];
     for (;;) {
@@ -75,7 +75,7 @@ class Parser {
     }
   }
 
-  /** Parts of which one must hold. */
+  /** Parses a disjunction. */
   #any(leaf: Leaf): Parsed {
     const terms: LogFilter[] = [];
     for (;;) {
@@ -133,7 +133,7 @@ class Parser {
     return filter;
   }
 
-  /** A search, a comparison or a function. */
+  /** Parses a search, a comparison or a function call. */
   #readTerm(): Parsed {
     const { kind, text, at } = this.#token;
     const { parts, quoted } = this.#member();
@@ -147,12 +147,12 @@ class Parser {
     return ok({ kind: "search", text });
   }
 
-  /** Words and quoted parts with dots between them, such as `labels."a/b".c`. */
+  /** Parses words and quoted parts separated by dots, such as `labels."a/b".c`. */
   #member(): { readonly parts: readonly string[]; readonly quoted: boolean } {
     const first = this.#take();
     let quoted = first.kind === "string";
     const parts = quoted ? [first.text] : first.text.split(".");
-    // A dot at the end waits for its part.
+    // After a final dot, the next part must follow.
     let open = !quoted && parts.length > 1 && parts.at(-1) === "";
     while (this.#token.glued) {
       const { kind, text } = this.#token;
@@ -219,13 +219,16 @@ class Parser {
   }
 }
 
-/** As people count: a character that takes two units of the text is one. */
+/** Converts an offset to code points: a character of two UTF-16 units counts once. */
 const inCharacters = (text: string, { at, message }: FilterProblem): FilterProblem => ({
   at: Array.from(text.slice(0, at)).length,
   message,
 });
 
-/** @param text at most 20,000 characters; empty matches every entry */
+/**
+ * Parses a filter. Fails with the problem and its offset in characters.
+ * @param text at most 20,000 characters; empty text matches every entry
+ */
 export const parseLogFilter = (text: string, compile: CompilePattern): Result<LogFilter, FilterProblem> =>
   tokensOf(text)
     .andThen((tokens) => new Parser(tokens, compile).whole())

@@ -1,14 +1,14 @@
 /** Regular expressions of a filter: RE2, https://github.com/google/re2/wiki/Syntax */
 
 /**
- * Makes a pattern into a search in texts, or says what is wrong with it. The time of a search is linear in its text, so
- * that no client's pattern can hold the platform up; a JavaScript RegExp could be made to run for ever.
+ * Compiles a pattern to a search function, or returns a problem. A search must be linear in the length of its text, so that
+ * no client's pattern can block the platform. A JavaScript RegExp is not: its backtracking can take exponential time.
  */
 export type CompilePattern = (pattern: string) => ((text: string) => boolean) | { readonly problem: string };
 
 const MAX_PATTERN_BYTES = 1000;
 
-/** Why a pattern cannot be used; undefined where it can. */
+/** Returns why a pattern is invalid or too long, or undefined if it can be used. */
 export const patternProblem = (compile: CompilePattern, pattern: string): string | undefined => {
   if (new TextEncoder().encode(pattern).length > MAX_PATTERN_BYTES)
     return `a regular expression of more than ${MAX_PATTERN_BYTES} bytes`;
@@ -16,7 +16,7 @@ export const patternProblem = (compile: CompilePattern, pattern: string): string
   return typeof compiled === "function" ? undefined : compiled.problem;
 };
 
-/** The search of a pattern that was found good when its filter was parsed. */
+/** Compiles a pattern that the parser has validated. Throws a TypeError if it is invalid. */
 export const searchOf = (compile: CompilePattern, pattern: string): ((text: string) => boolean) => {
   const compiled = compile(pattern);
   if (typeof compiled !== "function") throw new TypeError(`a filter has a pattern that is none: ${compiled.problem}`);

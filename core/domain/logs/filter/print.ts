@@ -1,7 +1,7 @@
-/** A filter as canonical text: parsed, it is the same tree again. */
+/** Prints a filter as canonical text, which parses to the same tree. */
 import type { FieldPath, LogFilter } from "./tree.ts";
 
-/** Everything that does not show, or turns the order of what shows, is written as its escape. */
+/** Escapes characters that are invisible or change the direction of text. */
 const quoted = (text: string): string =>
   `"${text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}"\\]/gu, (sign) =>
     sign === '"' || sign === "\\"
@@ -15,7 +15,7 @@ const part = (text: string): string => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? 
 
 export const printPath = (path: FieldPath): string => path.map(part).join(".");
 
-/** Terms of an AND may be ORs without parentheses, for OR binds tighter; every other nesting shows. */
+/** An OR inside an AND needs no parentheses, because OR binds tighter. All other nesting needs them. */
 const within = (outer: "and" | "or" | "not", filter: LogFilter): string => {
   const bare = filter.kind !== "and" && filter.kind !== "or" && !(outer === "not" && filter.kind === "not");
   return bare || (outer === "and" && filter.kind === "or" && filter.terms.length > 1)

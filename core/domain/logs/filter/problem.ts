@@ -1,13 +1,13 @@
-/** What is wrong with a filter's text, and where. */
+/** Errors in the text of a filter, with their positions. */
 import { err, type Result } from "../../../result.ts";
 
 export interface FilterProblem {
-  /** Characters before the place that is wrong. */
+  /** Offset of the error in characters. */
   readonly at: number;
   readonly message: string;
 }
 
 export const problemAt = (at: number, message: string): Result<never, FilterProblem> => err({ at, message });
 
-/** A problem as a client reads it: positions are counted from 1. */
+/** Formats a problem for clients. Positions are counted from 1. */
 export const describeProblem = ({ at, message }: FilterProblem): string => `at position ${at + 1}: ${message}`;

@@ -1,5 +1,5 @@
 /**
- * An entry as filters and SQL name its parts: the LogEntry of Cloud Logging, so that a filter means the same on every
+ * The view of an entry that filters and SQL query: the LogEntry of Cloud Logging, so that a filter means the same on every
  * provider. https://docs.cloud.google.com/logging/docs/reference/v2/rest/v2/LogEntry
  */
 import { timestampOf } from "../../wire/instant.ts";
@@ -21,7 +21,7 @@ export interface LogRecord {
 /** The resource of a Cloud Run service, on every provider. */
 export const RESOURCE_TYPE = "cloud_run_revision";
 
-/** The trace's part of a `traceparent`: https://www.w3.org/TR/trace-context/#traceparent-header */
+/** Returns the trace id of a `traceparent`: https://www.w3.org/TR/trace-context/#traceparent-header */
 const traceOf = (json: JsonPayload | undefined): string | undefined => {
   const parent = json?.["traceparent"];
   return typeof parent === "string" ? /^[0-9a-f]{2}-([0-9a-f]{32})-/.exec(parent)?.[1] : undefined;
@@ -30,7 +30,7 @@ const traceOf = (json: JsonPayload | undefined): string | undefined => {
 const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
-/** Each part of a record by itself: a search among millions of entries makes only those that it asks for. */
+/** Computes each part of a record separately, so that a search over millions of entries computes only what it needs. */
 const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRecord[Name] } = {
   timestamp: ({ instant }) => timestampOf(instant),
   severity: ({ severity }) => severity,
@@ -51,7 +51,7 @@ const parts: { readonly [Name in keyof LogRecord]-?: (entry: LogEntry) => LogRec
   trace: ({ json }) => traceOf(json),
 };
 
-/** One part of an entry's record, by its name; undefined where the entry has none. */
+/** Returns one part of an entry's record by name, or undefined if the entry has none. */
 export const partOf = (entry: LogEntry, name: string): unknown =>
   Object.hasOwn(parts, name) ? parts[name as keyof LogRecord](entry) : undefined;
 

@@ -1,32 +1,32 @@
-/** The words and signs of a filter's text, each with its place. */
+/** The tokens of a filter's text, with their offsets. */
 import { err, ok, type Result } from "../../../result.ts";
 import { type FilterProblem, problemAt } from "./problem.ts";
 import type { Comparison } from "./tree.ts";
 
 export interface Token {
   readonly kind: "text" | "string" | "comparison" | "(" | ")" | "," | "-" | "end";
-  /** A string without its quotes and escapes. */
+  /** For a string, its content without quotes and escapes. */
   readonly text: string;
   readonly at: number;
-  /** Nothing stands between it and the token before. */
+  /** True if no space separates it from the previous token. */
   readonly glued: boolean;
 }
 
 const comparisons: readonly Comparison[] = ["=~", "!~", "!=", "<=", ">=", "=", "<", ">", ":"];
 
-/** Every white space of Unicode, for pasted filters have no-break spaces; a comment goes to the end of what shows as a line. */
+/** All Unicode white space, because pasted filters contain no-break spaces. A comment extends to the end of the visible line. */
 const SPACE = /[\t\n\r\p{Z}]+|--[^\n\r\u2028\u2029]*/uy;
-/** A date-time may stand without quotes, its colons included. */
+/** A date-time needs no quotes, despite its colons. */
 const DATE_TIME = /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)(?=[\t\n\r\p{Z}()]|--|$)/uy;
-/** A minus may stand inside a word, not before it; two begin a comment. */
+/** A word may contain a minus but not start with one. Two minuses start a comment. */
 const TEXT = /(?!-)(?:[^\t\n\r\p{Z}\p{Cf}\p{Default_Ignorable_Code_Point}"'()=!<>:,~\\-]|-(?!-))+/uy;
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|U(0010[0-9a-fA-F]{4}|000[0-9a-fA-F]{5})|x([0-9a-fA-F]{2})|([\s\S]))/y;
 const PLAIN = /[^"\\]+/y;
-/** Joiners, soft hyphens and the like, which emoji and many scripts need inside quotes. */
+/** Joiners, soft hyphens and similar characters. Emoji and many scripts need them inside quotes. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/uy;
 
 /**
- * Characters that do not show, or that turn the order in which text is shown. Whoever means one writes its escape.
+ * Characters that are invisible or change the direction of text. A filter must write them as escapes.
  * https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -45,7 +45,7 @@ const signs = new Map([
   ["\\", "\\"],
 ]);
 
-/** What an escape stands for; of one that means nothing the backslash stays, so that regular expressions can be written. */
+/** Returns the character of an escape. An unknown escape keeps its backslash, for regular expressions. */
 const meaningOf = (match: RegExpExecArray): string => {
   const [whole, four, eight, two, sign = ""] = match;
   const code = four ?? eight ?? two;
@@ -57,7 +57,7 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** Reads a quoted string that begins at `from`; `end` is behind its closing quote. */
+/** Reads a quoted string that begins at `from`. `end` is the offset after its closing quote. */
 const readString = (text: string, from: number): Result<{ value: string; end: number }, FilterProblem> => {
   let value = "";
   let at = from + 1;

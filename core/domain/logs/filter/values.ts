@@ -1,12 +1,12 @@
-/** What stands at a path in a value, and all that stands anywhere in it. Without recursion: values may nest deep. */
+/** Looks up values at a path, or anywhere in a value. Not recursive, because values may nest deeply. */
 
-/** A value that is no list and no object. */
+/** A value that is neither a list nor an object. */
 export type Leaf = string | number | boolean | null;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The values, those that are lists replaced by their elements, and these likewise. */
+/** Flattens nested lists. */
 const flat = (values: unknown[]): unknown[] => {
   if (!values.some(Array.isArray)) return values;
   const elements: unknown[] = [];
@@ -19,7 +19,7 @@ const flat = (values: unknown[]): unknown[] => {
   return elements;
 };
 
-/** What stands at a path, lists as they are; a list on the way stands for each of its elements. */
+/** Returns the values at a path. A list on the way is replaced by its elements; a list at the end is kept. */
 const fieldsAt = (value: unknown, path: readonly string[]): unknown[] => {
   let values = [value];
   for (const part of path)
@@ -27,13 +27,13 @@ const fieldsAt = (value: unknown, path: readonly string[]): unknown[] => {
   return values;
 };
 
-/** True where something stands at a path, be it an empty list. */
+/** Returns true if there is a value at the path, even an empty list. */
 export const standsAt = (value: unknown, path: readonly string[]): boolean => fieldsAt(value, path).length > 0;
 
-/** The values at a path; a list at its end, too, stands for each of its elements. None where it is missing. */
+/** Returns the values at a path, with lists replaced by their elements. Empty if the path does not exist. */
 export const valuesAt = (value: unknown, path: readonly string[]): unknown[] => flat(fieldsAt(value, path));
 
-/** True where some leaf in the value passes. */
+/** Returns true if a leaf in the value passes the test. */
 export const someLeaf = (value: unknown, test: (leaf: Leaf) => boolean): boolean => {
   const left: unknown[] = [value];
   while (left.length > 0) {
