@@ -1,7 +1,7 @@
 /** The pages that are made from the code. `npm run docs` writes them; a test holds them to it. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { awsCapabilities, awsSettingsOf, type SharedParts } from "../adapters/aws/index.ts";
+import { awsCapabilities, awsSettingsOf, type SharedResources } from "../adapters/aws/index.ts";
 import { gcpCapabilities, gcpConfigOf } from "../adapters/gcp/index.ts";
 import { localCapabilities } from "../adapters/local/capabilities.ts";
 import { localConfigSchema } from "../adapters/local/config.ts";
@@ -221,7 +221,7 @@ const capabilities = (): string => {
       ),
     ),
   );
-  const https = { scheme: "https" } as SharedParts;
+  const https = { scheme: "https" } as SharedResources;
   const aws = new Map(
     featuresOf(
       awsCapabilities({

@@ -3,7 +3,7 @@ import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
 import { awsFault } from "./errors.ts";
 
-export interface AwsAmbient {
+export interface AwsRuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -14,7 +14,7 @@ export interface AwsAmbient {
 }
 
 /** @param faultOf overrides `awsFault` for services that give an error code another meaning */
-export const awsCalls = (ambient: AwsAmbient, faultOf: FaultOf = awsFault): ProviderCall =>
+export const awsCalls = (ambient: AwsRuntimeDeps, faultOf: FaultOf = awsFault): ProviderCall =>
   providerCall({ ...ambient, faultOf, cloud: "Amazon Web Services" });
 
 /** The exception's name in the service's model; undefined if the value is not an error. */

@@ -1,18 +1,18 @@
 /** Checks with one cheap call each that the shared resources exist, and says how to fix it if one does not. */
-import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
 import { nameOf } from "./call-policy.ts";
 import type { ClientSource } from "./clients.ts";
-import type { SharedParts } from "./config.ts";
+import type { SharedResources } from "./config.ts";
 import { awsFault } from "./errors.ts";
 
-export interface Looked {
+export interface CheckResourcesOptions {
   readonly region: string;
-  readonly parts: SharedParts;
+  readonly parts: SharedResources;
   readonly athenaWorkgroup: string | undefined;
 }
 
 /** The configuration key of a resource. */
-type PartName = keyof SharedParts | "athenaWorkgroup";
+type PartName = keyof SharedResources | "athenaWorkgroup";
 
 interface Look {
   readonly part: PartName;
@@ -23,7 +23,7 @@ interface Look {
   readonly ask: (clients: ClientSource) => Promise<boolean>;
 }
 
-const cluster = ({ region, parts: { cluster: value } }: Looked): Look => ({
+const cluster = ({ region, parts: { cluster: value } }: CheckResourcesOptions): Look => ({
   part: "cluster",
   value,
   make: `aws ecs create-cluster --cluster-name ${value} --capacity-providers FARGATE --region ${region}`,
@@ -35,7 +35,7 @@ const cluster = ({ region, parts: { cluster: value } }: Looked): Look => ({
   },
 });
 
-const listener = ({ parts: { listenerArn: value } }: Looked): Look => ({
+const listener = ({ parts: { listenerArn: value } }: CheckResourcesOptions): Look => ({
   part: "listenerArn",
   value,
   make: "aws elbv2 create-listener, as `Listener` of docs/providers/aws-template.yaml is made",
@@ -46,7 +46,7 @@ const listener = ({ parts: { listenerArn: value } }: Looked): Look => ({
   },
 });
 
-const buildProject = ({ parts: { buildProject: value } }: Looked): Look => ({
+const buildProject = ({ parts: { buildProject: value } }: CheckResourcesOptions): Look => ({
   part: "buildProject",
   value,
   make: "aws codebuild create-project, as `BuildProject` of docs/providers/aws-template.yaml is made",
@@ -57,7 +57,7 @@ const buildProject = ({ parts: { buildProject: value } }: Looked): Look => ({
   },
 });
 
-const repository = ({ region, parts: { repository: value } }: Looked): Look => ({
+const repository = ({ region, parts: { repository: value } }: CheckResourcesOptions): Look => ({
   part: "repository",
   value,
   make: `aws ecr create-repository --repository-name ${value} --region ${region}`,
@@ -68,7 +68,7 @@ const repository = ({ region, parts: { repository: value } }: Looked): Look => (
   },
 });
 
-const stateBucket = ({ region, parts: { stateBucket: value } }: Looked): Look => ({
+const stateBucket = ({ region, parts: { stateBucket: value } }: CheckResourcesOptions): Look => ({
   part: "stateBucket",
   value,
   make: `aws s3 mb s3://${value} --region ${region}; what the platform knew of deployments and volumes went with it`,
@@ -79,7 +79,7 @@ const stateBucket = ({ region, parts: { stateBucket: value } }: Looked): Look =>
   },
 });
 
-const logGroup = ({ region, parts: { logGroup: value } }: Looked): Look => ({
+const logGroup = ({ region, parts: { logGroup: value } }: CheckResourcesOptions): Look => ({
   part: "logGroup",
   value,
   make: `aws logs create-log-group --log-group-name ${value} --region ${region}`,
@@ -94,7 +94,7 @@ const logGroup = ({ region, parts: { logGroup: value } }: Looked): Look => ({
 
 const roles = ["executionRoleArn", "filesRoleArn", "schedulerRoleArn"] as const;
 
-const role = (part: (typeof roles)[number], { parts }: Looked): Look => ({
+const role = (part: (typeof roles)[number], { parts }: CheckResourcesOptions): Look => ({
   part,
   value: parts[part],
   make: "aws iam create-role, as docs/providers/aws-template.yaml makes it",
@@ -126,16 +126,16 @@ const findingOf = async ({ part, value, make, ask }: Look, clients: ClientSource
       : `as '${part}' in the section 'aws' of portside.config.json`;
   const fix = `${make}; or name another one ${elsewhere}`;
   try {
-    return (await ask(clients)) ? fine(what, "it is there") : lacking(what, "there is none", fix);
+    return (await ask(clients)) ? pass(what, "it is there") : fail(what, "there is none", fix);
   } catch (error) {
     const fault = awsFault(error);
-    if (fault?.kind === "state") return lacking(what, `there is none (${nameOf(error)})`, fix);
-    return worrying(what, `it cannot be looked at: ${(error as Error).message} (${nameOf(error)})`);
+    if (fault?.kind === "state") return fail(what, `there is none (${nameOf(error)})`, fix);
+    return warn(what, `it cannot be looked at: ${(error as Error).message} (${nameOf(error)})`);
   }
 };
 
 /** One finding per resource, in a fixed order; the checks run concurrently. */
-export const presentParts = (looked: Looked, clients: ClientSource): Promise<Finding[]> => {
+export const checkResources = (looked: CheckResourcesOptions, clients: ClientSource): Promise<Finding[]> => {
   const { athenaWorkgroup } = looked;
   const looks = [
     ...[cluster, listener, stateBucket, buildProject, repository, logGroup].map((look) => look(looked)),

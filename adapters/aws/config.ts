@@ -9,7 +9,7 @@ const text = z.string().min(1);
  * The resources that all deployments share. The names are those of the outputs of `docs/providers/aws-template.yaml`. A value set
  * here takes precedence over the stack's output.
  */
-export const sharedPartsSchema = z.strictObject({
+export const sharedResourcesSchema = z.strictObject({
   cluster: text.describe("The name of the ECS cluster."),
   vpc: text.describe("The id of the VPC that tasks run in."),
   subnets: z.array(text).min(1).describe("The ids of the subnets that tasks run in."),
@@ -31,12 +31,12 @@ export const sharedPartsSchema = z.strictObject({
   cronFunctionArn: text.describe("The ARN of the function that brings a fire to its service."),
 });
 
-export type SharedParts = z.output<typeof sharedPartsSchema>;
+export type SharedResources = z.output<typeof sharedResourcesSchema>;
 
 export const awsConfigSchema = z.strictObject({
   region: text.describe("Where services run, e.g. eu-west-1."),
   stack: text.default("portside").describe("The CloudFormation stack whose outputs name the shared parts."),
-  shared: sharedPartsSchema.partial().default({}),
+  shared: sharedResourcesSchema.partial().default({}),
   dataDir: text.describe(
     "The folder that holds what the platform keeps on its own machine: sources on their way, and keys.",
   ),
@@ -68,7 +68,7 @@ export type AwsConfigInput = z.input<typeof awsConfigSchema> & {
 export type AwsSettings = z.output<typeof awsConfigSchema>;
 
 /** `AwsSettings` with every shared resource. */
-export type AwsConfig = Omit<AwsSettings, "shared"> & { readonly shared: SharedParts };
+export type AwsConfig = Omit<AwsSettings, "shared"> & { readonly shared: SharedResources };
 
 /** Throws a `ZodError` if a value is invalid. */
 export const awsSettingsOf = ({ clients: _clients, ...input }: AwsConfigInput): AwsSettings =>

@@ -1,13 +1,13 @@
 /** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
-import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
 import { nameOf } from "./call-policy.ts";
-import { presentParts } from "./check-resources.ts";
+import { checkResources } from "./check-resources.ts";
 import { type ClientSource, packages } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
-import { joinParts, outputsOf, partsNotNamed, sqlParts } from "./shared-resources.ts";
+import { joinResources, outputsOf, unnamedResources, sqlResources } from "./shared-resources.ts";
 
 type Asked = Pick<
   AwsSettings,
@@ -41,7 +41,7 @@ const callerOf = (arn: string): Caller => {
 /** AWS packages are optional and loaded on first use. Without this check, a deploy would fail halfway. */
 const packagesFinding = (find: FindPackage | undefined): Finding | undefined => {
   const problem = packagesProblem(packages, find);
-  return problem === undefined ? undefined : lacking("Amazon's packages", problem.words, problem.fix);
+  return problem === undefined ? undefined : fail("Amazon's packages", problem.words, problem.fix);
 };
 
 /** https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html: it needs no permission. */
@@ -49,10 +49,10 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
   try {
     const { GetCallerIdentityCommand } = await import("@aws-sdk/client-sts");
     const { Arn = "" } = await (await clients("sts")).send(new GetCallerIdentityCommand({}));
-    yield fine("credentials", `they are those of ${Arn}`);
+    yield pass("credentials", `they are those of ${Arn}`);
     return callerOf(Arn);
   } catch (error) {
-    yield lacking("credentials", problemOf(error), "aws configure sso");
+    yield fail("credentials", problemOf(error), "aws configure sso");
     return undefined;
   }
 }
@@ -71,13 +71,13 @@ const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[])
  */
 async function* stack(asked: Asked, clients: ClientSource): AsyncGenerator<Finding, Record<string, string>> {
   const what = `stack ${asked.stack}, which names the shared parts`;
-  if (partsNotNamed(asked).length === 0) return {};
+  if (unnamedResources(asked).length === 0) return {};
   try {
     const outputs = await outputsOf(asked.stack, clients);
-    yield fine(what, `it has ${Object.keys(outputs).length} outputs`);
+    yield pass(what, `it has ${Object.keys(outputs).length} outputs`);
     return outputs;
   } catch (error) {
-    yield lacking(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
+    yield fail(what, problemOf(error), deployStack(asked, "Domain=YOUR.DOMAIN"));
     return {};
   }
 }
@@ -117,15 +117,15 @@ async function* permissions(
       const denied = await deniedOf(actionsOf(need), caller, clients);
       const policy = outputs[need.policy];
       yield denied.length === 0
-        ? fine(service, "its actions are allowed")
-        : worrying(
+        ? pass(service, "its actions are allowed")
+        : warn(
             service,
             `${need.why}; on any resource, ${denied.join(", ")} is not allowed`,
             policy === undefined ? undefined : caller.attach(policy),
           );
     }
   } catch (error) {
-    yield worrying("permissions", `they cannot be looked up: ${problemOf(error)}`);
+    yield warn("permissions", `they cannot be looked up: ${problemOf(error)}`);
   }
 }
 
@@ -139,13 +139,13 @@ async function* quotas(clients: ClientSource): AsyncGenerator<Finding> {
     const { GetAccountSummaryCommand } = await import("@aws-sdk/client-iam");
     const { SummaryMap = {} } = await (await clients("iam")).send(new GetAccountSummaryCommand({}));
     const { Roles: used, RolesQuota: limit } = SummaryMap as Readonly<Record<string, number | undefined>>;
-    if (used === undefined || limit === undefined) return yield worrying(what, "IAM does not tell it");
+    if (used === undefined || limit === undefined) return yield warn(what, "IAM does not tell it");
     const words = `${limit - used} of ${limit} are left; every account takes one`;
     yield limit - used < FEW_LEFT
-      ? worrying(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
-      : fine(what, words);
+      ? warn(what, words, "https://console.aws.amazon.com/servicequotas/home/services/iam/quotas")
+      : pass(what, words);
   } catch (error) {
-    yield worrying(what, `it cannot be looked up: ${problemOf(error)}`);
+    yield warn(what, `it cannot be looked up: ${problemOf(error)}`);
   }
 }
 
@@ -164,12 +164,12 @@ export async function* diagnoseAws(
   const caller = yield* credentials(clients);
   if (caller === undefined) return;
   const outputs = yield* stack(asked, clients);
-  const joined = joinParts(asked, outputs);
-  const { athenaWorkgroup } = sqlParts(asked, outputs);
+  const joined = joinResources(asked, outputs);
+  const { athenaWorkgroup } = sqlResources(asked, outputs);
   if ("lacking" in joined)
     for (const name of joined.lacking)
-      yield lacking(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
-  else yield* await presentParts({ region: asked.region, parts: joined.parts, athenaWorkgroup }, clients);
+      yield fail(`shared part ${name}`, "neither the stack nor the configuration names it", deployStack(asked));
+  else yield* await checkResources({ region: asked.region, parts: joined.parts, athenaWorkgroup }, clients);
   const wanted = athenaWorkgroup === undefined ? needs : { ...needs, ...sqlNeeds };
   yield* permissions(wanted, caller, outputs, clients);
   yield* quotas(clients);

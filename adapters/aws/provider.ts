@@ -7,7 +7,7 @@ import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { lastLinesOf } from "../shared/deploy/last-lines.ts";
 import { checkStart } from "../shared/runtime/start-refused.ts";
 import { createIdentities } from "./accounts/identities.ts";
-import { type AwsAmbient, awsCalls } from "./call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "./call-policy.ts";
 import { awsCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type AwsConfigInput, awsSettingsOf } from "./config.ts";
@@ -17,7 +17,7 @@ import { createEcsPlatform } from "./deploy/platform.ts";
 import { diagnoseAws } from "./doctor.ts";
 import { createAwsLogs } from "./logs/store.ts";
 import { createAwsScheduler } from "./schedules/scheduler.ts";
-import { configWith, outputsOf, partsNotNamed } from "./shared-resources.ts";
+import { configWith, outputsOf, unnamedResources } from "./shared-resources.ts";
 import { createAwsSql } from "./sql/index.ts";
 import { createAwsVolumes } from "./volumes/volume-store.ts";
 
@@ -27,7 +27,7 @@ export interface AwsProvider {
 }
 
 /** Throws `StartRefused`, whose message has the commands that fix it, if the account lacks something essential. */
-export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient): Promise<AwsProvider> => {
+export const createAwsProvider = async (input: AwsConfigInput, deps: AwsRuntimeDeps): Promise<AwsProvider> => {
   const settings = awsSettingsOf(input);
   const { environment = process.env } = deps;
   const clients = clientSource(settings.region, input.clients);
@@ -36,7 +36,7 @@ export const createAwsProvider = async (input: AwsConfigInput, deps: AwsAmbient)
   for (const { what, words, verdict } of findings)
     if (verdict === "warning")
       deps.logger.warn("the account lacks something, or could not be looked at", { what, words });
-  const outputs = partsNotNamed(settings).length === 0 ? {} : await outputsOf(settings.stack, clients);
+  const outputs = unnamedResources(settings).length === 0 ? {} : await outputsOf(settings.stack, clients);
   const config = configWith(settings, outputs);
 
   const logs = createAwsLogs(config, clients, deps);

@@ -3,7 +3,7 @@
  * https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html
  */
 import type { ClientSource } from "./clients.ts";
-import { type AwsConfig, type AwsSettings, type SharedParts, sharedPartsSchema } from "./config.ts";
+import { type AwsConfig, type AwsSettings, type SharedResources, sharedResourcesSchema } from "./config.ts";
 
 /** A stack's outputs by key. Lists are comma-separated text. */
 export const outputsOf = async (stack: string, clients: ClientSource): Promise<Record<string, string>> => {
@@ -17,17 +17,17 @@ export const outputsOf = async (stack: string, clients: ClientSource): Promise<R
   );
 };
 
-const partNames = Object.keys(sharedPartsSchema.shape) as readonly (keyof SharedParts)[];
+const partNames = Object.keys(sharedResourcesSchema.shape) as readonly (keyof SharedResources)[];
 
 /** The shared resources that the configuration does not name. */
-export const partsNotNamed = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedParts)[] =>
+export const unnamedResources = ({ shared }: Pick<AwsSettings, "shared">): readonly (keyof SharedResources)[] =>
   partNames.filter((name) => shared[name] === undefined);
 
 /** Merges the configured names with the stack's outputs. Returns the names of the missing ones if there are any. */
-export const joinParts = (
+export const joinResources = (
   { shared }: Pick<AwsSettings, "shared">,
   outputs: Readonly<Record<string, string>>,
-): { readonly parts: SharedParts } | { readonly lacking: readonly string[] } => {
+): { readonly parts: SharedResources } | { readonly lacking: readonly string[] } => {
   const found = Object.fromEntries(
     partNames.flatMap((name) => {
       const output = outputs[name];
@@ -35,13 +35,13 @@ export const joinParts = (
       return value === undefined ? [] : [[name, value]];
     }),
   );
-  const parsed = sharedPartsSchema.safeParse(found);
+  const parsed = sharedResourcesSchema.safeParse(found);
   if (parsed.success) return { parts: parsed.data };
   return { lacking: [...new Set(parsed.error.issues.map(({ path }) => String(path[0])))] };
 };
 
 /** SQL settings: configured values first, then the stack's outputs. */
-export const sqlParts = (
+export const sqlResources = (
   { athenaWorkgroup, logTable }: Pick<AwsSettings, "athenaWorkgroup" | "logTable">,
   outputs: Readonly<Record<string, string>>,
 ): Pick<AwsConfig, "athenaWorkgroup" | "logTable"> => ({
@@ -51,7 +51,7 @@ export const sqlParts = (
 
 /** The complete configuration. Throws if neither source names a shared resource. */
 export const configWith = (settings: AwsSettings, outputs: Readonly<Record<string, string>>): AwsConfig => {
-  const joined = joinParts(settings, outputs);
+  const joined = joinResources(settings, outputs);
   if ("lacking" in joined) throw new Error(`Nobody names the shared parts ${joined.lacking.join(", ")}.`);
-  return { ...settings, ...sqlParts(settings, outputs), shared: joined.parts };
+  return { ...settings, ...sqlResources(settings, outputs), shared: joined.parts };
 };

@@ -9,10 +9,10 @@ import type { ClientSource } from "./clients.ts";
 
 const load = () => import("@aws-sdk/client-s3");
 
-export interface Patience {
+export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Retry timeout in milliseconds; defaults to the timeout for reads. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface StateObject {
@@ -32,11 +32,11 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface StateBucket {
   /** Null if the object does not exist. */
-  get(key: string, patience?: Patience): Promise<Result<StateObject | null, Unavailable>>;
+  get(key: string, retry?: RetryOptions): Promise<Result<StateObject | null, Unavailable>>;
   /** Returns the new ETag. If the condition fails: `changed`, or `not_found` if the object of the ETag is gone. */
-  put(key: string, text: string, condition: PutCondition, tags: string, patience?: Patience): Called<string>;
+  put(key: string, text: string, condition: PutCondition, tags: string, retry?: RetryOptions): Called<string>;
   /** All objects with the key prefix, sorted by key. One call per thousand objects. */
-  list(prefix: string, patience?: Patience): Promise<Result<readonly Listed[], Unavailable>>;
+  list(prefix: string, retry?: RetryOptions): Promise<Result<readonly Listed[], Unavailable>>;
 }
 
 /** The page size limit of ListObjectsV2. */
@@ -52,19 +52,19 @@ export const stateBucket = (bucket: string, clients: ClientSource, call: Provide
   };
 
   return {
-    get: async (key, patience = {}) => {
-      const read = await call<StateObject | null>({ what: "s3.GetObject", ...patience }, async () => {
+    get: async (key, retry = {}) => {
+      const read = await call<StateObject | null>({ what: "s3.GetObject", ...retry }, async () => {
         const [client, { GetObjectCommand }] = [await clients("s3"), await load()];
         const command = new GetObjectCommand({ Bucket: bucket, Key: key });
-        const { Body, ETag = "" } = await client.send(command, sending(patience.signal));
+        const { Body, ETag = "" } = await client.send(command, sending(retry.signal));
         return { text: (await Body?.transformToString()) ?? "", etag: ETag };
       });
       const isAbsent = read.isErr() && isCallState(read.error) && (read.error.error as Error).name === "NoSuchKey";
       return isAbsent ? ok(null) : stop(read);
     },
 
-    put: (key, text, condition, tags, patience = {}) =>
-      call({ what: "s3.PutObject", ...patience }, async () => {
+    put: (key, text, condition, tags, retry = {}) =>
+      call({ what: "s3.PutObject", ...retry }, async () => {
         const [client, { PutObjectCommand }] = [await clients("s3"), await load()];
         const command = new PutObjectCommand({
           Bucket: bucket,
@@ -75,18 +75,18 @@ export const stateBucket = (bucket: string, clients: ClientSource, call: Provide
           ...(typeof condition === "object" ? { IfMatch: condition.etag } : {}),
           ...(tags === "" ? {} : { Tagging: tags }),
         });
-        return (await client.send(command, sending(patience.signal))).ETag ?? "";
+        return (await client.send(command, sending(retry.signal))).ETag ?? "";
       }),
 
-    list: async (prefix, patience = {}) => {
+    list: async (prefix, retry = {}) => {
       const found: Listed[] = [];
       let token: string | undefined;
       do {
         const page = stop(
-          await call({ what: "s3.ListObjectsV2", ...patience }, async () => {
+          await call({ what: "s3.ListObjectsV2", ...retry }, async () => {
             const [client, { ListObjectsV2Command }] = [await clients("s3"), await load()];
             const input = { Bucket: bucket, Prefix: prefix, MaxKeys: PAGE, ContinuationToken: token };
-            return client.send(new ListObjectsV2Command(input), sending(patience.signal));
+            return client.send(new ListObjectsV2Command(input), sending(retry.signal));
           }),
         );
         if (page.isErr()) return err(page.error);

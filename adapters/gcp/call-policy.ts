@@ -3,7 +3,7 @@ import type { Clock, Ids, Logger } from "../../core/ports/system.ts";
 import { type FaultOf, type ProviderCall, providerCall } from "../shared/calls/provider-call.ts";
 import { googleFault } from "./errors.ts";
 
-export interface GoogleAmbient {
+export interface GoogleRuntimeDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Source of jitter for retry backoff; tests inject their own. */
@@ -11,13 +11,13 @@ export interface GoogleAmbient {
 }
 
 /** For parts that also generate names. */
-export interface GcpAmbient extends GoogleAmbient {
+export interface GcpRuntimeDeps extends GoogleRuntimeDeps {
   readonly ids: Ids;
   /** Defaults to the process's environment; tests inject their own. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-export const googleCalls = (ambient: GoogleAmbient, faultOf: FaultOf = googleFault): ProviderCall =>
+export const googleCalls = (ambient: GoogleRuntimeDeps, faultOf: FaultOf = googleFault): ProviderCall =>
   providerCall({ ...ambient, faultOf, cloud: "Google Cloud" });
 
 /**
@@ -47,7 +47,7 @@ const ANSWER_MS = 60_000;
  * Rejects with ETIMEDOUT if `work` takes longer than ANSWER_MS. The REST clients' packages wait forever on a silent
  * connection, whatever `timeout` they are given.
  */
-export const inTime = <T>(work: Promise<T>): Promise<T> => {
+export const withTimeout = <T>(work: Promise<T>): Promise<T> => {
   const { promise: silence, reject } = Promise.withResolvers<never>();
   const silent = Object.assign(new Error("Google Cloud does not answer."), { code: "ETIMEDOUT" });
   const overdue = setTimeout(reject, ANSWER_MS, silent);

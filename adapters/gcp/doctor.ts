@@ -1,5 +1,5 @@
 /** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
-import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";
@@ -43,7 +43,7 @@ async function* packages({ logDataset }: Requested, clients: ClientSource): Asyn
       await clients(name);
     } catch (error) {
       if (!(error instanceof UnusablePackage)) throw error;
-      yield lacking(`package for ${name}`, error.message, error.fix);
+      yield fail(`package for ${name}`, error.message, error.fix);
     }
 }
 
@@ -56,9 +56,9 @@ async function* credentials({ project }: Requested, clients: ClientSource): Asyn
   try {
     const auth = await clients("auth");
     await auth.getAccessToken();
-    yield fine("credentials", "found");
+    yield pass("credentials", "found");
   } catch (error) {
-    yield lacking("credentials", problemOf(error), logIn(project));
+    yield fail("credentials", problemOf(error), logIn(project));
   }
 }
 
@@ -79,7 +79,7 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
   try {
     found = await get<Services>(`${SERVICE_USAGE}/v1/projects/${project}/services:batchGet?${query}`);
   } catch (error) {
-    yield worrying(
+    yield warn(
       "APIs",
       `they cannot be listed: ${problemOf(error)}`,
       `gcloud services enable serviceusage.googleapis.com --project ${project}`,
@@ -91,8 +91,8 @@ async function* enabledApis(config: Requested, get: Get): AsyncGenerator<Finding
   );
   for (const [name, why] of Object.entries(wanted))
     yield enabled.has(name)
-      ? fine(`API ${name}`, "enabled")
-      : lacking(`API ${name}`, `not enabled; ${why}`, `gcloud services enable ${name} --project ${project}`);
+      ? pass(`API ${name}`, "enabled")
+      : fail(`API ${name}`, `not enabled; ${why}`, `gcloud services enable ${name} --project ${project}`);
 }
 
 /** https://docs.cloud.google.com/resource-manager/reference/rest/v3/projects/testIamPermissions */
@@ -105,7 +105,7 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
     const all = Object.values(wanted).flat();
     held = new Set((await get<{ permissions?: string[] }>(url, { permissions: all })).permissions ?? []);
   } catch (error) {
-    yield worrying(
+    yield warn(
       "permissions",
       `they cannot be looked up: ${problemOf(error)}`,
       `gcloud services enable cloudresourcemanager.googleapis.com --project ${project}`,
@@ -115,8 +115,8 @@ async function* permissions(config: Requested, get: Get, member: string): AsyncG
   for (const [role, needed] of Object.entries(wanted)) {
     const absent = needed.filter((one) => !held.has(one));
     yield absent.length === 0
-      ? fine(role, "its permissions are there")
-      : lacking(
+      ? pass(role, "its permissions are there")
+      : fail(
           role,
           `without ${absent.join(", ")}`,
           `gcloud projects add-iam-policy-binding ${project} --member ${member} --role ${role} --condition None`,
@@ -162,9 +162,9 @@ const thingsOf = ({ project, region, buildIdentity, repository, stagingBucket }:
 async function* things(config: Requested, get: Get): AsyncGenerator<Finding> {
   for (const { what, url, fix } of thingsOf(config)) {
     const found = await exists(get, url);
-    if (found === true) yield fine(what, "is there");
-    else if (found === false) yield lacking(what, "is not there", fix);
-    else yield worrying(what, `cannot be looked at: ${found}`);
+    if (found === true) yield pass(what, "is there");
+    else if (found === false) yield fail(what, "is not there", fix);
+    else yield warn(what, `cannot be looked at: ${found}`);
   }
 }
 
@@ -206,8 +206,8 @@ async function* buildRights(config: Requested, get: Get): AsyncGenerator<Finding
       ({ role, members }) => enough.includes(role) && members?.includes(member),
     );
     yield given
-      ? fine(what, "the right is there")
-      : worrying(
+      ? pass(what, "the right is there")
+      : warn(
           what,
           `${config.buildIdentity} has no such right there; builds fail unless the project gives it`,
           `${command} --member ${member} --role ${enough[0]}`,
@@ -233,10 +233,10 @@ async function* signing({ project }: Requested, clients: ClientSource, member: s
   const what = "signed URLs";
   try {
     await (await clients("auth")).sign("portside doctor");
-    yield fine(what, "can be made");
+    yield pass(what, "can be made");
   } catch (error) {
     const email = member.replace(/^serviceAccount:/, "");
-    yield lacking(
+    yield fail(
       what,
       `cannot be made, so nobody reaches the objects of volumes: ${problemOf(error)}`,
       member === UNKNOWN
@@ -286,14 +286,14 @@ async function* quotas({ project }: Requested, get: Get): AsyncGenerator<Finding
   const what = "quota of service accounts";
   try {
     const limit = await serviceAccountLimit(project, get);
-    if (limit === undefined) return yield worrying(what, "Service Usage does not tell it");
+    if (limit === undefined) return yield warn(what, "Service Usage does not tell it");
     const left = limit - (await countServiceAccounts(project, get));
     const words = `${left} of ${limit} are left; every account takes one`;
     yield left < FEW_LEFT
-      ? worrying(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
-      : fine(what, words);
+      ? warn(what, words, `https://console.cloud.google.com/iam-admin/quotas?project=${project}`)
+      : pass(what, words);
   } catch (error) {
-    yield worrying(what, `it cannot be looked up: ${problemOf(error)}`);
+    yield warn(what, `it cannot be looked up: ${problemOf(error)}`);
   }
 }
 

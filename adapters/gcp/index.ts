@@ -1,7 +1,7 @@
 /** A platform on Google Cloud: Cloud Run, Cloud Build, Cloud Storage, Cloud Scheduler, Cloud Logging and BigQuery. */
 
 export type { StartRefused } from "../shared/runtime/start-refused.ts";
-export type { GcpAmbient } from "./call-policy.ts";
+export type { GcpRuntimeDeps } from "./call-policy.ts";
 export { gcpCapabilities } from "./capabilities.ts";
 export { type ClientSource, clientSource, type GcpClients } from "./clients.ts";
 export { type GcpConfig, type GcpConfigInput, gcpConfigOf, gcpConfigSchema } from "./config.ts";

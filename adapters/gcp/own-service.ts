@@ -2,8 +2,8 @@
  * Checks the Cloud Run service that runs this process: a control plane needs CPU between its requests too.
  * google/cloud/run/v2/service.proto; https://docs.cloud.google.com/run/docs/container-contract#env-vars
  */
-import { type Finding, fine, worrying } from "../../core/domain/wire/check.ts";
-import { callOptions, inTime } from "./call-policy.ts";
+import { type Finding, pass, warn } from "../../core/domain/wire/check.ts";
+import { callOptions, withTimeout } from "./call-policy.ts";
 import type { ClientSource } from "./clients.ts";
 import type { GcpConfig } from "./config.ts";
 
@@ -22,26 +22,26 @@ export async function* ownService(
   try {
     const client = await clients("services");
     const path = `projects/${project}/locations/${region}/services/${name}`;
-    const [{ template, scaling }] = await inTime(client.getService({ name: path }, callOptions()));
+    const [{ template, scaling }] = await withTimeout(client.getService({ name: path }, callOptions()));
     // "Determines whether CPU is only allocated during requests (true by default)", if resources are set at all.
     const isIdle = template?.containers?.[0]?.resources?.cpuIdle !== false;
     yield isIdle
-      ? worrying(
+      ? warn(
           ALWAYS_CPU,
           `the service ${name} has none: a deploy whose client hangs up stands still`,
           `${update} --no-cpu-throttling`,
         )
-      : fine(ALWAYS_CPU, `the service ${name} has it`);
+      : pass(ALWAYS_CPU, `the service ${name} has it`);
     const least = Math.max(template?.scaling?.minInstanceCount ?? 0, scaling?.minInstanceCount ?? 0);
     yield least > 0
-      ? fine(INSTANCES, `the service ${name} has ${least} at least`)
-      : worrying(
+      ? pass(INSTANCES, `the service ${name} has ${least} at least`)
+      : warn(
           INSTANCES,
           `the service ${name} may go to none in the middle of a deploy whose client hung up`,
           `${update} --min-instances 1`,
         );
   } catch (error) {
-    yield worrying(
+    yield warn(
       ALWAYS_CPU,
       `the service ${name} could not be looked at: ${(error as Error).message}`,
       `${update} --no-cpu-throttling --min-instances 1`,

@@ -7,7 +7,7 @@ import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { lastLinesOf } from "../shared/deploy/last-lines.ts";
 import { checkStart } from "../shared/runtime/start-refused.ts";
 import { createIdentities } from "./accounts/identities.ts";
-import { type GcpAmbient, googleCalls } from "./call-policy.ts";
+import { type GcpRuntimeDeps, googleCalls } from "./call-policy.ts";
 import { gcpCapabilities } from "./capabilities.ts";
 import { clientSource } from "./clients.ts";
 import { type GcpConfigInput, gcpConfigOf } from "./config.ts";
@@ -26,7 +26,7 @@ export interface GcpProvider {
 }
 
 /** Throws `StartRefused`, whose message has the commands that fix it, if the project lacks something that the platform requires. */
-export const createGcpProvider = async (input: GcpConfigInput, deps: GcpAmbient): Promise<GcpProvider> => {
+export const createGcpProvider = async (input: GcpConfigInput, deps: GcpRuntimeDeps): Promise<GcpProvider> => {
   const config = gcpConfigOf(input);
   const { project, stagingBucket } = config;
   const { environment = process.env } = deps;

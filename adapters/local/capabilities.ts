@@ -18,7 +18,7 @@ const sandboxNetwork = (networks: Chosen["networks"]): string =>
     ? "with separate networks"
     : `on the machine's network (${networks}): services can call each other's ports and every port of this machine, and listen on any free one`;
 
-const runnerWords = ({ runner, limits, containers, networks, reason }: Chosen): string => {
+const formatRunner = ({ runner, limits, containers, networks, reason }: Chosen): string => {
   const held = limits === "cgroup" ? "limits by control groups" : "limits by watching";
   const dockerfiles = typeof containers === "string" ? "" : `; what has a Dockerfile runs in ${containers.engine.name}`;
   if (runner.kind === "container")
@@ -69,7 +69,7 @@ export const localCapabilities = (config: LocalConfig, chosen: Chosen, toolchain
   region: "local",
   runs: offered(),
   isolation: isolationOf(chosen),
-  runner: runnerWords(chosen),
+  runner: formatRunner(chosen),
   resources: sizes(),
   instances: { preset: config.maxInstances, max: 1000 },
   scale_to_zero: offered(`after ${config.idleSeconds} s without a request`),

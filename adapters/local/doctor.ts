@@ -3,7 +3,7 @@ import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { GiB } from "../../core/domain/accounts/limits.ts";
-import { type Finding, fine, lacking, worrying } from "../../core/domain/wire/check.ts";
+import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
 import { installCommand } from "../shared/runtime/optional-package.ts";
 import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";
@@ -13,7 +13,7 @@ import { chooseRunner, type RunnerChoice } from "./sandbox/choose.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";
-import { judge } from "./state/verdict.ts";
+import { judgeState } from "./state/verdict.ts";
 
 export interface Examined {
   readonly dataDir: string;
@@ -47,42 +47,42 @@ const dataFolder = (dataDir: string): Finding => {
   const what = `data folder ${dataDir}`;
   const folder = existing(dataDir);
   if (!isWritable(folder))
-    return lacking(what, `${folder} is no folder that can be written`, "portside serve --data-dir DIR");
+    return fail(what, `${folder} is no folder that can be written`, "portside serve --data-dir DIR");
   const { bavail, bsize } = statfsSync(folder);
   const free = bavail * bsize;
   const words = `${(free / GiB).toFixed(1)} GiB are free`;
-  return free < ROOMY ? worrying(what, `only ${words}`) : fine(what, words);
+  return free < ROOMY ? warn(what, `only ${words}`) : pass(what, words);
 };
 
 const state = (dataDir: string): Finding => {
   const repair = `portside doctor --repair --data-dir ${dataDir}`;
   try {
-    const verdict = judge(inspectDataFolder(dataDir));
-    if (verdict.kind === "refused") return lacking("state", `${join(dataDir, STATE_FILE)} ${verdict.problem}`, repair);
-    return fine("state", verdict.kind === "fresh" ? "none yet" : "whole, and the newest");
+    const verdict = judgeState(inspectDataFolder(dataDir));
+    if (verdict.kind === "refused") return fail("state", `${join(dataDir, STATE_FILE)} ${verdict.problem}`, repair);
+    return pass("state", verdict.kind === "fresh" ? "none yet" : "whole, and the newest");
   } catch (error) {
-    return lacking("state", (error as Error).message, repair);
+    return fail("state", (error as Error).message, repair);
   }
 };
 
 const quarantine = async (dataDir: string): Promise<Finding> => {
   const { entries, bytes } = await quarantineOf(dataDir).size();
-  if (entries === 0) return fine("quarantine", "empty");
+  if (entries === 0) return pass("quarantine", "empty");
   const words = `${entries} unknown volume folders with ${bytes} bytes`;
-  return worrying("quarantine", words, `portside doctor --repair --data-dir ${dataDir}`);
+  return warn("quarantine", words, `portside doctor --repair --data-dir ${dataDir}`);
 };
 
 const users = (separate: true | string, range: UidRange): Finding => {
-  if (separate !== true) return worrying("users", `the services of all accounts run as one user: ${separate}`);
+  if (separate !== true) return warn("users", `the services of all accounts run as one user: ${separate}`);
   const problem = uidRangeProblem(range);
-  if (problem !== undefined) return lacking("users", problem);
-  return fine("users", `each account has a separate user (uid) from ${range.from}-${range.to}`);
+  if (problem !== undefined) return fail("users", problem);
+  return pass("users", `each account has a separate user (uid) from ${range.from}-${range.to}`);
 };
 
 const network = (networks: Awaited<ReturnType<typeof chooseRunner>>["networks"]): Finding =>
   typeof networks === "object"
-    ? fine("network", "each service has its own")
-    : worrying(
+    ? pass("network", "each service has its own")
+    : warn(
         "network",
         `${networks}; services can call and take every port of this machine that this user can`,
         "apt-get install passt iproute2",
@@ -101,31 +101,31 @@ async function* running(
     });
   } catch (error) {
     const what = choice === "container" ? "docker.io" : "bubblewrap";
-    yield lacking("runner", (error as Error).message, `apt-get install ${what}`);
+    yield fail("runner", (error as Error).message, `apt-get install ${what}`);
     return;
   }
   const { runner, limits, containers, networks, reason } = chosen;
   yield typeof containers === "string"
-    ? worrying("containers", `${containers}; sources with a Dockerfile cannot be built`, "apt-get install docker.io")
-    : fine("containers", `${containers.engine.name} ${containers.engine.version}: builds and runs Dockerfiles`);
+    ? warn("containers", `${containers}; sources with a Dockerfile cannot be built`, "apt-get install docker.io")
+    : pass("containers", `${containers.engine.name} ${containers.engine.version}: builds and runs Dockerfiles`);
   yield runner.kind === "container"
-    ? fine("runner", "containers: services do not see each other's files, processes and networks")
+    ? pass("runner", "containers: services do not see each other's files, processes and networks")
     : runner.kind === "bubblewrap"
-      ? fine("runner", "bubblewrap: services do not see each other's files and processes")
-      : worrying(
+      ? pass("runner", "bubblewrap: services do not see each other's files and processes")
+      : warn(
           "runner",
           `plain processes: services are not isolated${reason === undefined ? "" : `; ${reason}`}`,
           reason === undefined ? undefined : "apt-get install bubblewrap",
         );
   if (runner.gaps !== undefined)
     yield runner.gaps.length === 0
-      ? fine("sandbox", "user namespaces are closed, and kernel calls are filtered")
-      : worrying("sandbox", runner.gaps.join("; "));
+      ? pass("sandbox", "user namespaces are closed, and kernel calls are filtered")
+      : warn("sandbox", runner.gaps.join("; "));
   if (runner.kind === "bubblewrap") yield users(runner.setsUser, uidRange);
   if (runner.kind === "bubblewrap") yield network(networks);
   yield limits === "cgroup"
-    ? fine("limits", "control groups hold memory, CPU and processes")
-    : worrying(
+    ? pass("limits", "control groups hold memory, CPU and processes")
+    : warn(
         "limits",
         "memory is watched every 100 ms and CPUs are shared evenly; control groups need root or a delegated group",
       );
@@ -134,22 +134,22 @@ async function* running(
 
 function* programs({ npm, python }: Toolchain): Generator<Finding> {
   yield npm === undefined
-    ? worrying("npm", "not found; Node sources with dependencies cannot be built", "apt-get install npm")
-    : fine("npm", npm);
+    ? warn("npm", "not found; Node sources with dependencies cannot be built", "apt-get install npm")
+    : pass("npm", npm);
   yield python === undefined
-    ? worrying("python3", "not found; Python sources cannot be built", "apt-get install python3 python3-venv")
-    : fine("python3", python);
+    ? warn("python3", "not found; Python sources cannot be built", "apt-get install python3 python3-venv")
+    : pass("python3", python);
 }
 
 const sql = (): Finding => {
   const queries = sqlQueries();
-  if (queries.supported) return fine("SQL", queries.note ?? "offered");
-  return worrying("SQL", queries.reason, installCommand(sqlPackages));
+  if (queries.supported) return pass("SQL", queries.note ?? "offered");
+  return warn("SQL", queries.reason, installCommand(sqlPackages));
 };
 
 /** @param environment in which programs are looked up */
 export async function* diagnoseLocal(examined: Examined, environment: NodeJS.ProcessEnv): AsyncGenerator<Finding> {
-  yield fine("Node", process.version);
+  yield pass("Node", process.version);
   yield dataFolder(examined.dataDir);
   yield state(examined.dataDir);
   yield await quarantine(examined.dataDir);

@@ -48,7 +48,7 @@ import { createLocalSql } from "./sql/engine.ts";
 import { AccountUserRows } from "./state/account-users.ts";
 import { StateCopy } from "./state/copy.ts";
 import { openState } from "./state/database.ts";
-import { DeployNotes } from "./state/deploys.ts";
+import { DeployRows } from "./state/deploys.ts";
 import { createKeyRows } from "./state/keys.ts";
 import { lockDataDir } from "./state/lock.ts";
 import { ScheduleRows } from "./state/schedules.ts";
@@ -134,7 +134,7 @@ const open = async (config: LocalConfig, dataDir: string, deps: LocalDeps): Prom
   const { name: scope, release: releaseScope } = await takeScope(remembered("scope"), logger);
   stack.defer(releaseScope);
   const rows = new ServiceRows(db, () => ids.id());
-  const notes = new DeployNotes(db);
+  const notes = new DeployRows(db);
   const schedules = new ScheduleRows(db);
   const keys = createKeyRows(db);
 

@@ -1,9 +1,9 @@
 /** Finds running instances on this machine that `portside shell` can enter. */
 import {
-  type Entrance,
-  EntranceRefused,
-  type Entrances,
-  findEntrances,
+  type ExecTarget,
+  ExecTargetRefused,
+  type ExecTargets,
+  findExecTargets,
 } from "../../adapters/local/containers/exec-targets.ts";
 import { resolveSettings } from "./settings.ts";
 
@@ -13,9 +13,9 @@ export const entrancesOf = async (
   flags: { readonly dataDir: string | undefined },
   environment: NodeJS.ProcessEnv,
   isTerminal: boolean,
-): Promise<Entrances> => {
+): Promise<ExecTargets> => {
   const { dataDir } = resolveSettings(flags, environment);
-  return findEntrances(service, { dataDir, environment, isTerminal });
+  return findExecTargets(service, { dataDir, environment, isTerminal });
 };
 
-export { type Entrance, EntranceRefused, type Entrances };
+export { type ExecTarget, ExecTargetRefused, type ExecTargets };

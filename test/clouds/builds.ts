@@ -17,7 +17,7 @@ import { accountOf, nameOf } from "../support/http/brands.ts";
 import { keepingLogger } from "../support/logs/silent-logger.ts";
 import { eventually } from "../support/vitest/eventually.ts";
 
-interface Ambient {
+interface BuildDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -28,7 +28,7 @@ type BuildingEngine = Awaited<ReturnType<typeof createFakeEngine>> & { readonly 
 
 export interface BuildCloud<W, B> {
   open(engine: (...args: Parameters<typeof createFakeEngine>) => Promise<BuildingEngine>): Promise<W>;
-  builder(world: W, ambient: Ambient): ImageBuilder;
+  builder(world: W, ambient: BuildDeps): ImageBuilder;
   /** Each fake's faults; the fake of builds must be `builds`, that of sources `sources`. */
   faultsOf(world: W): Readonly<Record<string, Faults>> & { readonly builds: Faults; readonly sources: Faults };
   /** Every build ever started, oldest first. */

@@ -4,7 +4,7 @@ import { type ControlPlane, createControlPlane } from "../../core/control-plane.
 import type { Ports, Provider } from "../../core/ports/provider.ts";
 import type { Faults } from "../fakes/faults.ts";
 import { folderWith } from "../support/archives/folders.ts";
-import { type Ambient, runtimeDeps } from "./subject.ts";
+import { type RuntimeDeps, runtimeDeps } from "./subject.ts";
 
 export interface Fakes {
   /** Calls and faults of each fake. */
@@ -21,7 +21,7 @@ export interface Cloud<F extends Fakes = Fakes> {
   provide(
     fakes: F,
     dataDir: string,
-    ambient: Ambient,
+    ambient: RuntimeDeps,
   ): Promise<{ readonly provider: Provider; close(): Promise<void> }>;
 }
 
@@ -35,7 +35,7 @@ export interface OpenCloud<F extends Fakes> {
 export const openCloud = async <F extends Fakes>(
   { start, provide }: Cloud<F>,
   services: "real" | "pretended" = "real",
-  ambient: Ambient = runtimeDeps(),
+  ambient: RuntimeDeps = runtimeDeps(),
 ): Promise<OpenCloud<F>> => {
   const folder = folderWith();
   const fakes = await start(services);

@@ -14,11 +14,11 @@ import { folderWith } from "../support/archives/folders.ts";
 import { accountOf, nameOf } from "../support/http/brands.ts";
 import { nodeContractSources } from "../support/providers/contract-sources.ts";
 import { type Cloud, clearFaults, type Fakes } from "./cloud.ts";
-import { type Ambient, runtimeDeps } from "./subject.ts";
+import { type RuntimeDeps, runtimeDeps } from "./subject.ts";
 
 export interface SpoolCloud<F extends Fakes> extends Pick<Cloud<F>, "name" | "start" | "provide"> {
   /** The provider's spool, with a different piece size. */
-  spool(fakes: F, ambient: Ambient, pieceBytes: number): SourceSpool;
+  spool(fakes: F, ambient: RuntimeDeps, pieceBytes: number): SourceSpool;
   /** Calls to the bucket. */
   bucketOf(fakes: F): Faults;
   objectsOf(fakes: F): readonly string[];

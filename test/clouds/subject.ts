@@ -7,14 +7,14 @@ import { freshNames, type ProviderSubject } from "../contracts/index.ts";
 import { silentLogger } from "../support/logs/silent-logger.ts";
 import { nodeContractSources } from "../support/providers/contract-sources.ts";
 
-export interface Ambient {
+export interface RuntimeDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
 }
 
 /** The machine's clock and random ids, without log output. */
-export const runtimeDeps = (): Ambient => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
+export const runtimeDeps = (): RuntimeDeps => ({ clock: createSystemClock(), ids: randomIds, logger: silentLogger });
 
 /** @param prefix prefix of account and service names */
 export const providerWith = (prefix: string, ports: Partial<Provider>): ProviderSubject => ({

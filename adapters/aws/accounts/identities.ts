@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
 import { arnParts, roleArn } from "../arns.ts";
-import { type AwsAmbient, awsCalls, nameOf } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls, nameOf } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { bucketPrefix } from "../volumes/names.ts";
@@ -49,7 +49,7 @@ const refusal = ({ error }: CallState): Unavailable =>
     error,
   );
 
-export const createIdentities = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): Identities => {
+export const createIdentities = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): Identities => {
   const call = awsCalls(ambient);
   const { clock } = ambient;
   const { permissionsBoundaryArn } = config.shared;

@@ -7,7 +7,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
-import type { Patience } from "../state-bucket.ts";
+import type { RetryOptions } from "../state-bucket.ts";
 import { targetGroupNameOf } from "./records/names.ts";
 import type { TargetGroupInput } from "./render.ts";
 
@@ -31,23 +31,23 @@ export interface NewRule {
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Balancer {
-  rules(patience?: Patience): Called<readonly ForwardRule[]>;
+  rules(retry?: RetryOptions): Called<readonly ForwardRule[]>;
   /** The revision's target group; undefined if it does not exist. */
   group(
     revision: string,
-    patience?: Patience,
+    retry?: RetryOptions,
   ): Called<(TargetGroupInput & { readonly TargetGroupArn: string }) | undefined>;
   /** Returns the group's ARN. Idempotent: succeeds if the group exists with the same settings (CreateTargetGroup). */
-  makeGroup(input: TargetGroupInput, patience?: Patience): Called<string>;
-  setAttributes(group: string, attributes: Readonly<Record<string, string>>, patience?: Patience): Called<void>;
+  makeGroup(input: TargetGroupInput, retry?: RetryOptions): Called<string>;
+  setAttributes(group: string, attributes: Readonly<Record<string, string>>, retry?: RetryOptions): Called<void>;
   /** Not retried, because each call creates a rule. `exists`: the priority is taken. Undefined: the response names no rule. */
-  makeRule(rule: NewRule, patience?: Patience): Called<ForwardRule | undefined>;
+  makeRule(rule: NewRule, retry?: RetryOptions): Called<ForwardRule | undefined>;
   /** `not_found`: the rule, or one of the groups, does not exist. */
-  forward(rule: string, targets: ForwardRule["targets"], patience?: Patience): Called<void>;
-  dropRule(rule: string, patience?: Patience): Called<void>;
+  forward(rule: string, targets: ForwardRule["targets"], retry?: RetryOptions): Called<void>;
+  dropRule(rule: string, retry?: RetryOptions): Called<void>;
   /** `changed`: a rule still references the group. Succeeds if the group does not exist. */
-  dropGroup(group: string, patience?: Patience): Called<void>;
-  health(group: string, patience?: Patience): Called<readonly TargetHealthDescription[]>;
+  dropGroup(group: string, retry?: RetryOptions): Called<void>;
+  health(group: string, retry?: RetryOptions): Called<readonly TargetHealthDescription[]>;
 }
 
 /** The page size limit of DescribeRules. */
@@ -83,16 +83,16 @@ const orGone = <T>(result: Result<T, CallState | Unavailable>): Result<void, Cal
 
 export const createBalancer = (listener: string, clients: ClientSource, call: ProviderCall): Balancer => {
   /** The client, its commands, and the call options. */
-  const tools = async ({ signal }: Patience) =>
+  const tools = async ({ signal }: RetryOptions) =>
     [await clients("balancer"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
   return {
-    rules: async (patience = {}) => {
+    rules: async (retry = {}) => {
       const found: ForwardRule[] = [];
       let marker: string | undefined;
       do {
-        const page = await call({ what: "elbv2.DescribeRules", ...patience }, async () => {
-          const [client, { DescribeRulesCommand }, options] = await tools(patience);
+        const page = await call({ what: "elbv2.DescribeRules", ...retry }, async () => {
+          const [client, { DescribeRulesCommand }, options] = await tools(retry);
           const input = { ListenerArn: listener, PageSize: RULES_PAGE, Marker: marker };
           return client.send(new DescribeRulesCommand(input), options);
         });
@@ -103,9 +103,9 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
       return ok(found);
     },
 
-    group: async (revision, patience = {}) => {
-      const found = await call({ what: "elbv2.DescribeTargetGroups", ...patience }, async () => {
-        const [client, { DescribeTargetGroupsCommand }, options] = await tools(patience);
+    group: async (revision, retry = {}) => {
+      const found = await call({ what: "elbv2.DescribeTargetGroups", ...retry }, async () => {
+        const [client, { DescribeTargetGroupsCommand }, options] = await tools(retry);
         const command = new DescribeTargetGroupsCommand({ Names: [targetGroupNameOf(revision)] });
         const [group] = (await client.send(command, options)).TargetGroups ?? [];
         if (group === undefined) return undefined;
@@ -115,23 +115,23 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
       return found.isErr() && isCallState(found.error) && found.error.code === "not_found" ? ok(undefined) : found;
     },
 
-    makeGroup: (input, patience = {}) =>
-      call({ what: "elbv2.CreateTargetGroup", ...patience }, async () => {
-        const [client, { CreateTargetGroupCommand }, options] = await tools(patience);
+    makeGroup: (input, retry = {}) =>
+      call({ what: "elbv2.CreateTargetGroup", ...retry }, async () => {
+        const [client, { CreateTargetGroupCommand }, options] = await tools(retry);
         const { TargetGroups } = await client.send(new CreateTargetGroupCommand(input), options);
         return TargetGroups?.[0]?.TargetGroupArn ?? "";
       }),
 
-    setAttributes: (group, attributes, patience = {}) =>
-      call({ what: "elbv2.ModifyTargetGroupAttributes", ...patience }, async () => {
-        const [client, { ModifyTargetGroupAttributesCommand }, options] = await tools(patience);
+    setAttributes: (group, attributes, retry = {}) =>
+      call({ what: "elbv2.ModifyTargetGroupAttributes", ...retry }, async () => {
+        const [client, { ModifyTargetGroupAttributesCommand }, options] = await tools(retry);
         const Attributes = Object.entries(attributes).map(([Key, Value]) => ({ Key, Value }));
         await client.send(new ModifyTargetGroupAttributesCommand({ TargetGroupArn: group, Attributes }), options);
       }),
 
-    makeRule: ({ host, group, priority, tags }, patience = {}) =>
-      call({ what: "elbv2.CreateRule", ...patience, patience: 0 }, async () => {
-        const [client, { CreateRuleCommand }, options] = await tools(patience);
+    makeRule: ({ host, group, priority, tags }, retry = {}) =>
+      call({ what: "elbv2.CreateRule", ...retry, timeoutMs: 0 }, async () => {
+        const [client, { CreateRuleCommand }, options] = await tools(retry);
         const command = new CreateRuleCommand({
           ListenerArn: listener,
           Priority: priority,
@@ -142,33 +142,33 @@ export const createBalancer = (listener: string, clients: ClientSource, call: Pr
         return (await client.send(command, options)).Rules?.map(ruleOf)[0];
       }),
 
-    forward: (rule, targets, patience = {}) =>
-      call({ what: "elbv2.ModifyRule", ...patience }, async () => {
-        const [client, { ModifyRuleCommand }, options] = await tools(patience);
+    forward: (rule, targets, retry = {}) =>
+      call({ what: "elbv2.ModifyRule", ...retry }, async () => {
+        const [client, { ModifyRuleCommand }, options] = await tools(retry);
         const TargetGroups = targets.map(({ group, weight }) => ({ TargetGroupArn: group, Weight: weight }));
         const Actions = [{ Type: "forward" as const, ForwardConfig: { TargetGroups } }];
         await client.send(new ModifyRuleCommand({ RuleArn: rule, Actions }), options);
       }),
 
-    dropRule: async (rule, patience = {}) =>
+    dropRule: async (rule, retry = {}) =>
       orGone(
-        await call({ what: "elbv2.DeleteRule", ...patience }, async () => {
-          const [client, { DeleteRuleCommand }, options] = await tools(patience);
+        await call({ what: "elbv2.DeleteRule", ...retry }, async () => {
+          const [client, { DeleteRuleCommand }, options] = await tools(retry);
           await client.send(new DeleteRuleCommand({ RuleArn: rule }), options);
         }),
       ),
 
-    dropGroup: async (group, patience = {}) =>
+    dropGroup: async (group, retry = {}) =>
       orGone(
-        await call({ what: "elbv2.DeleteTargetGroup", ...patience }, async () => {
-          const [client, { DeleteTargetGroupCommand }, options] = await tools(patience);
+        await call({ what: "elbv2.DeleteTargetGroup", ...retry }, async () => {
+          const [client, { DeleteTargetGroupCommand }, options] = await tools(retry);
           await client.send(new DeleteTargetGroupCommand({ TargetGroupArn: group }), options);
         }),
       ),
 
-    health: (group, patience = {}) =>
-      call({ what: "elbv2.DescribeTargetHealth", ...patience }, async () => {
-        const [client, { DescribeTargetHealthCommand }, options] = await tools(patience);
+    health: (group, retry = {}) =>
+      call({ what: "elbv2.DescribeTargetHealth", ...retry }, async () => {
+        const [client, { DescribeTargetHealthCommand }, options] = await tools(retry);
         const command = new DescribeTargetHealthCommand({ TargetGroupArn: group });
         return (await client.send(command, options)).TargetHealthDescriptions ?? [];
       }),

@@ -4,7 +4,7 @@ import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import type { ClientSource } from "../clients.ts";
-import type { Patience } from "../state-bucket.ts";
+import type { RetryOptions } from "../state-bucket.ts";
 import type { DefinitionInput } from "./render.ts";
 
 const load = () => import("@aws-sdk/client-ecs");
@@ -13,18 +13,18 @@ type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface EcsServices {
   /** Returns the new definition's ARN. */
-  register(input: DefinitionInput, patience?: Patience): Called<string>;
-  definition(arn: string, patience?: Patience): Called<TaskDefinition>;
+  register(input: DefinitionInput, retry?: RetryOptions): Called<string>;
+  definition(arn: string, retry?: RetryOptions): Called<TaskDefinition>;
   /** Deletes every definition of a family and with it the service's environment variables. */
-  forget(family: string, patience?: Patience): Called<void>;
+  forget(family: string, retry?: RetryOptions): Called<void>;
   /** Idempotent: calls with the same token create one service. */
-  create(input: CreateServiceCommandInput, patience?: Patience): Called<void>;
+  create(input: CreateServiceCommandInput, retry?: RetryOptions): Called<void>;
   /** Undefined: missing or not visible yet. A deleted service stays visible for a while, but is not `ACTIVE`. */
-  find(name: string, patience?: Patience): Called<Service | undefined>;
+  find(name: string, retry?: RetryOptions): Called<Service | undefined>;
   /** The service's stopped tasks; ECS shows them for an hour. */
-  stopped(name: string, patience?: Patience): Called<readonly Task[]>;
+  stopped(name: string, retry?: RetryOptions): Called<readonly Task[]>;
   /** Deletes the service and stops its tasks. Succeeds if it does not exist. */
-  remove(name: string, patience?: Patience): Called<void>;
+  remove(name: string, retry?: RetryOptions): Called<void>;
 }
 
 /** The limit of DeleteTaskDefinitions. */
@@ -32,12 +32,12 @@ const DELETED_AT_ONCE = 10;
 
 export const ecsServices = (cluster: string, clients: ClientSource, call: ProviderCall): EcsServices => {
   /** The client, its commands, and the call options. */
-  const tools = async ({ signal }: Patience) =>
+  const tools = async ({ signal }: RetryOptions) =>
     [await clients("ecs"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
-  const definitionsOf = (family: string, status: "ACTIVE" | "INACTIVE", patience: Patience) =>
-    call({ what: "ecs.ListTaskDefinitions", ...patience }, async () => {
-      const [client, { ListTaskDefinitionsCommand }, options] = await tools(patience);
+  const definitionsOf = (family: string, status: "ACTIVE" | "INACTIVE", retry: RetryOptions) =>
+    call({ what: "ecs.ListTaskDefinitions", ...retry }, async () => {
+      const [client, { ListTaskDefinitionsCommand }, options] = await tools(retry);
       const { taskDefinitionArns } = await client.send(
         new ListTaskDefinitionsCommand({ familyPrefix: family, status }),
         options,
@@ -46,39 +46,39 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
     });
 
   return {
-    register: (input, patience = {}) =>
-      call({ what: "ecs.RegisterTaskDefinition", ...patience }, async () => {
-        const [client, { RegisterTaskDefinitionCommand }, options] = await tools(patience);
+    register: (input, retry = {}) =>
+      call({ what: "ecs.RegisterTaskDefinition", ...retry }, async () => {
+        const [client, { RegisterTaskDefinitionCommand }, options] = await tools(retry);
         const { taskDefinition } = await client.send(new RegisterTaskDefinitionCommand(input), options);
         return taskDefinition?.taskDefinitionArn ?? "";
       }),
 
-    definition: (arn, patience = {}) =>
-      call({ what: "ecs.DescribeTaskDefinition", ...patience }, async () => {
-        const [client, { DescribeTaskDefinitionCommand }, options] = await tools(patience);
+    definition: (arn, retry = {}) =>
+      call({ what: "ecs.DescribeTaskDefinition", ...retry }, async () => {
+        const [client, { DescribeTaskDefinitionCommand }, options] = await tools(retry);
         const command = new DescribeTaskDefinitionCommand({ taskDefinition: arn });
         return (await client.send(command, options)).taskDefinition ?? {};
       }),
 
-    forget: async (family, patience = {}) => {
-      const active = await definitionsOf(family, "ACTIVE", patience);
+    forget: async (family, retry = {}) => {
+      const active = await definitionsOf(family, "ACTIVE", retry);
       if (active.isErr()) return err(active.error);
       for (const arn of active.value) {
-        const left = await call({ what: "ecs.DeregisterTaskDefinition", ...patience }, async () => {
-          const [client, { DeregisterTaskDefinitionCommand }, options] = await tools(patience);
+        const left = await call({ what: "ecs.DeregisterTaskDefinition", ...retry }, async () => {
+          const [client, { DeregisterTaskDefinitionCommand }, options] = await tools(retry);
           await client.send(new DeregisterTaskDefinitionCommand({ taskDefinition: arn }), options);
         });
         if (left.isErr() && !isCallState(left.error)) return left;
       }
       // Includes definitions that an interrupted call deregistered but did not delete.
-      const inactive = await definitionsOf(family, "INACTIVE", patience);
+      const inactive = await definitionsOf(family, "INACTIVE", retry);
       if (inactive.isErr()) return err(inactive.error);
       // The list may not yet include the ones just deregistered.
       const all = [...new Set([...active.value, ...inactive.value])];
       for (let from = 0; from < all.length; from += DELETED_AT_ONCE) {
         const some = all.slice(from, from + DELETED_AT_ONCE);
-        const gone = await call({ what: "ecs.DeleteTaskDefinitions", ...patience }, async () => {
-          const [client, { DeleteTaskDefinitionsCommand }, options] = await tools(patience);
+        const gone = await call({ what: "ecs.DeleteTaskDefinitions", ...retry }, async () => {
+          const [client, { DeleteTaskDefinitionsCommand }, options] = await tools(retry);
           await client.send(new DeleteTaskDefinitionsCommand({ taskDefinitions: some }), options);
         });
         // An earlier call deleted them and its response was lost.
@@ -87,22 +87,22 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
       return ok(undefined);
     },
 
-    create: (input, patience = {}) =>
-      call({ what: "ecs.CreateService", ...patience }, async () => {
-        const [client, { CreateServiceCommand }, options] = await tools(patience);
+    create: (input, retry = {}) =>
+      call({ what: "ecs.CreateService", ...retry }, async () => {
+        const [client, { CreateServiceCommand }, options] = await tools(retry);
         await client.send(new CreateServiceCommand(input), options);
       }),
 
-    find: (name, patience = {}) =>
-      call({ what: "ecs.DescribeServices", ...patience }, async () => {
-        const [client, { DescribeServicesCommand }, options] = await tools(patience);
+    find: (name, retry = {}) =>
+      call({ what: "ecs.DescribeServices", ...retry }, async () => {
+        const [client, { DescribeServicesCommand }, options] = await tools(retry);
         const { services } = await client.send(new DescribeServicesCommand({ cluster, services: [name] }), options);
         return services?.[0];
       }),
 
-    stopped: async (name, patience = {}) => {
-      const listed = await call({ what: "ecs.ListTasks", ...patience }, async () => {
-        const [client, { ListTasksCommand }, options] = await tools(patience);
+    stopped: async (name, retry = {}) => {
+      const listed = await call({ what: "ecs.ListTasks", ...retry }, async () => {
+        const [client, { ListTasksCommand }, options] = await tools(retry);
         const command = new ListTasksCommand({ cluster, serviceName: name, desiredStatus: "STOPPED" });
         return (await client.send(command, options)).taskArns ?? [];
       });
@@ -111,15 +111,15 @@ export const ecsServices = (cluster: string, clients: ClientSource, call: Provid
       if (listed.isErr()) return err(listed.error);
       const { value: tasks } = listed;
       if (tasks.length === 0) return ok([]);
-      return call({ what: "ecs.DescribeTasks", ...patience }, async () => {
-        const [client, { DescribeTasksCommand }, options] = await tools(patience);
+      return call({ what: "ecs.DescribeTasks", ...retry }, async () => {
+        const [client, { DescribeTasksCommand }, options] = await tools(retry);
         return (await client.send(new DescribeTasksCommand({ cluster, tasks }), options)).tasks ?? [];
       });
     },
 
-    remove: async (name, patience = {}) => {
-      const removed = await call({ what: "ecs.DeleteService", ...patience }, async () => {
-        const [client, { DeleteServiceCommand }, options] = await tools(patience);
+    remove: async (name, retry = {}) => {
+      const removed = await call({ what: "ecs.DeleteService", ...retry }, async () => {
+        const [client, { DeleteServiceCommand }, options] = await tools(retry);
         await client.send(new DeleteServiceCommand({ cluster, service: name, force: true }), options);
       });
       return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"

@@ -7,10 +7,10 @@ import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { reaches } from "../../shared/calls/wait-until-reachable.ts";
 import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
-import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { type Patience, stateBucket } from "../state-bucket.ts";
+import { type RetryOptions, stateBucket } from "../state-bucket.ts";
 import { createBalancer } from "./balancer.ts";
 import { ecsServices } from "./ecs-calls.ts";
 import { ecsFault } from "./error-kinds.ts";
@@ -34,7 +34,7 @@ const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new R
 export const createEcsPlatform = (
   config: Pick<AwsConfig, "region" | "settleSeconds" | "shared">,
   clients: ClientSource,
-  ambient: AwsAmbient,
+  ambient: AwsRuntimeDeps,
   needs: EcsNeeds,
 ): ServicePlatform => {
   const { clock, ids, logger } = ambient;
@@ -55,32 +55,32 @@ export const createEcsPlatform = (
     reaches,
   };
 
-  const shown = async (record: HeldRecord, patience: Patience): Promise<Result<Service, Unavailable>> =>
-    (await serving(deps, record, patience)).map((now) => serviceOf(record, now, place, clock.now()));
+  const shown = async (record: HeldRecord, retry: RetryOptions): Promise<Result<Service, Unavailable>> =>
+    (await serving(deps, record, retry)).map((now) => serviceOf(record, now, place, clock.now()));
 
-  const stateOf = async (found: Found, patience: Patience): Promise<Result<NameState, Unavailable>> => {
+  const stateOf = async (found: Found, retry: RetryOptions): Promise<Result<NameState, Unavailable>> => {
     const held = heldIn(found);
     if (held === undefined) {
       const present = presentOf(found, clock.now());
       return ok(present.kind === "held" ? { kind: "free" } : present);
     }
-    return (await shown(held, patience)).map((service) => ({ kind: "held", owner: service.owner, service }));
+    return (await shown(held, retry)).map((service) => ({ kind: "held", owner: service.owner, service }));
   };
 
-  const find: (name: Service["name"], patience: Patience) => Promise<Result<NameState, Unavailable>> = async (
+  const find: (name: Service["name"], retry: RetryOptions) => Promise<Result<NameState, Unavailable>> = async (
     name,
-    patience,
+    retry,
   ) => {
-    const read = await deps.records.read(name, patience);
-    return read.isErr() ? err(read.error) : stateOf(read.value, patience);
+    const read = await deps.records.read(name, retry);
+    return read.isErr() ? err(read.error) : stateOf(read.value, retry);
   };
 
-  const list = async (owner: AccountId, patience: Patience): Promise<Result<readonly Service[], Unavailable>> => {
-    const records = await deps.records.list(owner, patience);
+  const list = async (owner: AccountId, retry: RetryOptions): Promise<Result<readonly Service[], Unavailable>> => {
+    const records = await deps.records.list(owner, retry);
     if (records.isErr()) return err(records.error);
     const services: Service[] = [];
     for (const record of records.value) {
-      const one = await shown(record, patience);
+      const one = await shown(record, retry);
       if (one.isErr()) return err(one.error);
       services.push(one.value);
     }

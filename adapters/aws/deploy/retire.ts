@@ -10,7 +10,7 @@ import type { Clock } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { pausesBetween } from "../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
-import type { Patience } from "../state-bucket.ts";
+import type { RetryOptions } from "../state-bucket.ts";
 import type { Balancer, ForwardRule } from "./balancer.ts";
 import type { EcsServices } from "./ecs-calls.ts";
 import { familyOf, nameInArn, targetGroupNameOf } from "./records/names.ts";
@@ -52,14 +52,14 @@ const dropFromRules = async (
   { balancer }: RetireDeps,
   rules: readonly ForwardRule[],
   groupName: string,
-  patience: Patience,
+  retry: RetryOptions,
 ): Called<void> => {
   for (const rule of rules) {
     if (weightOf(rule, groupName) === undefined) continue;
     const others = rule.targets.filter(({ group }) => nameInArn(group) !== groupName);
     const dropped = await (others.length === 0
-      ? balancer.dropRule(rule.arn, patience)
-      : balancer.forward(rule.arn, others, patience));
+      ? balancer.dropRule(rule.arn, retry)
+      : balancer.forward(rule.arn, others, retry));
     // A deleted rule no longer references the group.
     if (dropped.isErr() && !isState(dropped, "not_found")) return dropped;
   }
@@ -67,17 +67,17 @@ const dropFromRules = async (
 };
 
 /** Stops the revision's instances. */
-const stop = async ({ scaling, services }: RetireDeps, revision: string, patience: Patience): Called<void> => {
-  const unscaled = await scaling.remove(revision, patience);
-  return unscaled.isErr() ? unscaled : services.remove(revision, patience);
+const stop = async ({ scaling, services }: RetireDeps, revision: string, retry: RetryOptions): Called<void> => {
+  const unscaled = await scaling.remove(revision, retry);
+  return unscaled.isErr() ? unscaled : services.remove(revision, retry);
 };
 
 /** Waits until the instances have finished their requests, or until the time is up. */
-const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, patience: Patience) => {
-  for (let waited = 0; waited < millis && patience.signal?.aborted !== true; waited += LOOK_MS) {
-    const health = await balancer.health(group, patience);
+const drained = async ({ balancer, clock }: RetireDeps, group: string, millis: number, retry: RetryOptions) => {
+  for (let waited = 0; waited < millis && retry.signal?.aborted !== true; waited += LOOK_MS) {
+    const health = await balancer.health(group, retry);
     if (health.isErr() || health.value.length === 0) return;
-    await clock.sleep(LOOK_MS, patience.signal);
+    await clock.sleep(LOOK_MS, retry.signal);
   }
 };
 
@@ -93,7 +93,7 @@ export interface Retired {
 }
 
 /** How long the load balancer may report a group as in use after its last rule is gone (eventual consistency). */
-const IN_USE_MS = { least: 4000, most: 20_000 } as const;
+const IN_USE_MS = { min: 4000, max: 20_000 } as const;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 2000;
 
@@ -106,55 +106,55 @@ const release = async (
   deps: RetireDeps,
   group: string,
   { revision, host, always = false }: Retired,
-  patience: Patience,
+  retry: RetryOptions,
 ): Called<"gone" | "serves"> => {
   const { balancer, clock } = deps;
-  const wait = Math.max(IN_USE_MS.least, Math.min(patience.patience ?? IN_USE_MS.most, IN_USE_MS.most));
+  const wait = Math.max(IN_USE_MS.min, Math.min(retry.timeoutMs ?? IN_USE_MS.max, IN_USE_MS.max));
   const end = millisOf(clock.now()) + wait;
   for (const pause of pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
-    const rules = await balancer.rules(patience);
+    const rules = await balancer.rules(retry);
     if (rules.isErr()) return err(rules.error);
     if (!always && routedTo(rules.value, host, [revision]) !== undefined) break;
-    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), patience);
+    const free = await dropFromRules(deps, rules.value, targetGroupNameOf(revision), retry);
     if (free.isErr()) return err(free.error);
-    const dropped = await balancer.dropGroup(group, patience);
+    const dropped = await balancer.dropGroup(group, retry);
     if (dropped.isOk()) return ok("gone");
     if (!isState(dropped, "changed") || millisOf(clock.now()) + pause > end) return err(dropped.error);
-    await clock.sleep(pause, patience.signal);
+    await clock.sleep(pause, retry.signal);
   }
   return ok("serves");
 };
 
 /** Deletes the group and removes it from its rules. `serves`: it has traffic and was left unchanged. */
-const detach = async (deps: RetireDeps, group: string, wanted: Retired, patience: Patience) => {
+const detach = async (deps: RetireDeps, group: string, wanted: Retired, retry: RetryOptions) => {
   const { revision, host, drain } = wanted;
   if (drain > 0) {
-    const rules = await deps.balancer.rules(patience);
+    const rules = await deps.balancer.rules(retry);
     if (rules.isErr()) return err(rules.error);
     if (routedTo(rules.value, host, [revision]) !== undefined) return ok("serves" as const);
-    const stopped = await stop(deps, revision, patience);
+    const stopped = await stop(deps, revision, retry);
     if (stopped.isErr()) return err(stopped.error);
-    await drained(deps, group, drain, patience);
+    await drained(deps, group, drain, retry);
   }
-  return release(deps, group, wanted, patience);
+  return release(deps, group, wanted, retry);
 };
 
 /**
  * `serves`: the revision has traffic and was left unchanged. `gone`: it can never get traffic, because a rule cannot
  * forward to a deleted group, however late a writer tries.
  */
-export const retire = async (deps: RetireDeps, wanted: Retired, patience: Patience = {}): Called<"gone" | "serves"> => {
+export const retire = async (deps: RetireDeps, wanted: Retired, retry: RetryOptions = {}): Called<"gone" | "serves"> => {
   const { owner, revision, drain } = wanted;
-  const found = await deps.balancer.group(revision, patience);
+  const found = await deps.balancer.group(revision, retry);
   if (found.isErr()) return err(found.error);
   const group = found.value?.TargetGroupArn;
-  const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, patience);
+  const detached = group === undefined ? ok("gone" as const) : await detach(deps, group, wanted, retry);
   if (detached.isErr() || detached.value === "serves") return detached;
   // A drained revision was already stopped.
   if (group === undefined || drain === 0) {
-    const stopped = await stop(deps, revision, patience);
+    const stopped = await stop(deps, revision, retry);
     if (stopped.isErr()) return err(stopped.error);
   }
-  const forgotten = await deps.services.forget(familyOf(owner, revision), patience);
+  const forgotten = await deps.services.forget(familyOf(owner, revision), retry);
   return forgotten.map(() => "gone" as const);
 };

@@ -19,7 +19,7 @@ import { compileRe2 } from "../../shared/logs/re2.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
-import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { batchesOf, type InputEvent } from "./batches.ts";
@@ -56,12 +56,12 @@ const byScope = (entries: readonly NewLogEntry[]): Map<string, [NewLogEntry, ...
 class AwsLogs implements LogStore {
   readonly #group: string;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsAmbient;
+  readonly #ambient: AwsRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
   readonly #rising: RisingClock;
 
-  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsAmbient) {
+  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps) {
     this.#group = config.shared.logGroup;
     this.#clients = clients;
     this.#ambient = ambient;
@@ -185,7 +185,7 @@ class AwsLogs implements LogStore {
     const everywhere: Streams = { logStreamNamePrefix: prefix };
     const narrow: Streams = pushed.platformOnly ? { logStreamNames: [prefix + PLATFORM_STREAM] } : everywhere;
     const list: List = async (range, order, size, token) => {
-      const patience = await turns.take();
+      const timeoutMs = await turns.take();
       const froms = [range.from, range.narrowed ? pushed.from : undefined].filter((one) => one !== undefined);
       const tos = [range.to, range.narrowed ? pushed.to : undefined].filter((one) => one !== undefined);
       const input = {
@@ -198,7 +198,7 @@ class AwsLogs implements LogStore {
       };
       return input.endTime !== undefined && input.endTime < input.startTime
         ? { entries: [] }
-        : this.#list(scope, input, patience, signal);
+        : this.#list(scope, input, timeoutMs, signal);
     };
     return {
       list,
@@ -221,12 +221,12 @@ class AwsLogs implements LogStore {
   async #list(
     scope: LogScope,
     input: Streams & { readonly startTime: number; readonly limit: number },
-    patience: number,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Listing> {
     const client = await this.#clients("logs");
     const { FilterLogEventsCommand } = await load();
-    const listed = await this.#call({ what: "logs:FilterLogEvents", patience, signal }, () =>
+    const listed = await this.#call({ what: "logs:FilterLogEvents", timeoutMs, signal }, () =>
       client.send(new FilterLogEventsCommand({ logGroupName: this.#group, ...input })),
     );
     if (listed.isErr()) {
@@ -243,5 +243,5 @@ class AwsLogs implements LogStore {
   }
 }
 
-export const createAwsLogs = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): LogStore =>
+export const createAwsLogs = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): LogStore =>
   new AwsLogs(config, clients, ambient);

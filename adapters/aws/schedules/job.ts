@@ -9,7 +9,7 @@ import { nextFires } from "../../../core/domain/schedules/fire-times.ts";
 import { type Instant, millisOf } from "../../../core/domain/wire/instant.ts";
 import type { ScheduledService } from "../../../core/ports/scheduler.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import type { SharedParts } from "../config.ts";
+import type { SharedResources } from "../config.ts";
 import { PLATFORM_STREAM } from "../logs/entry.ts";
 import { streamPrefixOf } from "../logs/streams.ts";
 import { type DayRule, expressionsOf } from "./expression.ts";
@@ -90,10 +90,10 @@ const retryPolicy = {
   MaximumEventAgeInSeconds: fireLimits.lateness / 1000,
 } as const;
 
-type Parts = Pick<SharedParts, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
+type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
 
 /** Returns one schedule or two. @param now start of the examined intervals */
-export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): readonly RenderedSchedule[] => {
+export const renderSchedules = (resources: ScheduleResources, job: CronJob, now: Instant): readonly RenderedSchedule[] => {
   const names = scheduleNames(job);
   const fire: Omit<Fire, "days"> = {
     portside: 1,
@@ -105,7 +105,7 @@ export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): reado
     seconds: job.maxSeconds,
     delays: fireLimits.retryDelays,
     gap: gapOf(job, now),
-    log: { group: parts.logGroup, stream: streamPrefixOf(job.owner, job.name) + PLATFORM_STREAM },
+    log: { group: resources.logGroup, stream: streamPrefixOf(job.owner, job.name) + PLATFORM_STREAM },
   };
   return expressionsOf(job.schedule.cron).flatMap((expression, index) =>
     expression === undefined
@@ -118,8 +118,8 @@ export const renderSchedules = (parts: Parts, job: CronJob, now: Instant): reado
           State: "ENABLED",
           FlexibleTimeWindow: { Mode: "OFF" },
           Target: {
-            Arn: parts.cronFunctionArn,
-            RoleArn: parts.schedulerRoleArn,
+            Arn: resources.cronFunctionArn,
+            RoleArn: resources.schedulerRoleArn,
             Input: JSON.stringify(expression.days === undefined ? fire : { ...fire, days: expression.days }),
             RetryPolicy: retryPolicy,
           },

@@ -5,7 +5,7 @@ import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { parseSchedule, type RenderedSchedule, renderSchedules, SCHEDULE_GROUP, scheduleNames } from "./job.ts";
@@ -26,10 +26,10 @@ const refused = (error: CallState | Unavailable): Unavailable =>
 class AwsScheduler implements Scheduler {
   readonly #config: AwsConfig;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsAmbient;
+  readonly #ambient: AwsRuntimeDeps;
   readonly #call: ProviderCall;
 
-  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsAmbient) {
+  constructor(config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps) {
     this.#config = config;
     this.#clients = clients;
     this.#ambient = ambient;
@@ -113,5 +113,5 @@ class AwsScheduler implements Scheduler {
   }
 }
 
-export const createAwsScheduler = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): Scheduler =>
+export const createAwsScheduler = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): Scheduler =>
   new AwsScheduler(config, clients, ambient);

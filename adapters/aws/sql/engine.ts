@@ -16,7 +16,7 @@ import { packagedScript } from "../../shared/runtime/packaged-script.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
 import type { ShapedColumn } from "../../shared/sql/process/protocol.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
-import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { failureOf } from "./failures.ts";
 import { answerOf, type Column, type Row, shapesOf } from "./values.ts";
@@ -56,11 +56,11 @@ interface Run {
 export class AwsSql implements SqlEngine {
   readonly #sources: AthenaSources;
   readonly #clients: ClientSource;
-  readonly #ambient: AwsAmbient;
+  readonly #ambient: AwsRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #describer = new Describer(script);
 
-  constructor(sources: AthenaSources, clients: ClientSource, ambient: AwsAmbient) {
+  constructor(sources: AthenaSources, clients: ClientSource, ambient: AwsRuntimeDeps) {
     this.#sources = sources;
     this.#clients = clients;
     this.#ambient = ambient;
@@ -209,7 +209,7 @@ export class AwsSql implements SqlEngine {
   }
 
   async #send<T>(what: string, { left, signal }: Run, call: () => Promise<T>): Promise<T> {
-    const sent = await this.#call({ what, patience: left(), signal }, call);
+    const sent = await this.#call({ what, timeoutMs: left(), signal }, call);
     if (sent.isOk()) return sent.value;
     throw new Ended(this.#refused(sent.error));
   }

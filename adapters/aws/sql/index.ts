@@ -2,7 +2,7 @@
 import { type Feature, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 import type { FindPackage } from "../../shared/runtime/optional-package.ts";
 import { sqlProblem } from "../../shared/sql/process/installed.ts";
-import type { AwsAmbient } from "../call-policy.ts";
+import type { AwsRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
 import { AwsSql } from "./engine.ts";
@@ -33,7 +33,7 @@ export const awsSqlQueries = ({ athenaWorkgroup, logTable, billingTable }: AwsCo
 };
 
 /** Without a table, the capability reports that SQL is missing, and no statement reaches the engine. */
-export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsSql =>
+export const createAwsSql = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): AwsSql =>
   new AwsSql(
     {
       workGroup: config.athenaWorkgroup ?? "not-set-up",

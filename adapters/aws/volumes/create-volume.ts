@@ -12,7 +12,7 @@ import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { bucketTags, liveLifecycle } from "./bucket-settings.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { bucketName } from "./names.ts";
 import { standingFor, type VolumeRecord, volumeOf } from "./record.ts";
 import type { Decision } from "./records.ts";
@@ -27,7 +27,7 @@ const TRIES = 10;
 const PAUSE_MS = 250;
 
 /** Claims the name. Returns the new record, or the record that already holds the name. */
-const claim = async ({ records, ids, clock }: Parts, owner: AccountId, name: VolumeName, options: CallOptions) => {
+const claim = async ({ records, ids, clock }: VolumeDeps, owner: AccountId, name: VolumeName, options: CallOptions) => {
   const id = bucketName(owner, name, ids.id());
   const decide = (all: readonly VolumeRecord[]): Decision<VolumeRecord> => {
     const standing = standingFor(all, name);
@@ -46,7 +46,7 @@ const noBucket = (error: unknown): Unavailable =>
  * `taken`: another AWS account owns a bucket of this name.
  */
 const makeBucket = async (
-  { api }: Parts,
+  { api }: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
@@ -68,10 +68,10 @@ const makeBucket = async (
   return ok("made");
 };
 
-const finish = async (parts: Parts, owner: AccountId, record: VolumeRecord, options: CallOptions): Attempt => {
-  const { records, marks } = parts;
+const finish = async (deps: VolumeDeps, owner: AccountId, record: VolumeRecord, options: CallOptions): Attempt => {
+  const { records, marks } = deps;
   const account = accountDigest(owner);
-  const made = await makeBucket(parts, account, record, options);
+  const made = await makeBucket(deps, account, record, options);
   if (made.isErr()) return err(made.error);
   if (made.value === "taken") return (await records.drop(account, record.id, options)).map(() => "again" as const);
   if (made.value === "again") return ok("again");
@@ -92,8 +92,8 @@ const finish = async (parts: Parts, owner: AccountId, record: VolumeRecord, opti
   });
 };
 
-const attempt = async (parts: Parts, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
-  const found = await claim(parts, owner, name, options);
+const attempt = async (deps: VolumeDeps, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
+  const found = await claim(deps, owner, name, options);
   if (found.isErr()) return err(found.error);
   const record = found.value;
   switch (record.state) {
@@ -102,21 +102,21 @@ const attempt = async (parts: Parts, owner: AccountId, name: VolumeName, options
     case "hidden":
       return err(conflict(`'${name}' is being deleted; try again in a moment.`));
     case "restoring":
-      return (await bringBack(parts, accountDigest(owner), record, options)).map(() => "again" as const);
+      return (await bringBack(deps, accountDigest(owner), record, options)).map(() => "again" as const);
     default:
-      return finish(parts, owner, record, options);
+      return finish(deps, owner, record, options);
   }
 };
 
-export const makeVolume = async (
-  parts: Parts,
+export const createVolume = async (
+  deps: VolumeDeps,
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
 ): Promise<Result<Made, Conflict | Unavailable>> => {
   for (let tries = 0; tries < TRIES && options.signal?.aborted !== true; tries++) {
-    if (tries > 0) await parts.clock.sleep(PAUSE_MS, options.signal);
-    const made = await attempt(parts, owner, name, options);
+    if (tries > 0) await deps.clock.sleep(PAUSE_MS, options.signal);
+    const made = await attempt(deps, owner, name, options);
     if (made.isErr()) return err(made.error);
     if (made.value !== "again") return ok(made.value);
   }

@@ -7,7 +7,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery, StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { decodedKey } from "./s3-calls.ts";
 
 type Found<T> = Promise<Result<T, NotFound | Unavailable>>;
@@ -32,7 +32,7 @@ const entryOf = (path: ObjectPath, { size = 0, at }: Described): ObjectEntry => 
 
 /** Reads the record first: the policy that closes the bucket of a trashed volume takes effect late. */
 const whereItLives = async <T>(
-  { records }: Parts,
+  { records }: VolumeDeps,
   volume: StoredVolume,
   options: CallOptions,
   act: () => Found<T>,
@@ -48,7 +48,7 @@ const whereItLives = async <T>(
  * marks a folder.
  */
 const pageOf = async (
-  { api }: Parts,
+  { api }: VolumeDeps,
   volume: StoredVolume,
   { prefix, after, limit }: ObjectQuery,
   options: CallOptions,
@@ -73,20 +73,20 @@ const pageOf = async (
 };
 
 export const listObjects = (
-  parts: Parts,
+  deps: VolumeDeps,
   volume: StoredVolume,
   query: ObjectQuery,
   options: CallOptions,
-): Found<ObjectListing> => whereItLives(parts, volume, options, () => pageOf(parts, volume, query, options));
+): Found<ObjectListing> => whereItLives(deps, volume, options, () => pageOf(deps, volume, query, options));
 
 export const statObject = (
-  parts: Parts,
+  deps: VolumeDeps,
   volume: StoredVolume,
   path: ObjectPath,
   options: CallOptions,
 ): Found<ObjectEntry> =>
-  whereItLives(parts, volume, options, async () => {
-    const found = await parts.api.head(volume.id, path, options);
+  whereItLives(deps, volume, options, async () => {
+    const found = await deps.api.head(volume.id, path, options);
     if (found.isErr()) return err(found.error);
     if (found.value === "not_found") return err(noObject(volume, path));
     return ok(entryOf(path, { size: found.value.ContentLength, at: found.value.LastModified }));
@@ -99,21 +99,21 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
  * https://docs.aws.amazon.com/AmazonS3/latest/userguide/Welcome.html#ConsistencyModel
  */
 export const readObject = (
-  parts: Parts,
+  deps: VolumeDeps,
   volume: StoredVolume,
   path: ObjectPath,
   options: CallOptions,
 ): Found<AsyncIterable<Uint8Array>> =>
-  whereItLives(parts, volume, options, async () => {
-    const found = await parts.api.get(volume.id, path, options);
+  whereItLives(deps, volume, options, async () => {
+    const found = await deps.api.get(volume.id, path, options);
     if (found.isErr()) return err(found.error);
     if (found.value === "not_found") return err(noObject(volume, path));
     return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? nothing());
   });
 
-export const removeObject = (parts: Parts, volume: StoredVolume, path: ObjectPath, options: CallOptions): Found<void> =>
-  whereItLives(parts, volume, options, async () => {
-    const gone = await parts.api.deleteObject(volume.id, path, options);
+export const removeObject = (deps: VolumeDeps, volume: StoredVolume, path: ObjectPath, options: CallOptions): Found<void> =>
+  whereItLives(deps, volume, options, async () => {
+    const gone = await deps.api.deleteObject(volume.id, path, options);
     if (gone.isErr()) return err(gone.error);
     return gone.value === "not_found" ? err(noObject(volume, path)) : ok(undefined);
   });

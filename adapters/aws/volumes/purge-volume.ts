@@ -7,11 +7,11 @@ import { restorableUntil } from "../../../core/domain/volumes/volume.ts";
 import { millisOf } from "../../../core/domain/wire/instant.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok } from "../../../core/result.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import type { VolumeRecord } from "./record.ts";
 import { openAgain } from "./restore-volume.ts";
 import type { Answer } from "./s3-calls.ts";
-import { finishDiscard } from "./trash-volume.ts";
+import { finishTrash } from "./trash-volume.ts";
 
 /** After this time, an interrupted operation is finished or cleaned up. */
 const CUT_MS = 120_000;
@@ -23,7 +23,7 @@ const PAGES = 100;
 const MERCY_MS = 600_000;
 
 /** Whether the volume needs work: an interrupted operation, or its time in the trash has expired. */
-export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean => {
+export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boolean => {
   const { state, at, deletedAt, reopen } = record;
   if (state === "live" && reopen === true) return records.ageOf(at) >= CUT_MS;
   if (state === "making" || state === "deleting" || state === "purging") return records.ageOf(at) >= CUT_MS;
@@ -32,7 +32,7 @@ export const isDue = ({ clock, records }: Parts, record: VolumeRecord): boolean 
 };
 
 /** `more`: versions are left. */
-const emptied = async ({ api }: Parts, bucket: string, options: CallOptions): Answer<"empty" | "more" | "gone"> => {
+const emptied = async ({ api }: VolumeDeps, bucket: string, options: CallOptions): Answer<"empty" | "more" | "gone"> => {
   for (let page = 0; page < PAGES; page++) {
     const found = await api.versions(bucket, options);
     if (found.isErr()) return err(found.error);
@@ -45,15 +45,15 @@ const emptied = async ({ api }: Parts, bucket: string, options: CallOptions): An
 };
 
 /** False: not finished yet. */
-const clear = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<boolean> => {
-  const { api, files, marks, records } = parts;
+const clear = async (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): Answer<boolean> => {
+  const { api, files, marks, records } = deps;
   const { id } = record;
   const unmounted = await files.remove(id, options);
   if (unmounted.isErr()) return err(unmounted.error);
   if (!unmounted.value) return ok(false);
   const opened = await api.deletePolicy(id, options);
   if (opened.isErr()) return err(opened.error);
-  const left = await emptied(parts, id, options);
+  const left = await emptied(deps, id, options);
   if (left.isErr()) return err(left.error);
   if (left.value === "more") return ok(false);
   const deleted = await api.deleteBucket(id, options);
@@ -68,10 +68,10 @@ const clear = async (parts: Parts, account: string, record: VolumeRecord, option
  * Opens a restored bucket once more. By now, an interrupted discard has ended or will see that the volume is live. Closes
  * the bucket again if the volume was deleted again meanwhile.
  */
-const reopened = async (parts: Parts, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
-  const opened = await openAgain(parts, account, record, options);
+const reopened = async (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
+  const opened = await openAgain(deps, account, record, options);
   if (opened.isErr()) return err(opened.error);
-  const ended = await parts.records.change(
+  const ended = await deps.records.change(
     account,
     (all) => {
       const found = all.find((one) => one.id === record.id);
@@ -84,21 +84,21 @@ const reopened = async (parts: Parts, account: string, record: VolumeRecord, opt
   if (ended.isErr() || "record" in ended.value) return ended;
   const { stop: found } = ended.value;
   const isTrash = found?.state === "deleting" || found?.state === "deleted";
-  return isTrash ? finishDiscard(parts, account, found, options) : ok(undefined);
+  return isTrash ? finishTrash(deps, account, found, options) : ok(undefined);
 };
 
 /** Resumes due work, unless the volume was restored or the work finished meanwhile. */
-export const goOn = async (parts: Parts, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
-  if (due.state === "deleting") return finishDiscard(parts, account, due, options);
-  if (due.state === "live") return reopened(parts, account, due, options);
-  const begun = await parts.records.change(
+export const goOn = async (deps: VolumeDeps, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
+  if (due.state === "deleting") return finishTrash(deps, account, due, options);
+  if (due.state === "live") return reopened(deps, account, due, options);
+  const begun = await deps.records.change(
     account,
     (all) => {
       const found = all.find((one) => one.id === due.id);
-      return found !== undefined && isDue(parts, found) ? { put: { ...found, state: "purging" } } : { stop: undefined };
+      return found !== undefined && isDue(deps, found) ? { put: { ...found, state: "purging" } } : { stop: undefined };
     },
     options,
   );
   if (begun.isErr()) return err(begun.error);
-  return "record" in begun.value ? clear(parts, account, begun.value.record, options) : ok(undefined);
+  return "record" in begun.value ? clear(deps, account, begun.value.record, options) : ok(undefined);
 };

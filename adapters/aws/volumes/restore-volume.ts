@@ -9,7 +9,7 @@ import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { liveLifecycle } from "./bucket-settings.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { isInTrash, standingFor, type VolumeRecord, volumeOf } from "./record.ts";
 import type { Answer } from "./s3-calls.ts";
 
@@ -17,7 +17,7 @@ const gone = (): NotFound => notFound("There is no such volume in the trash.");
 
 /** False: the bucket no longer exists. */
 export const openAgain = async (
-  { api, marks }: Parts,
+  { api, marks }: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
@@ -33,20 +33,20 @@ export const openAgain = async (
 
 /** Opens the bucket of a `restoring` volume and makes it live. Undefined: the volume is gone. */
 export const bringBack = async (
-  parts: Parts,
+  deps: VolumeDeps,
   account: string,
   record: VolumeRecord,
   options: CallOptions,
 ): Answer<VolumeRecord | undefined> => {
-  const opened = await openAgain(parts, account, record, options);
+  const opened = await openAgain(deps, account, record, options);
   if (opened.isErr()) return err(opened.error);
   if (!opened.value) {
     // The bucket was deleted by hand.
-    const unmarked = await parts.marks.remove(account, record, options);
+    const unmarked = await deps.marks.remove(account, record, options);
     if (unmarked.isErr()) return err(unmarked.error);
-    return (await parts.records.drop(account, record.id, options)).map(() => undefined);
+    return (await deps.records.drop(account, record.id, options)).map(() => undefined);
   }
-  const ended = await parts.records.change(
+  const ended = await deps.records.change(
     account,
     (all) => {
       const found = all.find((one) => one.id === record.id);
@@ -60,13 +60,13 @@ export const bringBack = async (
 };
 
 export const restoreVolume = async (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
 ): Promise<Result<StoredVolume, NotFound | Conflict | Unavailable>> => {
   const account = accountDigest(owner);
-  const begun = await parts.records.change<NotFound | Conflict | VolumeRecord>(
+  const begun = await deps.records.change<NotFound | Conflict | VolumeRecord>(
     account,
     (all) => {
       const found = all.find((one) => one.id === id);
@@ -82,7 +82,7 @@ export const restoreVolume = async (
   if (begun.isErr()) return err(begun.error);
   const end = "record" in begun.value ? begun.value.record : begun.value.stop;
   if ("kind" in end) return err(end);
-  const back = await bringBack(parts, account, end, options);
+  const back = await bringBack(deps, account, end, options);
   if (back.isErr()) return err(back.error);
   return back.value?.state === "live" ? ok(volumeOf(back.value, owner)) : err(gone());
 };

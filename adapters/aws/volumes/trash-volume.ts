@@ -9,19 +9,19 @@ import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { closedPolicy, trashLifecycle } from "./bucket-settings.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import type { VolumeRecord } from "./record.ts";
 import { openAgain } from "./restore-volume.ts";
 import type { Answer } from "./s3-calls.ts";
 
 /** Closes the bucket of a volume in the trash. Returns `taken back` if the volume was restored meanwhile. */
-export const finishDiscard = async (
-  parts: Parts,
+export const finishTrash = async (
+  deps: VolumeDeps,
   account: string,
   marked: VolumeRecord,
   options: CallOptions,
 ): Answer<"closed" | "taken back"> => {
-  const { api, records, marks, config, clock } = parts;
+  const { api, records, marks, config, clock } = deps;
   const { id } = marked;
   const steps = [
     () => api.putPolicy(id, closedPolicy(config, id), options),
@@ -44,18 +44,18 @@ export const finishDiscard = async (
   const found = "record" in ended.value ? ended.value.record : ended.value.stop;
   if (found?.state !== "live" && found?.state !== "restoring") return ok("closed");
   // This call may have closed the bucket after the restore had opened it.
-  return (await openAgain(parts, account, found, options)).map(() => "taken back" as const);
+  return (await openAgain(deps, account, found, options)).map(() => "taken back" as const);
 };
 
-export const discardVolume = async (
-  parts: Parts,
+export const trashVolume = async (
+  deps: VolumeDeps,
   { owner, id, name }: StoredVolume,
   deletedAt: Timestamp,
   options: CallOptions,
 ): Promise<Result<void, Conflict | Unavailable>> => {
   const stays = conflict(`'${name}' is not being deleted any more.`);
   const account = accountDigest(owner);
-  const marked = await parts.records.change(
+  const marked = await deps.records.change(
     account,
     (all) => {
       const found = all.find((one) => one.id === id);
@@ -65,7 +65,7 @@ export const discardVolume = async (
   );
   if (marked.isErr()) return err(marked.error);
   if ("stop" in marked.value) return err(stays);
-  const finished = await finishDiscard(parts, account, marked.value.record, options);
+  const finished = await finishTrash(deps, account, marked.value.record, options);
   if (finished.isErr()) return err(finished.error);
   return finished.value === "closed" ? ok(undefined) : err(stays);
 };

@@ -4,11 +4,11 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, UploadsInParts, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
-import { type AwsAmbient, awsCalls } from "../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { AwsConfig } from "../config.ts";
-import { makeVolume } from "./create-volume.ts";
-import type { Parts } from "./deps.ts";
+import { createVolume } from "./create-volume.ts";
+import type { VolumeDeps } from "./deps.ts";
 import type { MountedFrom } from "./files/access-point.ts";
 import { FileSystems } from "./files/file-systems.ts";
 import { grant } from "./grants.ts";
@@ -21,7 +21,7 @@ import { Records } from "./records.ts";
 import { restoreVolume } from "./restore-volume.ts";
 import { decodedKey, noStateBucket, S3Api } from "./s3-calls.ts";
 import { Signer } from "./signing.ts";
-import { discardVolume } from "./trash-volume.ts";
+import { trashVolume } from "./trash-volume.ts";
 import { grantParts, objectMax, putMax } from "./uploads.ts";
 
 type Methods = Omit<VolumeStore, "uploadsInParts">;
@@ -32,24 +32,24 @@ const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new Re
 
 export class AwsVolumes implements VolumeStore {
   readonly uploadsInParts: UploadsInParts;
-  readonly #parts: Parts;
+  readonly #deps: VolumeDeps;
   readonly #signer: Signer;
   readonly #finishing = new Map<string, Promise<void>>();
 
-  constructor(parts: Parts, signer: Signer) {
-    this.#parts = parts;
+  constructor(deps: VolumeDeps, signer: Signer) {
+    this.#deps = deps;
     this.#signer = signer;
     this.uploadsInParts = {
       above: putMax,
       maxBytes: objectMax,
       grant: (volume, path, size, until, options = {}) =>
-        settled(grantParts(parts.api, signer, volume, path, size, until, options)),
+        settled(grantParts(deps.api, signer, volume, path, size, until, options)),
     };
   }
 
   /** Succeeds if S3 is reachable. One read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
-    const { api, config } = this.#parts;
+    const { api, config } = this.#deps;
     const { stateBucket } = config.shared;
     const look = async (): Promise<Result<void, Unavailable>> => {
       const seen = await api.headBucket(stateBucket, options);
@@ -60,7 +60,7 @@ export class AwsVolumes implements VolumeStore {
 
   /** Resumes interrupted operations and purges expired trash, for every account. Runs at startup. */
   sweep(options: CallOptions = {}): ResultAsync<void, Unavailable> {
-    const { api, config } = this.#parts;
+    const { api, config } = this.#deps;
     const sweep = async (): Promise<Result<void, Unavailable>> => {
       for (let token: string | undefined; ; ) {
         const query = { Prefix: recordsPrefix, ...(token === undefined ? {} : { ContinuationToken: token }) };
@@ -89,7 +89,7 @@ export class AwsVolumes implements VolumeStore {
     bucket: string,
     { subPath, ...options }: CallOptions & { readonly subPath?: string } = {},
   ): Promise<Result<MountedFrom | undefined, Unavailable>> {
-    const { api, files } = this.#parts;
+    const { api, files } = this.#deps;
     const there = await api.headBucket(bucket, options);
     if (there.isErr()) return err(there.error);
     if (!there.value) return ok(undefined);
@@ -102,7 +102,7 @@ export class AwsVolumes implements VolumeStore {
 
   find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
     const look = async (): Promise<Result<VolumeState, Unavailable>> => {
-      const all = await this.#parts.records.of(accountDigest(owner), options);
+      const all = await this.#deps.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       const standing = standingFor(all.value, name);
       // Reopens the bucket of a restored volume if needed. Other cleanup waits for `list`.
@@ -111,7 +111,7 @@ export class AwsVolumes implements VolumeStore {
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
       if (found.value?.state === "hidden") return ok({ kind: "hidden" });
-      const elsewhere = await this.#parts.marks.elsewhere(owner, name, options);
+      const elsewhere = await this.#deps.marks.elsewhere(owner, name, options);
       return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
     };
     return settled(look());
@@ -119,7 +119,7 @@ export class AwsVolumes implements VolumeStore {
 
   list(...[owner, options = {}]: Args<"list">): Returns<"list"> {
     const list = async (): Promise<Result<readonly StoredVolume[], Unavailable>> => {
-      const all = await this.#parts.records.of(accountDigest(owner), options);
+      const all = await this.#deps.records.of(accountDigest(owner), options);
       if (all.isErr()) return err(all.error);
       this.#finish(accountDigest(owner), all.value);
       const live: StoredVolume[] = [];
@@ -134,11 +134,11 @@ export class AwsVolumes implements VolumeStore {
   }
 
   create(...[owner, name, options = {}]: Args<"create">): Returns<"create"> {
-    return settled(makeVolume(this.#parts, owner, name, options));
+    return settled(createVolume(this.#deps, owner, name, options));
   }
 
   beginDelete(...[{ owner, id, name }, options = {}]: Args<"beginDelete">): Returns<"beginDelete"> {
-    const { records } = this.#parts;
+    const { records } = this.#deps;
     const hidden = records.change(
       accountDigest(owner),
       (all) => {
@@ -162,18 +162,18 @@ export class AwsVolumes implements VolumeStore {
       if (shown.isErr()) return err(shown.error);
       // A discard failed halfway: undo it, unless the name was taken meanwhile.
       if (shown.value === undefined || !isInTrash(shown.value)) return ok(undefined);
-      const back = await restoreVolume(this.#parts, owner, id, options);
+      const back = await restoreVolume(this.#deps, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
     };
     return settled(show());
   }
 
   moveToTrash(...[volume, deletedAt, options = {}]: Args<"moveToTrash">): Returns<"moveToTrash"> {
-    return settled(discardVolume(this.#parts, volume, deletedAt, options));
+    return settled(trashVolume(this.#deps, volume, deletedAt, options));
   }
 
   trash(...[owner, options = {}]: Args<"trash">): Returns<"trash"> {
-    return settled(this.#parts.records.of(accountDigest(owner), options)).map((all) =>
+    return settled(this.#deps.records.of(accountDigest(owner), options)).map((all) =>
       all.flatMap((one) =>
         isInTrash(one) && one.deletedAt !== undefined ? [{ id: one.id, name: one.name, deletedAt: one.deletedAt }] : [],
       ),
@@ -181,23 +181,23 @@ export class AwsVolumes implements VolumeStore {
   }
 
   restore(...[owner, id, options = {}]: Args<"restore">): Returns<"restore"> {
-    return settled(restoreVolume(this.#parts, owner, id, options));
+    return settled(restoreVolume(this.#deps, owner, id, options));
   }
 
   objects(...[volume, query, options = {}]: Args<"objects">): Returns<"objects"> {
-    return settled(listObjects(this.#parts, volume, query, options));
+    return settled(listObjects(this.#deps, volume, query, options));
   }
 
   stat(...[volume, path, options = {}]: Args<"stat">): Returns<"stat"> {
-    return settled(statObject(this.#parts, volume, path, options));
+    return settled(statObject(this.#deps, volume, path, options));
   }
 
   read(...[volume, path, options = {}]: Args<"read">): Returns<"read"> {
-    return settled(readObject(this.#parts, volume, path, options));
+    return settled(readObject(this.#deps, volume, path, options));
   }
 
   remove(...[volume, path, options = {}]: Args<"remove">): Returns<"remove"> {
-    return settled(removeObject(this.#parts, volume, path, options));
+    return settled(removeObject(this.#deps, volume, path, options));
   }
 
   grantUpload(...[volume, path, until]: Args<"grantUpload">): Returns<"grantUpload"> {
@@ -211,7 +211,7 @@ export class AwsVolumes implements VolumeStore {
   /** One account at a time, so that startup does not compete with requests. */
   async #sweepAll(accounts: readonly string[], options: CallOptions): Promise<Result<void, Unavailable>> {
     for (const account of accounts) {
-      const all = await this.#parts.records.of(account, options);
+      const all = await this.#deps.records.of(account, options);
       if (all.isErr()) return err(all.error);
       this.#finish(account, all.value);
       await this.idle();
@@ -226,7 +226,7 @@ export class AwsVolumes implements VolumeStore {
     isOver: (record: VolumeRecord) => boolean,
     options: CallOptions,
   ): Promise<Result<VolumeRecord | undefined, Unavailable>> {
-    const shown = await this.#parts.records.change(
+    const shown = await this.#deps.records.change(
       accountDigest(owner),
       (all) => {
         const found = all.find((one) => one.id === id);
@@ -239,19 +239,19 @@ export class AwsVolumes implements VolumeStore {
 
   /** The volume, made visible again if its hiding has expired. */
   #upToDate(owner: StoredVolume["owner"], record: VolumeRecord, options: CallOptions) {
-    const isOver = (one: VolumeRecord): boolean => this.#parts.records.isForgotten(one);
+    const isOver = (one: VolumeRecord): boolean => this.#deps.records.isForgotten(one);
     return isOver(record) ? this.#reveal(owner, record.id, isOver, options) : Promise.resolve(ok(record));
   }
 
   /** Resumes due work in the background, one volume at a time: interrupted operations and expired trash. */
   #finish(account: string, all: readonly VolumeRecord[]): void {
-    const due = all.filter((one) => isDue(this.#parts, one));
+    const due = all.filter((one) => isDue(this.#deps, one));
     if (due.length === 0 || this.#finishing.has(account)) return;
-    const { logger } = this.#parts;
+    const { logger } = this.#deps;
     const finish = async (): Promise<void> => {
       try {
         for (const one of due) {
-          const end = await goOn(this.#parts, account, one, {});
+          const end = await goOn(this.#deps, account, one, {});
           if (end.isErr()) logger.warn("what is left of a volume is not cleared away yet", { volume: one.id });
         }
       } catch (cause) {
@@ -264,13 +264,13 @@ export class AwsVolumes implements VolumeStore {
   }
 }
 
-export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, ambient: AwsAmbient): AwsVolumes => {
+export const createAwsVolumes = (config: AwsConfig, clients: ClientSource, ambient: AwsRuntimeDeps): AwsVolumes => {
   const call = awsCalls(ambient);
   const client = () => clients("s3");
   const api = new S3Api({ region: config.region, client, call });
   const { stateBucket: bucket } = config.shared;
   const records = new Records({ ...ambient, api, bucket });
   const files = new FileSystems({ config, clients, ambient });
-  const parts: Parts = { ...ambient, api, records, marks: new Marks(api, bucket), files, config };
-  return new AwsVolumes(parts, new Signer({ client, call, clock: ambient.clock }));
+  const deps: VolumeDeps = { ...ambient, api, records, marks: new Marks(api, bucket), files, config };
+  return new AwsVolumes(deps, new Signer({ client, call, clock: ambient.clock }));
 };

@@ -8,7 +8,7 @@ import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { accountDigest } from "../../shared/accounts/account-digest.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
-import { type GoogleAmbient, googleCalls, inTime } from "../call-policy.ts";
+import { type GoogleRuntimeDeps, googleCalls, withTimeout } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { runtimeIdentityOf } from "./service-accounts.ts";
 
@@ -31,7 +31,7 @@ const CALL_MS = 20_000;
 
 const once = { retry: false, timeout: CALL_MS } as const;
 
-export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleAmbient): Identities => {
+export const createIdentities = (project: string, clients: ClientSource, ambient: GoogleRuntimeDeps): Identities => {
   const call = googleCalls(ambient);
   const { clock } = ambient;
   const accounts = `https://iam.googleapis.com/v1/projects/${project}/serviceAccounts`;
@@ -72,7 +72,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     const client = (await clients("storage")).bucket(bucket);
     const member = `serviceAccount:${email}`;
     const read = await call({ what: "storage.buckets.getIamPolicy", signal }, () =>
-      inTime(client.iam.getPolicy({ requestedPolicyVersion: 3 })),
+      withTimeout(client.iam.getPolicy({ requestedPolicyVersion: 3 })),
     );
     if (read.isErr()) return err(read.error);
     const [policy] = read.value;
@@ -84,7 +84,7 @@ export const createIdentities = (project: string, clients: ClientSource, ambient
     // The policy carries its etag, so this write cannot undo a concurrent change.
     const next = { ...policy, bindings: [...bindings, { role: BUCKET_ROLE, members: [member] }] };
     const written = await call({ what: "storage.buckets.setIamPolicy", signal }, () =>
-      inTime(client.iam.setPolicy(next)),
+      withTimeout(client.iam.setPolicy(next)),
     );
     return written.map(() => undefined);
   };

@@ -9,7 +9,7 @@ import type { RevisionLine } from "../../shared/deploy/last-lines.ts";
 
 type Condition = Parameters<(typeof protos.google.cloud.run.v2)["Condition"]["create"]>[0] & object;
 
-const said: Partial<Record<DeployReason, string>> = {
+const messages: Partial<Record<DeployReason, string>> = {
   image_not_found: "Cloud Run finds no such image; deploy the source again.",
   permission: "Cloud Run may not use the image, or something else that the service needs.",
   quota_exceeded: "Cloud Run has no room for another revision of this service.",
@@ -44,7 +44,7 @@ const isFailed = ({ state }: Condition): boolean => state === "CONDITION_FAILED"
 /** Returns the most specific reason of a failed revision or service. */
 export const failureOfConditions = (conditions: readonly Condition[]): DeployFailure => {
   const reason = conditions.filter(isFailed).map(reasonOf).find(Boolean) ?? "internal";
-  return { reason, message: said[reason] ?? "The service did not come up." };
+  return { reason, message: messages[reason] ?? "The service did not come up." };
 };
 
 /** These texts of Run's system log are from https://docs.cloud.google.com/run/docs/troubleshooting. */

@@ -6,12 +6,12 @@ import { toldRollout } from "../../shared/deploy/cloud-rollout.ts";
 import { OWNER_LABEL } from "../../shared/deploy/labels.ts";
 import type { LastLines } from "../../shared/deploy/last-lines.ts";
 import { createIdentities, type Identities } from "../accounts/identities.ts";
-import type { GcpAmbient } from "../call-policy.ts";
+import type { GcpRuntimeDeps } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
-import { openToAll } from "./public.ts";
+import { allowPublicAccess } from "./public.ts";
 import { removeService } from "./remove.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";
@@ -35,7 +35,7 @@ const promised = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new R
 export const createRunPlatform = (
   config: Pick<GcpConfig, "project" | "region" | "settleSeconds">,
   clients: ClientSource,
-  ambient: GcpAmbient,
+  ambient: GcpRuntimeDeps,
   needs: RunNeeds,
 ): ServicePlatform => {
   const { clock, ids, logger } = ambient;
@@ -50,7 +50,7 @@ export const createRunPlatform = (
     identities: needs.identities ?? createIdentities(project, clients, ambient),
     lastLines: needs.lastLines,
     settleMillis: config.settleSeconds * 1000,
-    open: openToAll({ project, region }, clients, ambient),
+    open: allowPublicAccess({ project, region }, clients, ambient),
     reaches,
   };
 

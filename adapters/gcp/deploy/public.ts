@@ -5,11 +5,11 @@
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { isCallState } from "../../shared/calls/provider-call.ts";
-import { callOptions, codeOf, type GoogleAmbient, googleCalls, grpcCodes } from "../call-policy.ts";
+import { callOptions, codeOf, type GoogleRuntimeDeps, googleCalls, grpcCodes } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import { failureOfUnavailable } from "../failures.ts";
-import { type Place, serviceNameOf } from "./resource-names.ts";
-import type { Patience } from "./services.ts";
+import { type CloudRunLocation, serviceNameOf } from "./resource-names.ts";
+import type { RetryOptions } from "./services.ts";
 
 const ROLE = "roles/run.invoker";
 const EVERYBODY = "allUsers";
@@ -25,18 +25,18 @@ const forbidden: DeployFailure = {
     "The organisation's policy (iam.allowedPolicyMemberDomains) forbids services that everybody may call; its administrator can exempt this project.",
 };
 
-export type OpenToAll = (name: DeploymentName, patience: Patience) => Promise<DeployFailure | undefined>;
+export type AllowPublicAccess = (name: DeploymentName, retry: RetryOptions) => Promise<DeployFailure | undefined>;
 
 /** Returns a function that opens a service to the public. It returns the failure, or undefined on success. */
-export const openToAll = (place: Place, clients: ClientSource, ambient: GoogleAmbient): OpenToAll => {
+export const allowPublicAccess = (place: CloudRunLocation, clients: ClientSource, ambient: GoogleRuntimeDeps): AllowPublicAccess => {
   const call = googleCalls(ambient);
 
   /** Returns a failure, or whether the service is now public. */
-  const once: (...args: Parameters<OpenToAll>) => Promise<DeployFailure | boolean> = async (name, patience) => {
+  const once: (...args: Parameters<AllowPublicAccess>) => Promise<DeployFailure | boolean> = async (name, retry) => {
     const resource = serviceNameOf(place, name);
-    const read = await call({ what: "run.services.getIamPolicy", ...patience }, async () => {
+    const read = await call({ what: "run.services.getIamPolicy", ...retry }, async () => {
       const client = await clients("services");
-      return (await client.getIamPolicy({ resource }, callOptions(patience.signal)))[0];
+      return (await client.getIamPolicy({ resource }, callOptions(retry.signal)))[0];
     });
     if (read.isErr())
       return isCallState(read.error)
@@ -46,18 +46,18 @@ export const openToAll = (place: Place, clients: ClientSource, ambient: GoogleAm
     if (bindings?.some(({ role, members }) => role === ROLE && members?.includes(EVERYBODY))) return true;
     // The policy carries its etag, so this write cannot undo a concurrent change.
     const next = { ...policy, bindings: [...(bindings ?? []), { role: ROLE, members: [EVERYBODY] }] };
-    const written = await call({ what: "run.services.setIamPolicy", ...patience }, async () => {
+    const written = await call({ what: "run.services.setIamPolicy", ...retry }, async () => {
       const client = await clients("services");
-      await client.setIamPolicy({ resource, policy: next }, callOptions(patience.signal));
+      await client.setIamPolicy({ resource, policy: next }, callOptions(retry.signal));
     });
     if (written.isOk()) return true;
     if (!isCallState(written.error)) return failureOfUnavailable(written.error);
     return codeOf(written.error.error) === grpcCodes.FAILED_PRECONDITION ? forbidden : false;
   };
 
-  return async (name, patience) => {
+  return async (name, retry) => {
     for (let tries = 0; tries < TRIES; tries++) {
-      const opened = await once(name, patience);
+      const opened = await once(name, retry);
       if (opened !== false) return opened === true ? undefined : opened;
     }
     return { reason: "provider_unavailable", message: "The service's policy keeps changing; deploy again." };

@@ -1,17 +1,17 @@
 /** Converts between Portside's names and Cloud Run's resource names. */
 import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 
-export interface Place {
+export interface CloudRunLocation {
   readonly project: string;
   readonly region: string;
 }
 
-export const parentOf = ({ project, region }: Place): string => `projects/${project}/locations/${region}`;
+export const parentOf = ({ project, region }: CloudRunLocation): string => `projects/${project}/locations/${region}`;
 
 /** A deployment's name is the service id: both have at most 49 characters (`service_id`, run/v2/service.proto). */
-export const serviceNameOf = (place: Place, name: DeploymentName): string => `${parentOf(place)}/services/${name}`;
+export const serviceNameOf = (place: CloudRunLocation, name: DeploymentName): string => `${parentOf(place)}/services/${name}`;
 
-export const revisionNameOf = (place: Place, name: DeploymentName, revision: string): string =>
+export const revisionNameOf = (place: CloudRunLocation, name: DeploymentName, revision: string): string =>
   `${serviceNameOf(place, name)}/revisions/${revision}`;
 
 /** The last part of a resource's full name. */

@@ -18,10 +18,10 @@ import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
-import type { OpenToAll } from "./public.ts";
+import type { AllowPublicAccess } from "./public.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
-import type { Patience } from "./services.ts";
+import type { RetryOptions } from "./services.ts";
 import { allTraffic, heldTraffic } from "./traffic.ts";
 import { type VerdictDeps, verdictOn } from "./verdict.ts";
 import { warningsOf } from "./warnings.ts";
@@ -32,7 +32,7 @@ export interface RolloutDeps extends WriteDeps, VerdictDeps {
   readonly clock: Clock;
   readonly identities: Identities;
   /** Makes the service public; returns undefined on success. */
-  readonly open: OpenToAll;
+  readonly open: AllowPublicAccess;
   readonly reaches: (url: string, millis: number, clock: Clock) => Promise<boolean>;
 }
 
@@ -97,10 +97,10 @@ export class Rollout {
     return this.#served(moved.value, serves);
   }
 
-  #left(): Patience {
+  #left(): RetryOptions {
     const { clock } = this.#deps;
-    const patience = Math.min(PATIENCE_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
-    return { signal: this.#signal, patience };
+    const timeoutMs = Math.min(PATIENCE_MS, Math.max(0, millisOf(this.#end) - millisOf(clock.now())));
+    return { signal: this.#signal, timeoutMs };
   }
 
   #state(write: string, step: RolloutState["step"]): RolloutState {
@@ -144,7 +144,7 @@ export class Rollout {
   }
 
   /** A later write of this rollout; fails if another rollout wrote since. */
-  #goOn(etag: string, step: "moved" | "ended", patience: Patience): Step<string> {
+  #goOn(etag: string, step: "moved" | "ended", retry: RetryOptions): Step<string> {
     const { name, owner } = this.#request.template;
     const write = this.#deps.ids.id();
     const change = ({ run, own }: Standing): Change => {
@@ -154,13 +154,13 @@ export class Rollout {
       if (step === "ended") return { service: noted, mask: ["annotations"] };
       return { service: { ...noted, traffic: allTraffic(this.#revision, run) }, mask: ["annotations", "traffic"] };
     };
-    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, patience);
+    return writeConditionally(this.#deps, { name, owner, expected: { etag, owner }, write, change }, retry);
   }
 
   /** Ends the rollout; traffic stays where it was. If even this write fails, the rollout expires at its deadline. */
   async #giveUp(etag: string, failure: DeployFailure): Promise<RolloutEvent> {
     if (isLost(failure)) return failed(failure);
-    const ended = await this.#goOn(etag, "ended", { patience: LAST_PATIENCE_MS });
+    const ended = await this.#goOn(etag, "ended", { timeoutMs: LAST_PATIENCE_MS });
     if (ended.isErr() && !isLost(ended.error))
       this.#deps.logger.warn("a failed rollout shows until its time is over", { name: this.#request.template.name });
     return failed(this.#signal.aborted ? INTERRUPTED : failure);
@@ -168,7 +168,7 @@ export class Rollout {
 
   /** A failed write may have been applied anyway; the service's current state decides. */
   async #afterDoubt(failure: DeployFailure): Promise<RolloutEvent> {
-    const seen = await standing(this.#deps, this.#request.template.name, { patience: LAST_PATIENCE_MS });
+    const seen = await standing(this.#deps, this.#request.template.name, { timeoutMs: LAST_PATIENCE_MS });
     const own = seen.isOk() ? seen.value.own : undefined;
     if (own === undefined || own.record.state.revision !== this.#revision)
       return failed(this.#signal.aborted ? INTERRUPTED : failure);
@@ -181,9 +181,9 @@ export class Rollout {
   }
 
   /** Reads the service; fails if a later write is not this rollout's. */
-  async #look(etag: string, patience: Patience): Step<{ run: RunService; own: OwnService }> {
+  async #look(etag: string, retry: RetryOptions): Step<{ run: RunService; own: OwnService }> {
     const { name, owner } = this.#request.template;
-    const seen = await standing(this.#deps, name, patience);
+    const seen = await standing(this.#deps, name, retry);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
     const lost = writeConflict(owner, { etag, owner }, presentOf(seen.value));
     if (lost !== undefined) return err(lost);
@@ -219,11 +219,11 @@ export class Rollout {
   async #served(etag: string, serves: boolean): Promise<RolloutEvent> {
     const { clock, reaches } = this.#deps;
     const { name } = this.#request.template;
-    const closed = serves ? undefined : await this.#deps.open(name, { patience: PATIENCE_MS });
+    const closed = serves ? undefined : await this.#deps.open(name, { timeoutMs: PATIENCE_MS });
     if (closed !== undefined) return this.#giveUp(etag, closed);
     let last: DeployFailure = TOO_SLOW;
     for (const pause of pausesBetween(FIRST_LOOK_MS, LONGEST_LOOK_MS)) {
-      const seen = await this.#look(etag, { patience: PATIENCE_MS });
+      const seen = await this.#look(etag, { timeoutMs: PATIENCE_MS });
       if (seen.isErr() && isLost(seen.error)) return failed(seen.error);
       if (seen.isErr()) last = seen.error;
       else {

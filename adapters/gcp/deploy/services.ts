@@ -3,18 +3,18 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import type { Unavailable } from "../../../core/errors.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState } from "../../shared/calls/provider-call.ts";
-import { callOptions, type GoogleAmbient, googleCalls } from "../call-policy.ts";
+import { callOptions, type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { RunService } from "./render.ts";
-import { type Place, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
+import { type CloudRunLocation, parentOf, revisionNameOf, serviceNameOf } from "./resource-names.ts";
 
 /** The API's own page size: a list takes one call per hundred services. */
 export const PAGE = 100;
 
-export interface Patience {
+export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Retry time in milliseconds; defaults to a reader's. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
@@ -22,14 +22,14 @@ type Conditions = NonNullable<RunService["conditions"]>;
 
 export interface RunServices {
   /** Null if the service does not exist. */
-  get(name: DeploymentName, patience?: Patience): Promise<Result<RunService | null, Unavailable>>;
-  list(patience?: Patience): Promise<Result<readonly RunService[], Unavailable>>;
-  create(name: DeploymentName, service: RunService, patience?: Patience): Called<void>;
+  get(name: DeploymentName, retry?: RetryOptions): Promise<Result<RunService | null, Unavailable>>;
+  list(retry?: RetryOptions): Promise<Result<readonly RunService[], Unavailable>>;
+  create(name: DeploymentName, service: RunService, retry?: RetryOptions): Called<void>;
   /** Changes only the fields in the mask; fails if `service.etag` is stale. */
-  update(name: DeploymentName, service: RunService, mask: readonly string[], patience?: Patience): Called<void>;
-  remove(name: DeploymentName, etag: string, patience?: Patience): Called<void>;
+  update(name: DeploymentName, service: RunService, mask: readonly string[], retry?: RetryOptions): Called<void>;
+  remove(name: DeploymentName, etag: string, retry?: RetryOptions): Called<void>;
   /** Returns the conditions of a revision; empty if the revision does not exist. */
-  conditions(name: DeploymentName, revision: string, patience?: Patience): Promise<Result<Conditions, Unavailable>>;
+  conditions(name: DeploymentName, revision: string, retry?: RetryOptions): Promise<Result<Conditions, Unavailable>>;
 }
 
 const absentAs = <T>(result: Result<T, CallState | Unavailable>, absent: T): Result<T, Unavailable> => {
@@ -40,26 +40,26 @@ const absentAs = <T>(result: Result<T, CallState | Unavailable>, absent: T): Res
   return ok(absent);
 };
 
-export const runServices = (place: Place, clients: ClientSource, ambient: GoogleAmbient): RunServices => {
+export const runServices = (place: CloudRunLocation, clients: ClientSource, ambient: GoogleRuntimeDeps): RunServices => {
   const call = googleCalls(ambient);
 
   return {
-    get: async (name, patience = {}) => {
-      const found = await call<RunService | null>({ what: "run.services.get", ...patience }, async () => {
+    get: async (name, retry = {}) => {
+      const found = await call<RunService | null>({ what: "run.services.get", ...retry }, async () => {
         const client = await clients("services");
-        return (await client.getService({ name: serviceNameOf(place, name) }, callOptions(patience.signal)))[0];
+        return (await client.getService({ name: serviceNameOf(place, name) }, callOptions(retry.signal)))[0];
       });
       return absentAs(found, null);
     },
 
-    list: async (patience = {}) => {
+    list: async (retry = {}) => {
       const services: RunService[] = [];
       let pageToken = "";
       do {
-        const page = await call({ what: "run.services.list", ...patience }, async () => {
+        const page = await call({ what: "run.services.list", ...retry }, async () => {
           const client = await clients("services");
           const request = { parent: parentOf(place), pageSize: PAGE, pageToken };
-          const options = { ...callOptions(patience.signal), autoPaginate: false };
+          const options = { ...callOptions(retry.signal), autoPaginate: false };
           const [found, , answer] = await client.listServices(request, options);
           return { found, next: answer?.nextPageToken ?? "" };
         });
@@ -71,32 +71,32 @@ export const runServices = (place: Place, clients: ClientSource, ambient: Google
       return ok(services);
     },
 
-    create: (name, service, patience = {}) =>
-      call({ what: "run.services.create", ...patience }, async () => {
+    create: (name, service, retry = {}) =>
+      call({ what: "run.services.create", ...retry }, async () => {
         const client = await clients("services");
         const request = { parent: parentOf(place), serviceId: name, service };
-        await client.createService(request, callOptions(patience.signal));
+        await client.createService(request, callOptions(retry.signal));
       }),
 
-    update: (name, service, mask, patience = {}) =>
-      call({ what: "run.services.update", ...patience }, async () => {
+    update: (name, service, mask, retry = {}) =>
+      call({ what: "run.services.update", ...retry }, async () => {
         const client = await clients("services");
         const named = { ...service, name: serviceNameOf(place, name) };
         const request = { service: named, updateMask: { paths: [...mask] } };
-        await client.updateService(request, callOptions(patience.signal));
+        await client.updateService(request, callOptions(retry.signal));
       }),
 
-    remove: (name, etag, patience = {}) =>
-      call({ what: "run.services.delete", ...patience }, async () => {
+    remove: (name, etag, retry = {}) =>
+      call({ what: "run.services.delete", ...retry }, async () => {
         const client = await clients("services");
-        await client.deleteService({ name: serviceNameOf(place, name), etag }, callOptions(patience.signal));
+        await client.deleteService({ name: serviceNameOf(place, name), etag }, callOptions(retry.signal));
       }),
 
-    conditions: async (name, revision, patience = {}) => {
-      const found = await call<Conditions>({ what: "run.revisions.get", ...patience }, async () => {
+    conditions: async (name, revision, retry = {}) => {
+      const found = await call<Conditions>({ what: "run.revisions.get", ...retry }, async () => {
         const client = await clients("revisions");
         const request = { name: revisionNameOf(place, name, revision) };
-        return (await client.getRevision(request, callOptions(patience.signal)))[0].conditions ?? [];
+        return (await client.getRevision(request, callOptions(retry.signal)))[0].conditions ?? [];
       });
       return absentAs(found, []);
     },

@@ -6,7 +6,7 @@ import type { LastLines, RevisionScope } from "../../shared/deploy/last-lines.ts
 import { failureOfUnavailable } from "../failures.ts";
 import { failureOfConditions, failureOfHealthCheck, isHealthCheck, saysTheEnd } from "./conditions.ts";
 import type { RunService } from "./render.ts";
-import type { Patience, RunServices } from "./services.ts";
+import type { RetryOptions, RunServices } from "./services.ts";
 
 export interface VerdictDeps {
   readonly services: RunServices;
@@ -21,7 +21,7 @@ const isReconciling = ({ reconciling, generation, observedGeneration }: RunServi
   reconciling === true || Number(observedGeneration ?? 0) < Number(generation ?? 0);
 
 /** Reads from the log why a container failed its health check. */
-const lastWords = async (
+const lastLinesMessage = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   scope: RevisionScope,
   port: number,
@@ -43,15 +43,15 @@ export const verdictOn = async (
   { name, owner, port }: ServiceTemplate,
   revision: string,
   run: RunService,
-  patience: Patience,
+  retry: RetryOptions,
 ): Promise<DeployFailure | "ready" | undefined> => {
   if (isReconciling(run)) return undefined;
-  const conditions = await deps.services.conditions(name, revision, patience);
+  const conditions = await deps.services.conditions(name, revision, retry);
   if (conditions.isErr()) return failureOfUnavailable(conditions.error);
   const ready = conditions.value.find(({ type }) => type === "Ready");
   const isFailed = [ready, run.terminalCondition].some((one) => one?.state === "CONDITION_FAILED");
   if (!isFailed) return ready?.state === "CONDITION_SUCCEEDED" ? "ready" : undefined;
   const failure = failureOfConditions([...conditions.value, ...(run.conditions ?? []), run.terminalCondition ?? {}]);
   if (!isHealthCheck(failure)) return failure;
-  return lastWords(deps, { owner, service: name, revision }, port, patience.signal);
+  return lastLinesMessage(deps, { owner, service: name, revision }, port, retry.signal);
 };

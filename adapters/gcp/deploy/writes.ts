@@ -20,7 +20,7 @@ import { codeOf, grpcCodes } from "../call-policy.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { etagOf, type OwnService, parseOwn } from "./parse.ts";
 import type { RunService } from "./render.ts";
-import type { Patience, RunServices } from "./services.ts";
+import type { RetryOptions, RunServices } from "./services.ts";
 
 export interface Standing {
   /** Null if the name is free. */
@@ -44,9 +44,9 @@ export interface WriteDeps {
 export const standing = async (
   { services, region, clock }: WriteDeps,
   name: DeploymentName,
-  patience: Patience = {},
+  retry: RetryOptions = {},
 ): Promise<Result<Standing, Unavailable>> => {
-  const read = await services.get(name, patience);
+  const read = await services.get(name, retry);
   return read.map((run) => ({ run, own: run === null ? undefined : parseOwn(run, { region, now: clock.now() }) }));
 };
 
@@ -82,12 +82,12 @@ export interface ConditionalWrite {
 export const writeConditionally = async (
   deps: WriteDeps,
   { name, owner, expected, write, change }: ConditionalWrite,
-  patience: Patience = {},
+  retry: RetryOptions = {},
 ): Promise<Result<string, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
     // The second attempt follows immediately; after more conflicts, back off.
-    if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, patience.signal);
-    const seen = await standing(deps, name, patience);
+    if (tries > 1) await deps.clock.sleep(PAUSE_MS * tries, retry.signal);
+    const seen = await standing(deps, name, retry);
     if (seen.isErr()) return err(failureOfUnavailable(seen.error));
     const { run, own } = seen.value;
     if (run !== null && own?.record.state.write === write) return ok(etagOf(run.uid ?? "", own.record));
@@ -96,8 +96,8 @@ export const writeConditionally = async (
     const { service, mask } = change(seen.value);
     const written =
       own === undefined
-        ? await deps.services.create(name, service, patience)
-        : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, patience);
+        ? await deps.services.create(name, service, retry)
+        : await deps.services.update(name, { ...service, etag: own.runEtag }, mask, retry);
     // Read again instead of trusting the response: that yields a new service's uid, and finds lost writes, too.
     if (written.isOk()) continue;
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));

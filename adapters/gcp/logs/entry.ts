@@ -41,7 +41,7 @@ export const INSTANCE_LABEL = "instanceId";
 const NANOS = 1_000_000_000n;
 
 /** Position of an entry that the platform writes: its nanosecond and its id. */
-export interface WrittenPlace {
+export interface WritePosition {
   readonly instant: Instant;
   readonly insertId: string;
 }
@@ -49,7 +49,7 @@ export interface WrittenPlace {
 const labelled = (label: string, value: string | undefined): Readonly<Record<string, string>> =>
   value === undefined ? {} : { [label]: value };
 
-export interface Place {
+export interface LogLocation {
   readonly project: string;
   readonly region: string;
 }
@@ -61,7 +61,7 @@ const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload"
   return isTooDeep(json) ? { textPayload: JSON.stringify(json) } : { jsonPayload: structOf(json) };
 };
 
-export const protoEntryOf = ({ project, region }: Place, entry: NewLogEntry, place: WrittenPlace): ProtoEntry => ({
+export const protoEntryOf = ({ project, region }: LogLocation, entry: NewLogEntry, place: WritePosition): ProtoEntry => ({
   logName: writtenLogName(project, entry.logName),
   resource: {
     type: RESOURCE_TYPE,

@@ -18,7 +18,7 @@ import { compileRe2 } from "../../shared/logs/re2.ts";
 import { RisingClock } from "../../shared/logs/rising-clock.ts";
 import { type List, type Listing, type Scan, scanAfter, scanNewest } from "../../shared/logs/scan.ts";
 import { LogSearches, Stopped } from "../../shared/logs/searches.ts";
-import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { all, any, type Bound } from "./bound.ts";
@@ -91,12 +91,12 @@ const batches = (entries: readonly NewLogEntry[]): readonly (readonly NewLogEntr
 class GcpLogs implements LogStore {
   readonly #place: { readonly project: string; readonly region: string };
   readonly #clients: ClientSource;
-  readonly #ambient: GcpAmbient;
+  readonly #ambient: GcpRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #searches: LogSearches;
   readonly #rising: RisingClock;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: GcpAmbient) {
+  constructor(config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps) {
     this.#place = config;
     this.#clients = clients;
     this.#ambient = ambient;
@@ -178,12 +178,12 @@ class GcpLogs implements LogStore {
     const turns = this.#searches.turns(query, signal);
     const base = baseOf(this.#place.project, scope);
     const list: List = async ({ from, to, narrowed }, order, size, token) => {
-      const patience = await turns.take();
+      const timeoutMs = await turns.take();
       const filter = printLogFilter(
         all([...base, ...at(">=", from), ...at("<=", to), narrowed ? pushed : true]) as LogFilter,
       );
       if (filter.length > FILTER_CHARS) throw new Stopped("invalid");
-      return this.#list(scope, filter, order, size, token, patience, signal);
+      return this.#list(scope, filter, order, size, token, timeoutMs, signal);
     };
     return {
       list,
@@ -203,7 +203,7 @@ class GcpLogs implements LogStore {
     order: "asc" | "desc",
     pageSize: number,
     pageToken: string | undefined,
-    patience: number,
+    timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Listing> {
     const client = await this.#client();
@@ -214,7 +214,7 @@ class GcpLogs implements LogStore {
       pageSize,
       ...(pageToken === undefined ? {} : { pageToken }),
     };
-    const listed = await this.#call({ what: "logging.entries.list", patience, signal }, () =>
+    const listed = await this.#call({ what: "logging.entries.list", timeoutMs, signal }, () =>
       client.listLogEntries(request, { ...call, autoPaginate: false }),
     );
     if (listed.isErr()) {
@@ -231,5 +231,5 @@ class GcpLogs implements LogStore {
   }
 }
 
-export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): LogStore =>
+export const createGcpLogs = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): LogStore =>
   new GcpLogs(config, clients, ambient);

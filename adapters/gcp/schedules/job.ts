@@ -11,24 +11,24 @@ import { cloudCron } from "./cron-text.ts";
 
 export type ProtoJob = protos.google.cloud.scheduler.v1.IJob;
 
-export interface JobsPlace {
+export interface SchedulerLocation {
   readonly project: string;
   readonly region: string;
 }
 
 /** Bounds of an HTTP target's attempt, in seconds (`attempt_deadline`). */
-const DEADLINE = { least: 15, most: 1800 } as const;
+const DEADLINE = { min: 15, max: 1800 } as const;
 
 /** Maximum duration of a fire, in seconds. */
-export const maxFireSeconds = DEADLINE.most;
+export const maxFireSeconds = DEADLINE.max;
 
 const TOKEN_HEADER = "X-Cron-Token";
 const PATH = "/cron";
 
-export const parentOf = ({ project, region }: JobsPlace): string => `projects/${project}/locations/${region}`;
+export const parentOf = ({ project, region }: SchedulerLocation): string => `projects/${project}/locations/${region}`;
 
 /** Contains the full digest, so that no other account's job can have the same name. */
-export const jobName = (place: JobsPlace, { owner, name }: ScheduledService): string =>
+export const jobName = (place: SchedulerLocation, { owner, name }: ScheduledService): string =>
   `${parentOf(place)}/jobs/portside-${accountDigest(owner)}-${name}`;
 
 /** Data for which a Cloud Scheduler job has no field; stored in the description, which is limited to 500 characters. */
@@ -72,7 +72,7 @@ const retryConfig = (): NonNullable<ProtoJob["retryConfig"]> => {
   };
 };
 
-export const renderJob = (place: JobsPlace, job: CronJob): ProtoJob => ({
+export const renderJob = (place: SchedulerLocation, job: CronJob): ProtoJob => ({
   name: jobName(place, job),
   description: notesOf(job),
   schedule: cloudCron(job.schedule.cron),
@@ -82,7 +82,7 @@ export const renderJob = (place: JobsPlace, job: CronJob): ProtoJob => ({
     httpMethod: "POST",
     headers: { [TOKEN_HEADER]: job.token },
   },
-  attemptDeadline: seconds(1000 * Math.min(Math.max(job.maxSeconds, DEADLINE.least), DEADLINE.most)),
+  attemptDeadline: seconds(1000 * Math.min(Math.max(job.maxSeconds, DEADLINE.min), DEADLINE.max)),
   retryConfig: retryConfig(),
 });
 

@@ -5,10 +5,10 @@ import type { ScheduledService, Scheduler } from "../../../core/ports/scheduler.
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { type GoogleAmbient, googleCalls } from "../call-policy.ts";
+import { type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { type JobsPlace, jobName, type ProtoJob, parentOf, parseJob, renderedFields, renderJob } from "./job.ts";
+import { type SchedulerLocation, jobName, type ProtoJob, parentOf, parseJob, renderedFields, renderJob } from "./job.ts";
 
 /** Timeout of one call, in milliseconds. */
 const CALL_MS = 20_000;
@@ -26,11 +26,11 @@ const refused = (error: CallState | Unavailable): Unavailable =>
   isCallState(error) ? unavailable("Google Cloud does not take this schedule.", 60, error.error) : error;
 
 class GcpScheduler implements Scheduler {
-  readonly #place: JobsPlace;
+  readonly #place: SchedulerLocation;
   readonly #clients: ClientSource;
   readonly #call: ProviderCall;
 
-  constructor(config: GcpConfig, clients: ClientSource, ambient: GoogleAmbient) {
+  constructor(config: GcpConfig, clients: ClientSource, ambient: GoogleRuntimeDeps) {
     this.#place = config;
     this.#clients = clients;
     this.#call = googleCalls(ambient);
@@ -97,5 +97,5 @@ class GcpScheduler implements Scheduler {
   }
 }
 
-export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, ambient: GoogleAmbient): Scheduler =>
+export const createGcpScheduler = (config: GcpConfig, clients: ClientSource, ambient: GoogleRuntimeDeps): Scheduler =>
   new GcpScheduler(config, clients, ambient);

@@ -102,7 +102,7 @@ export const startQuery = (
     },
   });
 
-export const moreOf = (
+export const fetchNextPage = (
   client: BigQuery,
   { jobId, location }: JobReference,
   limits: Pick<QueryLimits, "answerWithin" | "rowsPerPage">,

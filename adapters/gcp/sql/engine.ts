@@ -13,14 +13,14 @@ import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
 import { Describer } from "../../shared/sql/process/describer.ts";
 import { Ended, each, type Failed, invalid, withinDeadline } from "../../shared/sql/remote.ts";
-import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import {
   cancel,
   dryRun,
   type JobReference,
-  moreOf,
+  fetchNextPage,
   type Query,
   type QueryAnswer,
   type QueryLimits,
@@ -50,11 +50,11 @@ export class GcpSql implements SqlEngine {
   readonly #config: GcpConfig;
   readonly #sources: Sources;
   readonly #clients: ClientSource;
-  readonly #ambient: GcpAmbient;
+  readonly #ambient: GcpRuntimeDeps;
   readonly #call: ProviderCall;
   readonly #describer = new Describer();
 
-  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: GcpAmbient) {
+  constructor(config: GcpConfig, sources: Sources, clients: ClientSource, ambient: GcpRuntimeDeps) {
     this.#config = config;
     this.#sources = sources;
     this.#clients = clients;
@@ -181,7 +181,7 @@ export class GcpSql implements SqlEngine {
       if (running !== undefined) cancel(client, running).catch(() => undefined);
     };
     const answerOf = async (what: string, ask: () => Promise<QueryAnswer>): Promise<QueryAnswer> => {
-      const asked = await this.#call({ what, patience: left(), signal }, ask);
+      const asked = await this.#call({ what, timeoutMs: left(), signal }, ask);
       if (asked.isErr())
         throw new Ended(this.#failure(asked.error, (one) => runFailure(one, this.#config.sqlBytesBilled)));
       job = asked.value.jobReference ?? job;
@@ -192,7 +192,7 @@ export class GcpSql implements SqlEngine {
     try {
       let answer = await answerOf("bigquery.jobs.query", () => startQuery(client, query, settings(), requestId));
       const rest = (token?: string) =>
-        answerOf("bigquery.jobs.getQueryResults", () => moreOf(client, job ?? {}, settings(), token));
+        answerOf("bigquery.jobs.getQueryResults", () => fetchNextPage(client, job ?? {}, settings(), token));
       while (answer.jobComplete !== true && !signal.aborted) answer = await rest();
       if (Number(answer.totalRows ?? 0) > limits.rows) throw new Ended({ kind: "too_many_rows" });
       const fields = answer.schema?.fields ?? [];

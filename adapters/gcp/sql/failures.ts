@@ -32,9 +32,9 @@ export const bigQueryFault = (error: unknown): CallFault | undefined => {
   return googleFault(error);
 };
 
-export const tooMuchToRead = (most: number): SqlFailure => ({
+export const tooMuchToRead = (maxBytes: number): SqlFailure => ({
   kind: "failed",
-  message: `the query reads more than ${Math.round((most / GiB) * 10) / 10} GiB; look at less: WHERE timestamp > ...`,
+  message: `the query reads more than ${Math.round((maxBytes / GiB) * 10) / 10} GiB; look at less: WHERE timestamp > ...`,
 });
 
 /** Converts line numbers to the client's statement; `composeStatement` prepends one line of tables. */
@@ -62,7 +62,7 @@ const kinds: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Why a statement failed while running. */
-export const runFailure = ({ reason = "", message = "" }: Reason, mostBytes: number): SqlFailure => {
+export const runFailure = ({ reason = "", message = "" }: Reason, maxBytes: number): SqlFailure => {
   switch (reason) {
     case "timeout":
     case "stopped":
@@ -71,7 +71,7 @@ export const runFailure = ({ reason = "", message = "" }: Reason, mostBytes: num
       return { kind: "too_large" };
     case "bytesBilledLimitExceeded":
     case "billingTierLimitExceeded":
-      return tooMuchToRead(mostBytes);
+      return tooMuchToRead(maxBytes);
     case "resourcesExceeded":
       return {
         kind: "failed",

@@ -27,19 +27,19 @@ export const forbidden = (): Unavailable =>
   );
 
 /** Creates the claims bucket; leaves an existing one unchanged. */
-export const makeClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
+export const createClaimsBucket = async (api: StorageApi, config: GcpConfig, options: CallOptions): Answer<void> => {
   const made = await api.insertBucket({ name: claimsBucket(config.project), ...bucketSettings(config) }, options);
   if (made.isErr()) return err(made.error);
   return made.value === "changed" || made.value === "invalid" ? err(forbidden()) : ok(undefined);
 };
 
-const shortWords = (bucket: string, seconds: number): string =>
+const formatShortRetention = (bucket: string, seconds: number): string =>
   `The bucket '${bucket}' keeps what is deleted for ${seconds / 86_400} days, not ${trashDays}, so deleted volumes ` +
   `could not be restored as long as the platform promises. Run 'gcloud storage buckets update gs://${bucket} ` +
   `--soft-delete-duration=${trashDays}d', look at the organisation policy storage.softDeletePolicySeconds, ` +
   `or start with --gcp-soft-delete any.`;
 
-const foreignWords = (bucket: string): string =>
+const formatForeignBucket = (bucket: string): string =>
   `The bucket '${bucket}' is not this project's: somebody else has taken its name, and would decide which bucket a ` +
   "volume's name stands for. Use another project, or have the name released.";
 
@@ -65,9 +65,9 @@ export const softDeleteProblem = (
     if (made.value === "changed" || made.value === "invalid") return ok(forbidden().message);
     const found = made.value === "exists" ? await ownBucket(api, bucket, options) : ok(made.value);
     if (found.isErr()) return err(found.error);
-    if (found.value === undefined) return ok(foreignWords(bucket));
+    if (found.value === undefined) return ok(formatForeignBucket(bucket));
     const seconds = Number(found.value.softDeletePolicy?.retentionDurationSeconds ?? 0);
-    return ok(config.softDelete === "required" && seconds < trashSeconds ? shortWords(bucket, seconds) : undefined);
+    return ok(config.softDelete === "required" && seconds < trashSeconds ? formatShortRetention(bucket, seconds) : undefined);
   };
   return ResultAsync.fromSafePromise(look()).andThen((result) =>
     result.isOk() ? okAsync(result.value) : errAsync(result.error),

@@ -12,7 +12,7 @@ import { err, ok, type Result } from "../../../core/result.ts";
 import { newLabels, type VolumeBucket, volumeOf } from "./bucket.ts";
 import { bucketSettings, forbidden } from "./bucket-settings.ts";
 import type { Claim } from "./claims.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { current } from "./find-bucket.ts";
 import { bucketName } from "./names.ts";
 import { awaitRestore, bringBack } from "./restore-volume.ts";
@@ -28,7 +28,7 @@ const beingDeleted = (name: VolumeName): Conflict => conflict(`'${name}' is bein
 
 /** Creates the claim's bucket if it does not exist. */
 const insert = async (
-  { api, config, clock, ids }: Parts,
+  { api, config, clock, ids }: VolumeDeps,
   owner: AccountId,
   name: VolumeName,
   { bucket }: Claim,
@@ -41,7 +41,7 @@ const insert = async (
 };
 
 /** Deletes the bucket of a claim that no longer holds; no caller has seen the bucket. */
-const drop = async ({ api, buckets }: Parts, owner: AccountId, id: string, options: CallOptions): Attempt => {
+const drop = async ({ api, buckets }: VolumeDeps, owner: AccountId, id: string, options: CallOptions): Attempt => {
   // Read again: the policy change has changed the metageneration.
   const found = await buckets.get(owner, id, options);
   if (found.isErr()) return err(found.error);
@@ -50,11 +50,11 @@ const drop = async ({ api, buckets }: Parts, owner: AccountId, id: string, optio
 };
 
 /** The last step. The claim must still hold here, or another bucket may have taken the name. */
-const enliven = async (parts: Parts, owner: AccountId, bucket: VolumeBucket, claim: Claim, options: CallOptions) => {
-  const { buckets, claims } = parts;
+const enliven = async (deps: VolumeDeps, owner: AccountId, bucket: VolumeBucket, claim: Claim, options: CallOptions) => {
+  const { buckets, claims } = deps;
   const standing = await claims.read(owner, bucket.name, options);
   if (standing.isErr()) return err(standing.error);
-  if (standing.value?.generation !== claim.generation) return drop(parts, owner, bucket.id, options);
+  if (standing.value?.generation !== claim.generation) return drop(deps, owner, bucket.id, options);
   const changed = await buckets.change<"live" | "again">(
     owner,
     bucket.id,
@@ -71,14 +71,14 @@ const enliven = async (parts: Parts, owner: AccountId, bucket: VolumeBucket, cla
 };
 
 const finish = async (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   name: VolumeName,
   claim: Claim,
   options: CallOptions,
 ): Attempt => {
-  const { buckets, claims } = parts;
-  const inserted = await insert(parts, owner, name, claim, options);
+  const { buckets, claims } = deps;
+  const inserted = await insert(deps, owner, name, claim, options);
   if (inserted.isErr()) return err(inserted.error);
   const found = await buckets.get(owner, claim.bucket, options);
   if (found.isErr()) return err(found.error);
@@ -87,31 +87,31 @@ const finish = async (
     return (await claims.remove(owner, name, claim, options)).map(() => "again" as const);
   // Another call won.
   if (bucket.state !== "making") return ok("again");
-  return enliven(parts, owner, bucket, claim, options);
+  return enliven(deps, owner, bucket, claim, options);
 };
 
-const attempt = async (parts: Parts, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
-  const present = await current(parts, owner, name, options);
+const attempt = async (deps: VolumeDeps, owner: AccountId, name: VolumeName, options: CallOptions): Attempt => {
+  const present = await current(deps, owner, name, options);
   if (present.isErr()) return err(present.error);
   const bucket = present.value;
   if (bucket?.state === "hidden") return err(beingDeleted(name));
-  if (bucket?.state === "restoring") return (await bringBack(parts, owner, bucket.id, options)).map(() => "again");
+  if (bucket?.state === "restoring") return (await bringBack(deps, owner, bucket.id, options)).map(() => "again");
   if (bucket !== undefined) return ok({ volume: volumeOf(bucket, owner), created: false });
-  const wanted = { bucket: bucketName(owner, name, parts.ids.id()), purpose: "make" } as const;
-  const claim = await parts.claims.take(owner, name, wanted, options);
+  const wanted = { bucket: bucketName(owner, name, deps.ids.id()), purpose: "make" } as const;
+  const claim = await deps.claims.take(owner, name, wanted, options);
   if (claim.isErr()) return err(claim.error);
-  if (claim.value.purpose === "make") return finish(parts, owner, name, claim.value, options);
-  return (await awaitRestore(parts, owner, { name }, options)).map(() => "again");
+  if (claim.value.purpose === "make") return finish(deps, owner, name, claim.value, options);
+  return (await awaitRestore(deps, owner, { name }, options)).map(() => "again");
 };
 
-export const makeVolume = async (
-  parts: Parts,
+export const createVolume = async (
+  deps: VolumeDeps,
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
 ): Promise<Result<Made, Conflict | Unavailable>> => {
   for (let tries = 0; tries < TRIES; tries++) {
-    const made = await attempt(parts, owner, name, options);
+    const made = await attempt(deps, owner, name, options);
     if (made.isErr()) return err(made.error);
     if (made.value !== "again") return ok(made.value);
   }
@@ -120,7 +120,7 @@ export const makeVolume = async (
 
 /** Deletes a bucket that never became a volume, unless a claim still names it: then the next call finishes it. */
 export const dropAbandoned = async (
-  { api, claims }: Parts,
+  { api, claims }: VolumeDeps,
   owner: AccountId,
   { id, name, metageneration }: VolumeBucket,
   options: CallOptions,

@@ -5,7 +5,7 @@ import type { Buckets } from "./buckets.ts";
 import type { Claims } from "./claims.ts";
 import type { StorageApi } from "./storage-calls.ts";
 
-export interface Parts {
+export interface VolumeDeps {
   readonly api: StorageApi;
   readonly buckets: Buckets;
   readonly claims: Claims;

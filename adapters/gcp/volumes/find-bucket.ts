@@ -4,7 +4,7 @@ import type { VolumeName } from "../../../core/domain/wire/names.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok } from "../../../core/result.ts";
 import type { VolumeBucket } from "./bucket.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import type { Answer } from "./storage-calls.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { Answer } from "./storage-calls.ts";
  * @param isDue called only with a hidden bucket
  */
 export const reveal = async (
-  { buckets }: Parts,
+  { buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   isDue: (bucket: VolumeBucket) => boolean,
@@ -30,13 +30,13 @@ export const reveal = async (
 
 /** Returns the bucket; reveals it first if its hiding has timed out. */
 export const upToDate = (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   bucket: VolumeBucket,
   options: CallOptions,
 ): Answer<VolumeBucket | undefined> => {
-  const isForgotten = (one: VolumeBucket): boolean => parts.buckets.isForgotten(one);
-  return isForgotten(bucket) ? reveal(parts, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
+  const isForgotten = (one: VolumeBucket): boolean => deps.buckets.isForgotten(one);
+  return isForgotten(bucket) ? reveal(deps, owner, bucket.id, isForgotten, options) : Promise.resolve(ok(bucket));
 };
 
 /** Order of precedence for a name; `making` and `deleting` buckets do not hold it. */
@@ -44,16 +44,16 @@ const order: readonly VolumeBucket["state"][] = ["live", "hidden", "restoring"];
 
 /** Returns the bucket that holds the name: live, hidden, or being restored. Undefined if the name is free. */
 export const current = async (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   name: VolumeName,
   options: CallOptions,
 ): Answer<VolumeBucket | undefined> => {
-  const found = await parts.buckets.ofVolume(owner, name, options);
+  const found = await deps.buckets.ofVolume(owner, name, options);
   if (found.isErr()) return err(found.error);
   for (const state of order) {
     const bucket = found.value.find((one) => one.state === state);
-    if (bucket !== undefined) return upToDate(parts, owner, bucket, options);
+    if (bucket !== undefined) return upToDate(deps, owner, bucket, options);
   }
   return ok(undefined);
 };

@@ -17,7 +17,7 @@ import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type VolumeBucket, volumeOf } from "./bucket.ts";
 import { restoreObjects } from "./bulk.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { current } from "./find-bucket.ts";
 import type { Answer } from "./storage-calls.ts";
 
@@ -32,7 +32,7 @@ export const inTrash = ({ state }: VolumeBucket): boolean => state === "deleting
 
 /** Restores the objects of an existing bucket, then makes it live. Undefined if the bucket is gone. */
 export const bringBack = async (
-  { api, buckets }: Parts,
+  { api, buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
@@ -60,7 +60,7 @@ export const bringBack = async (
 
 /** Returns the bucket if it is in the trash; `isThere` until Cloud Storage has deleted it. */
 const trashed = async (
-  { buckets }: Parts,
+  { buckets }: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
@@ -78,7 +78,7 @@ const trashed = async (
 
 /** Claims the name for the bucket; `again` after removing a stale claim. */
 const claimName = async (
-  { buckets, claims }: Parts,
+  { buckets, claims }: VolumeDeps,
   owner: AccountId,
   { id, name }: VolumeBucket,
   options: CallOptions,
@@ -91,38 +91,38 @@ const claimName = async (
 };
 
 const attempt = async (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
 ): Promise<Result<VolumeBucket | "again", NotFound | Conflict | Unavailable>> => {
-  const found = await trashed(parts, owner, id, options);
+  const found = await trashed(deps, owner, id, options);
   if (found.isErr()) return err(found.error);
   if (found.value === undefined) return err(gone());
   const { bucket, isThere } = found.value;
-  const present = await current(parts, owner, bucket.name, options);
+  const present = await current(deps, owner, bucket.name, options);
   if (present.isErr()) return err(present.error);
   if (present.value !== undefined && present.value.id !== id)
     return err(conflict(`You have a volume '${bucket.name}' now.`));
-  const claimed = await claimName(parts, owner, bucket, options);
+  const claimed = await claimName(deps, owner, bucket, options);
   if (claimed.isErr()) return err(claimed.error);
   if (claimed.value === "again") return ok("again");
   if (!isThere) {
-    const restored = await parts.api.restoreBucket(id, bucket.generation, options);
+    const restored = await deps.api.restoreBucket(id, bucket.generation, options);
     if (restored.isErr()) return err(restored.error);
   }
-  const back = await bringBack(parts, owner, id, options);
+  const back = await bringBack(deps, owner, id, options);
   return back.map((end) => (end === undefined || end.state === "deleting" ? "again" : end));
 };
 
 export const restoreVolume = async (
-  parts: Parts,
+  deps: VolumeDeps,
   owner: AccountId,
   id: string,
   options: CallOptions,
 ): Promise<Result<StoredVolume, NotFound | Conflict | Unavailable>> => {
   for (let tries = 0; tries < TRIES; tries++) {
-    const restored = await attempt(parts, owner, id, options);
+    const restored = await attempt(deps, owner, id, options);
     if (restored.isErr()) return err(restored.error);
     if (restored.value !== "again") return ok(volumeOf(restored.value, owner));
   }
@@ -136,7 +136,7 @@ const LOOK_MS = 250;
  * is stale.
  */
 export const awaitRestore = async (
-  { buckets, claims, clock }: Parts,
+  { buckets, claims, clock }: VolumeDeps,
   owner: AccountId,
   bucket: Pick<VolumeBucket, "name">,
   options: CallOptions,

@@ -7,7 +7,7 @@ import { type Unavailable, unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../shared/calls/provider-call.ts";
-import { inTime } from "../call-policy.ts";
+import { withTimeout } from "../call-policy.ts";
 
 export type Answer<T> = Promise<Result<T, Unavailable>>;
 
@@ -20,7 +20,7 @@ interface Request {
   readonly uri: string;
   readonly query?: Query;
   readonly json?: unknown;
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 export interface BucketPage {
@@ -95,7 +95,7 @@ export class StorageApi {
     metadata: BucketMetadata,
     options: CallOptions,
   ): Answer<BucketMetadata | "exists" | "changed" | "invalid"> {
-    const request = { what: "buckets.insert", method: "POST", uri: "/b", patience: TURN_MS, json: metadata } as const;
+    const request = { what: "buckets.insert", method: "POST", uri: "/b", timeoutMs: TURN_MS, json: metadata } as const;
     const sent = await this.#send<BucketMetadata>({ ...request, query: { project: this.#deps.project } }, options);
     return states("exists", "changed", "invalid")(sent);
   }
@@ -117,7 +117,7 @@ export class StorageApi {
     ifMetagenerationMatch: string,
     options: CallOptions,
   ): Answer<unknown | "not_found" | "changed" | "exists"> {
-    const request = { what: "buckets.delete", method: "DELETE", uri: bucketUri(id), patience: TURN_MS } as const;
+    const request = { what: "buckets.delete", method: "DELETE", uri: bucketUri(id), timeoutMs: TURN_MS } as const;
     const sent = await this.#send({ ...request, query: { ifMetagenerationMatch } }, options);
     return states("not_found", "changed", "exists")(sent);
   }
@@ -129,7 +129,7 @@ export class StorageApi {
     options: CallOptions,
   ): Answer<BucketMetadata | "not_found" | "exists"> {
     const request = { what: "buckets.restore", method: "POST", uri: `${bucketUri(id)}/restore` } as const;
-    const sent = await this.#send<BucketMetadata>({ ...request, query: { generation }, patience: TURN_MS }, options);
+    const sent = await this.#send<BucketMetadata>({ ...request, query: { generation }, timeoutMs: TURN_MS }, options);
     return states("not_found", "exists")(sent);
   }
 
@@ -182,14 +182,14 @@ export class StorageApi {
     const sent = await this.#deps.call({ what: "storage.objects.insert", signal: options.signal }, async () => {
       const file = (await this.#deps.storage()).bucket(bucket).file(name);
       const precondition = { preconditionOpts: { ifGenerationMatch: 0 }, metadata: { metadata: { ...metadata } } };
-      await inTime(file.save("", { ...precondition, resumable: false, validation: false }));
+      await withTimeout(file.save("", { ...precondition, resumable: false, validation: false }));
     });
     return states("changed", "not_found")(sent);
   }
 
   #send<T>(request: Request, { signal }: CallOptions): Promise<Result<T, CallState | Unavailable>> {
-    const patience = request.patience === undefined ? {} : { patience: request.patience };
-    const needs = { what: `storage.${request.what}`, signal, ...patience };
+    const limit = request.timeoutMs === undefined ? {} : { timeoutMs: request.timeoutMs };
+    const needs = { what: `storage.${request.what}`, signal, ...limit };
     return this.#deps.call(needs, () => this.#request<T>(request));
   }
 
@@ -202,6 +202,6 @@ export class StorageApi {
         error === null || error === undefined ? resolve(answered as T) : reject(error),
       );
     });
-    return inTime(answer);
+    return withTimeout(answer);
   }
 }

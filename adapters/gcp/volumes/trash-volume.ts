@@ -11,14 +11,14 @@ import type { StoredVolume } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result } from "../../../core/result.ts";
 import { trashLabels, type VolumeBucket } from "./bucket.ts";
 import { emptyBucket, restoreObjects } from "./bulk.ts";
-import type { Parts } from "./deps.ts";
+import type { VolumeDeps } from "./deps.ts";
 import type { Answer } from "./storage-calls.ts";
 
 /** Uploads may race with emptying, so a bucket is emptied up to this many times. */
 const ROUNDS = 5;
 
 /** Frees the name, unless another bucket holds it already. */
-const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
+const unclaim = async ({ claims }: VolumeDeps, owner: AccountId, { id, name }: VolumeBucket, options: CallOptions) => {
   const claim = await claims.read(owner, name, options);
   if (claim.isErr()) return err(claim.error);
   return claim.value?.bucket === id ? claims.remove(owner, name, claim.value, options) : ok(undefined);
@@ -26,7 +26,7 @@ const unclaim = async ({ claims }: Parts, owner: AccountId, { id, name }: Volume
 
 /** What a concurrent call did to the bucket: it finished this discard, or restored the volume. */
 const overtaken = async (
-  { api, buckets }: Parts,
+  { api, buckets }: VolumeDeps,
   owner: AccountId,
   { id, since }: VolumeBucket,
   options: CallOptions,
@@ -39,14 +39,14 @@ const overtaken = async (
 };
 
 /** Empties and deletes a bucket in the trash; `taken back` if a concurrent call restored it. */
-export const finishDiscard = async (
-  parts: Parts,
+export const finishTrash = async (
+  deps: VolumeDeps,
   owner: AccountId,
   marked: VolumeBucket,
   options: CallOptions,
 ): Answer<"gone" | "taken back"> => {
-  const { api, buckets } = parts;
-  const unclaimed = await unclaim(parts, owner, marked, options);
+  const { api, buckets } = deps;
+  const unclaimed = await unclaim(deps, owner, marked, options);
   if (unclaimed.isErr()) return err(unclaimed.error);
   let seen = marked;
   /** True while the mark is in place. A deploy may change the bucket's policy meanwhile, which leaves the mark valid. */
@@ -60,25 +60,25 @@ export const finishDiscard = async (
     const emptied = await emptyBucket(api, marked.id, isMarked, options);
     if (emptied.isErr()) return err(emptied.error);
     if (emptied.value === "not_found") return ok("gone");
-    if (emptied.value === "stopped") return overtaken(parts, owner, marked, options);
+    if (emptied.value === "stopped") return overtaken(deps, owner, marked, options);
     const deleted = await api.deleteBucket(marked.id, seen.metageneration, options);
     if (deleted.isErr()) return err(deleted.error);
     if (deleted.value !== "changed" && deleted.value !== "exists") return ok("gone");
     const may = deleted.value === "changed" ? await isMarked() : ok(true);
     if (may.isErr()) return err(may.error);
-    if (!may.value) return overtaken(parts, owner, marked, options);
+    if (!may.value) return overtaken(deps, owner, marked, options);
   }
   return err(unavailable("A volume that is being deleted is changed all the time; try again."));
 };
 
-export const discardVolume = async (
-  parts: Parts,
+export const trashVolume = async (
+  deps: VolumeDeps,
   { owner, id, name }: StoredVolume,
   deletedAt: Timestamp,
   options: CallOptions,
 ): Promise<Result<void, Conflict | Unavailable>> => {
   const stays = conflict(`'${name}' is not being deleted any more.`);
-  const marked = await parts.buckets.change(
+  const marked = await deps.buckets.change(
     owner,
     id,
     (bucket) =>
@@ -90,7 +90,7 @@ export const discardVolume = async (
   );
   if (marked.isErr()) return err(marked.error);
   if ("stop" in marked.value) return err(stays);
-  const finished = await finishDiscard(parts, owner, marked.value.bucket, options);
+  const finished = await finishTrash(deps, owner, marked.value.bucket, options);
   if (finished.isErr()) return err(finished.error);
   return finished.value === "gone" ? ok(undefined) : err(stays);
 };

@@ -6,22 +6,22 @@ import { conflict, notFound, type Unavailable } from "../../../core/errors.ts";
 import type { CallOptions } from "../../../core/ports/system.ts";
 import type { StoredVolume, VolumeState, VolumeStore } from "../../../core/ports/volume-store.ts";
 import { err, ok, type Result, ResultAsync } from "../../../core/result.ts";
-import { type GcpAmbient, googleCalls } from "../call-policy.ts";
+import { type GcpRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { type VolumeBucket, volumeOf } from "./bucket.ts";
-import { makeClaimsBucket, softDeleteProblem } from "./bucket-settings.ts";
+import { createClaimsBucket, softDeleteProblem } from "./bucket-settings.ts";
 import { Buckets } from "./buckets.ts";
 import { Claims } from "./claims.ts";
-import { dropAbandoned, makeVolume } from "./create-volume.ts";
-import type { Parts } from "./deps.ts";
+import { dropAbandoned, createVolume } from "./create-volume.ts";
+import type { VolumeDeps } from "./deps.ts";
 import { current, reveal, upToDate } from "./find-bucket.ts";
 import { signedGrant } from "./grants.ts";
 import { accountPrefix, claimsBucket } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
 import { inTrash, restoreVolume } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
-import { discardVolume, finishDiscard } from "./trash-volume.ts";
+import { trashVolume, finishTrash } from "./trash-volume.ts";
 
 /** Milliseconds after which a listing finishes an interrupted discard, or cleans up an interrupted creation. */
 const CUT_MS = { deleting: 60_000, making: 600_000 };
@@ -33,21 +33,21 @@ type Returns<M extends keyof Methods> = ReturnType<Methods[M]>;
 const settled = <T, E>(work: Promise<Result<T, E>>): ResultAsync<T, E> => new ResultAsync(work);
 
 export class GcpVolumes implements VolumeStore {
-  readonly #parts: Parts;
+  readonly #deps: VolumeDeps;
   readonly #finishing = new Map<string, Promise<void>>();
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: VolumeDeps) {
+    this.#deps = deps;
   }
 
   /** A message if deleted volumes would be gone too soon; undefined if not, or if the operator accepted that. */
   softDeleteProblem(options: CallOptions = {}): ResultAsync<string | undefined, Unavailable> {
-    return softDeleteProblem(this.#parts.api, this.#parts.config, options);
+    return softDeleteProblem(this.#deps.api, this.#deps.config, options);
   }
 
   /** Ok if Cloud Storage responds to this platform; makes one read-only call. */
   check(options: CallOptions = {}): ResultAsync<void, Unavailable> {
-    const { api, config } = this.#parts;
+    const { api, config } = this.#deps;
     return settled(api.bucket(claimsBucket(config.project), options)).map(() => undefined);
   }
 
@@ -58,11 +58,11 @@ export class GcpVolumes implements VolumeStore {
 
   find(...[owner, name, options = {}]: Args<"find">): Returns<"find"> {
     const look = async (): Promise<Result<VolumeState, Unavailable>> => {
-      const found = await current(this.#parts, owner, name, options);
+      const found = await current(this.#deps, owner, name, options);
       if (found.isErr()) return err(found.error);
       if (found.value?.state === "live") return ok({ kind: "held", volume: volumeOf(found.value, owner) });
       if (found.value?.state === "hidden") return ok({ kind: "hidden" });
-      const elsewhere = await this.#parts.claims.elsewhere(owner, name, options);
+      const elsewhere = await this.#deps.claims.elsewhere(owner, name, options);
       return elsewhere.map((taken) => ({ kind: taken ? "elsewhere" : "free" }));
     };
     return settled(look());
@@ -70,12 +70,12 @@ export class GcpVolumes implements VolumeStore {
 
   list(...[owner, options = {}]: Args<"list">): Returns<"list"> {
     const list = async (): Promise<Result<readonly StoredVolume[], Unavailable>> => {
-      const found = await this.#parts.buckets.ofAccount(owner, options);
+      const found = await this.#deps.buckets.ofAccount(owner, options);
       if (found.isErr()) return err(found.error);
       const live = new Map<string, StoredVolume>();
       for (const one of found.value) {
         this.#finish(owner, one);
-        const bucket = await upToDate(this.#parts, owner, one, options);
+        const bucket = await upToDate(this.#deps, owner, one, options);
         if (bucket.isErr()) return err(bucket.error);
         if (bucket.value?.state === "live" && !live.has(one.name)) live.set(one.name, volumeOf(bucket.value, owner));
       }
@@ -85,11 +85,11 @@ export class GcpVolumes implements VolumeStore {
   }
 
   create(...[owner, name, options = {}]: Args<"create">): Returns<"create"> {
-    return settled(makeVolume(this.#parts, owner, name, options));
+    return settled(createVolume(this.#deps, owner, name, options));
   }
 
   beginDelete(...[{ owner, id, name }, options = {}]: Args<"beginDelete">): Returns<"beginDelete"> {
-    const { buckets } = this.#parts;
+    const { buckets } = this.#deps;
     const decide = (bucket: VolumeBucket | undefined) =>
       bucket?.state === "live" || (bucket !== undefined && buckets.isForgotten(bucket))
         ? ({ to: "hidden" } as const)
@@ -105,22 +105,22 @@ export class GcpVolumes implements VolumeStore {
 
   abortDelete(...[{ owner, id }, options = {}]: Args<"abortDelete">): Returns<"abortDelete"> {
     const show = async (): Promise<Result<void, Unavailable>> => {
-      const shown = await reveal(this.#parts, owner, id, () => true, options);
+      const shown = await reveal(this.#deps, owner, id, () => true, options);
       if (shown.isErr()) return err(shown.error);
       // A discard failed midway: restore the volume, unless its name was taken meanwhile.
       if (shown.value === undefined || !inTrash(shown.value)) return ok(undefined);
-      const back = await restoreVolume(this.#parts, owner, id, options);
+      const back = await restoreVolume(this.#deps, owner, id, options);
       return back.isErr() && back.error.kind === "unavailable" ? err(back.error) : ok(undefined);
     };
     return settled(show());
   }
 
   moveToTrash(...[volume, deletedAt, options = {}]: Args<"moveToTrash">): Returns<"moveToTrash"> {
-    return settled(discardVolume(this.#parts, volume, deletedAt, options));
+    return settled(trashVolume(this.#deps, volume, deletedAt, options));
   }
 
   trash(...[owner, options = {}]: Args<"trash">): Returns<"trash"> {
-    const { buckets } = this.#parts;
+    const { buckets } = this.#deps;
     const living = settled(buckets.ofAccount(owner, options));
     const deleted = settled(buckets.deleted(owner, accountPrefix(owner), options));
     return ResultAsync.combine([living, deleted]).map((all) =>
@@ -132,43 +132,43 @@ export class GcpVolumes implements VolumeStore {
   }
 
   restore(...[owner, id, options = {}]: Args<"restore">): Returns<"restore"> {
-    return settled(restoreVolume(this.#parts, owner, id, options));
+    return settled(restoreVolume(this.#deps, owner, id, options));
   }
 
   objects(...[volume, query, options = {}]: Args<"objects">): Returns<"objects"> {
-    return settled(listObjects(this.#parts.api, volume, query, options));
+    return settled(listObjects(this.#deps.api, volume, query, options));
   }
 
   stat(...[volume, path, options = {}]: Args<"stat">): Returns<"stat"> {
-    return settled(statObject(this.#parts.api, volume, path, options));
+    return settled(statObject(this.#deps.api, volume, path, options));
   }
 
   read(...[volume, path, options = {}]: Args<"read">): Returns<"read"> {
-    return settled(readObject(this.#parts.api, volume, path, options));
+    return settled(readObject(this.#deps.api, volume, path, options));
   }
 
   remove(...[volume, path, options = {}]: Args<"remove">): Returns<"remove"> {
-    return settled(removeObject(this.#parts.api, volume, path, options));
+    return settled(removeObject(this.#deps.api, volume, path, options));
   }
 
   grantUpload(...[volume, path, until]: Args<"grantUpload">): Returns<"grantUpload"> {
-    return settled(signedGrant(this.#parts.api, this.#parts, "write", volume, path, until));
+    return settled(signedGrant(this.#deps.api, this.#deps, "write", volume, path, until));
   }
 
   grantDownload(...[volume, path, until]: Args<"grantDownload">): Returns<"grantDownload"> {
-    return settled(signedGrant(this.#parts.api, this.#parts, "read", volume, path, until));
+    return settled(signedGrant(this.#deps.api, this.#deps, "read", volume, path, until));
   }
 
   /** Finishes in the background what an interrupted call left behind. */
   #finish(owner: AccountId, bucket: VolumeBucket): void {
-    const { buckets, logger } = this.#parts;
+    const { buckets, logger } = this.#deps;
     const { id, state, at } = bucket;
     if (state !== "deleting" && state !== "making") return;
     if (buckets.ageOf(at) < CUT_MS[state] || this.#finishing.has(id)) return;
     const finish = async (): Promise<void> => {
       try {
-        const act = state === "deleting" ? finishDiscard : dropAbandoned;
-        const end: Result<unknown, Unavailable> = await act(this.#parts, owner, bucket, {});
+        const act = state === "deleting" ? finishTrash : dropAbandoned;
+        const end: Result<unknown, Unavailable> = await act(this.#deps, owner, bucket, {});
         if (end.isErr()) logger.warn("what was cut about a volume is not cleared away yet", { volume: id });
       } catch (cause) {
         logger.error("clearing away met a problem of the platform's own", { volume: id, cause });
@@ -180,10 +180,10 @@ export class GcpVolumes implements VolumeStore {
   }
 }
 
-export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): GcpVolumes => {
+export const createGcpVolumes = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): GcpVolumes => {
   const call = googleCalls(ambient);
   const api = new StorageApi({ project: config.project, storage: () => clients("storage"), call });
-  const claims = new Claims(api, claimsBucket(config.project), (options) => makeClaimsBucket(api, config, options));
+  const claims = new Claims(api, claimsBucket(config.project), (options) => createClaimsBucket(api, config, options));
   const buckets = new Buckets(api, ambient.clock, ambient.ids);
   return new GcpVolumes({ ...ambient, api, buckets, claims, config });
 };

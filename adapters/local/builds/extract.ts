@@ -9,7 +9,7 @@ import type { Source } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
 import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { Turns } from "../logs/turns.ts";
+import { FairSemaphore } from "../logs/turns.ts";
 import { BuildFailed } from "./steps.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";
@@ -135,7 +135,7 @@ const unpackHere = (source: Source, folder: string): Unpacking => {
 };
 
 export class Extractor {
-  readonly #turns = new Turns(AT_ONCE);
+  readonly #semaphore = new FairSemaphore(AT_ONCE);
   readonly #script: URL | null;
   readonly #deadline: number;
 
@@ -153,7 +153,7 @@ export class Extractor {
    * is not what was walked. Nothing writes any more once it has failed, also where the signal aborts.
    */
   extract(extraction: Extraction, signal: AbortSignal): Promise<void> {
-    return this.#turns.take(extraction.owner, signal, () => this.#extract(extraction, signal));
+    return this.#semaphore.take(extraction.owner, signal, () => this.#extract(extraction, signal));
   }
 
   async #extract({ source, folder }: Extraction, signal: AbortSignal): Promise<void> {

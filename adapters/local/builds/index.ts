@@ -12,8 +12,8 @@ import { STATIC_COMMAND } from "../../shared/deploy/static-site.ts";
 import { surveySource } from "../../shared/deploy/survey-source.ts";
 import { narrate, type Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault, diskFaultOf } from "../../shared/runtime/disk-fault.ts";
-import { Turns } from "../../shared/runtime/keyed-mutex.ts";
-import { buildContainer, unreachable } from "../containers/build/build.ts";
+import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
+import { buildContainer, engineUnreachable } from "../containers/build/build.ts";
 import type { Containers } from "../containers/containers.ts";
 import { Allowance } from "../instances/paced.ts";
 import type { Limits, Runner } from "../sandbox/runner.ts";
@@ -109,7 +109,7 @@ const pacedPrint = (say: Say<string>): Say<string> => {
 };
 
 export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const extractor = new Extractor();
   const { images, runner, containers, toolchain, limits, network, ids, logger } = config;
 
@@ -120,7 +120,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     if (typeof containers === "string") return false;
     return containers.hasImage(image.id).catch((cause: unknown) => {
       logger.warn("the container engine does not answer", { cause });
-      return unreachable(containers.engine);
+      return engineUnreachable(containers.engine);
     });
   };
 
@@ -134,7 +134,7 @@ export const createLocalBuilder = (config: BuilderConfig): ImageBuilder => {
     const tag = containers.tagOf(reference);
     const within = await containers.buildNetwork(owner).catch((cause: unknown) => {
       logger.warn("a network for a build could not be made", { cause });
-      throw new BuildFailed(unreachable(containers.engine));
+      throw new BuildFailed(engineUnreachable(containers.engine));
     });
     const account = ownerFolder(owner);
     const given = {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
-import type { Turns } from "../../shared/runtime/keyed-mutex.ts";
+import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { ranOutOfMemory } from "../instances/exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
 import { giveFolder } from "../tenant-files/give-tree.ts";
@@ -41,7 +41,7 @@ export interface Workshop {
   readonly signal: AbortSignal;
   readonly newId: () => string;
   /** For what builds of one account share on disk. */
-  readonly turns: Turns;
+  readonly turns: KeyedMutex;
 }
 
 /** A host path as commands see it, for folders that are bound under another name. */

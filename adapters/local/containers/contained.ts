@@ -11,10 +11,10 @@ import type { ContainerEngine } from "./engine.ts";
 import { ContainerLog } from "./log.ts";
 import { refusedStart } from "./refused-start.ts";
 import { type ContainerJob, containerName, createOptions } from "./settings.ts";
-import { ownVolumes, writtenBy } from "./written.ts";
+import { anonymousVolumes, measureWrittenBytes } from "./written.ts";
 
 /** A container's settings, prepared when its turn comes, and the cleanup for when it is gone. */
-export interface Prepared {
+export interface PreparedContainer {
   readonly job: ContainerJob;
   readonly ended: () => Promise<void>;
 }
@@ -23,7 +23,7 @@ const LOG_END_MS = 2000;
 const AGAIN_MS = 50;
 const DISK_LOOK_MS = 3000;
 
-export class Contained implements Running {
+export class RunningContainer implements Running {
   readonly id: string;
   readonly startedAt = Date.now();
   readonly begun: Promise<void>;
@@ -42,7 +42,7 @@ export class Contained implements Running {
   constructor(
     engine: ContainerEngine,
     id: string,
-    prepare: () => Promise<Prepared>,
+    prepare: () => Promise<PreparedContainer>,
     remove: (container: Container) => Promise<void>,
     onLine: OnLine,
   ) {
@@ -80,12 +80,12 @@ export class Contained implements Running {
   }
 
   async #live(
-    prepare: () => Promise<Prepared>,
+    prepare: () => Promise<PreparedContainer>,
     remove: (container: Container) => Promise<void>,
     onLine: OnLine,
     begun: () => void,
   ): Promise<Exit> {
-    let prepared: Prepared | undefined;
+    let prepared: PreparedContainer | undefined;
     try {
       prepared = await prepare();
       return await this.#run(prepared.job, onLine, begun);
@@ -115,7 +115,7 @@ export class Contained implements Running {
     const host = NetworkSettings.Networks[job.network]?.IPAddress;
     if (sharesKernel && !rootless && host && job.port !== undefined) this.address = { host, port: job.port.inside };
     this.#pid = State.Pid;
-    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, ownVolumes({ Mounts }), job.disk);
+    const unwatch = job.readOnly ? undefined : this.#watchDisk(container, anonymousVolumes({ Mounts }), job.disk);
     try {
       const { ExitCode, OOMKilled } = await this.#follow(container, onLine);
       return {
@@ -134,7 +134,7 @@ export class Contained implements Running {
     let timer: NodeJS.Timeout | undefined;
     const look = async () => {
       // If the engine does not respond, `exited` reports that.
-      const written = await writtenBy(this.#engine.docker, container, volumes).catch(() => 0);
+      const written = await measureWrittenBytes(this.#engine.docker, container, volumes).catch(() => 0);
       if (timer === undefined) return;
       timer = setTimeout(look, DISK_LOOK_MS);
       if (written <= most || this.#overflown !== undefined) return;

@@ -19,7 +19,7 @@ import {
   type Runner,
   type Running,
 } from "../sandbox/runner.ts";
-import { Contained, type Prepared } from "./contained.ts";
+import { RunningContainer, type PreparedContainer } from "./contained.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureHostImage, hostMounts } from "./host-image.ts";
 import { MountPoints, mountsWithin } from "./mount-points.ts";
@@ -140,7 +140,7 @@ export const openContainers = async (
 
   const user = engine.rootless ? "0:0" : `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
 
-  const hostJob = async (job: Job): Promise<Prepared> => {
+  const hostJob = async (job: Job): Promise<PreparedContainer> => {
     const image = await ensureHostImage(engine, folder);
     const network = job.port === undefined && usesLoopback(job.env) ? "host" : await networkOf(job.owner);
     const { mounts, ended } = await points.take(job.id, job.folders ?? [], false);
@@ -163,7 +163,7 @@ export const openContainers = async (
     return { job: own, ended };
   };
 
-  const imageJob = async ({ folders, owner, ...job }: ImageJob): Promise<Prepared> => {
+  const imageJob = async ({ folders, owner, ...job }: ImageJob): Promise<PreparedContainer> => {
     const network = await networkOf(owner);
     const { mounts, ended } = await points.take(job.id, folders, true);
     const own: ContainerJob = {
@@ -201,7 +201,7 @@ export const openContainers = async (
     folder,
     allowedPorts,
     engine,
-    start: (job, onLine) => new Contained(engine, job.id, () => hostJob(job), remove, onLine),
+    start: (job, onLine) => new RunningContainer(engine, job.id, () => hostJob(job), remove, onLine),
     // A single label, because the classic builder makes a layer for each.
     imageLabels: ({ owner, ...image }) => ({
       [IMAGE]: JSON.stringify({ scope, owner: ownerFolder(owner), ...image }),
@@ -223,7 +223,7 @@ export const openContainers = async (
       const own = built.filter(({ Labels }) => scopeIn(Labels?.[IMAGE]) === scope);
       for (const { Id } of own) if (!known.has(Id)) await removeImage(Id);
     },
-    startImage: (job, onLine) => new Contained(engine, job.id, () => imageJob(job), remove, onLine),
+    startImage: (job, onLine) => new RunningContainer(engine, job.id, () => imageJob(job), remove, onLine),
     close: async () => {
       closing.abort();
       await sweep().catch((cause: unknown) => logger.warn("containers may be left at the engine", { cause }));

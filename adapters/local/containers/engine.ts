@@ -103,7 +103,7 @@ export const hasImage = ({ docker }: Pick<ContainerEngine, "docker">, image: str
     );
 
 /** The engine's own error message. */
-export const wordsOf = (error: unknown): string => {
+export const engineMessage = (error: unknown): string => {
   const { json, message } = error as { json?: { message?: string }; message?: string };
   return json?.message ?? message ?? String(error);
 };

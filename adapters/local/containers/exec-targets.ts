@@ -15,7 +15,7 @@ import { isDeployed } from "../state/services.ts";
 import { type ContainerEngine, findEngine } from "./engine.ts";
 import { containerName } from "./settings.ts";
 
-export interface Entrance {
+export interface ExecTarget {
   readonly kind: "container" | "bubblewrap" | "process";
   readonly file: string;
   readonly args: readonly string[];
@@ -30,7 +30,7 @@ export interface Entrance {
 const SHELL = ["/bin/sh", "-c", "command -v bash >/dev/null && exec bash || exec /bin/sh"];
 
 /** Its own shell, in the container's environment and folder: https://docs.docker.com/reference/cli/docker/container/exec/ */
-const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<Entrance[]> => {
+const intoContainer = async (job: string, engine: ContainerEngine, flags: readonly string[]): Promise<ExecTarget[]> => {
   const container = engine.docker.getContainer(containerName(job));
   const isRunning = await container.inspect().then(
     ({ State }) => State.Running,
@@ -85,7 +85,7 @@ const ARGUMENTS = FILTER + 1;
  * root load the service's libraries. bubblewrap then drops every right that the process lacks.
  * https://man7.org/linux/man-pages/man1/nsenter.1.html
  */
-const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entrance => {
+const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): ExecTarget => {
   const joinFiles = groupFilesOf(pid);
   const namespaces = ["--mount", "--pid", "--ipc", "--uts", "--net", "--cgroup", "--wd"];
   const ids = ["--uid", idInside(pid, "uid"), "--gid", idInside(pid, "gid")];
@@ -106,10 +106,10 @@ const intoSandbox = (pid: number, env: Readonly<Record<string, string>>): Entran
 };
 
 /** An expected reason why the user cannot enter an instance. The message is for the user. */
-export class EntranceRefused extends Error {}
+export class ExecTargetRefused extends Error {}
 
 /** Beside a process: in its sandbox, if it has one. */
-const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
+const intoProcess = (pid: number, terminal: string | undefined): ExecTarget => {
   const { [MARKER]: _, ...own } = variablesOf(pid);
   const env = { ...own, ...(terminal === undefined ? {} : { TERM: terminal }) };
   const isSandboxed = linkOf(`/proc/${pid}/ns/mnt`) !== linkOf("/proc/self/ns/mnt");
@@ -120,22 +120,22 @@ const intoProcess = (pid: number, terminal: string | undefined): Entrance => {
   }
   // An unprivileged bubblewrap leaves its processes in a user namespace within the one that owns the others.
   if (process.getuid?.() !== 0)
-    throw new EntranceRefused(
+    throw new ExecTargetRefused(
       "A sandbox that a user has made lets only root in; enter it with sudo, and with --data-dir.",
     );
   return intoSandbox(pid, env);
 };
 
-export interface EntranceOptions {
+export interface ExecTargetOptions {
   readonly dataDir: string;
   readonly environment: NodeJS.ProcessEnv;
   /** Whether a person sits there. */
   readonly isTerminal: boolean;
 }
 
-export interface Entrances {
+export interface ExecTargets {
   /** One for each running instance of the service. */
-  readonly found: readonly Entrance[];
+  readonly found: readonly ExecTarget[];
   /** The services that run on the folder's platform. */
   readonly services: readonly string[];
   /** Whether the service is deployed there; undefined if the state cannot be read. */
@@ -143,13 +143,13 @@ export interface Entrances {
 }
 
 /** Fails with `EntranceRefused` if no platform has run on the data folder, or if this user may not enter. */
-export const findEntrances = async (
+export const findExecTargets = async (
   service: string,
-  { dataDir, environment, isTerminal }: EntranceOptions,
-): Promise<Entrances> => {
+  { dataDir, environment, isTerminal }: ExecTargetOptions,
+): Promise<ExecTargets> => {
   const notes = readInstanceNotes(join(dataDir, RUN_FOLDER));
   if (notes === undefined)
-    throw new EntranceRefused(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
+    throw new ExecTargetRefused(`No platform runs on ${dataDir}; name its folder with --data-dir.`);
   const services = [...new Set(notes.map((note) => note.service))].sort();
   const jobs = notes.filter((note) => note.service === service).map(({ job }) => job);
   if (jobs.length === 0) return { found: [], services, isDeployed: isDeployed(dataDir, service) };
@@ -157,7 +157,7 @@ export const findEntrances = async (
   const flags = isTerminal ? ["--interactive", "--tty"] : ["--interactive"];
   const table = allProcesses();
   const found = await Promise.all(
-    jobs.map(async (job): Promise<readonly Entrance[]> => {
+    jobs.map(async (job): Promise<readonly ExecTarget[]> => {
       const contained = typeof engine === "string" ? [] : await intoContainer(job, engine, flags);
       return contained.length > 0 ? contained : firstOf(job, table).map((pid) => intoProcess(pid, environment["TERM"]));
     }),

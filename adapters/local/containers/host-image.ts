@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { create } from "tar";
 import { hostFolders, readableEtc } from "../sandbox/host-files.ts";
 import { type ContainerEngine, hasImage } from "./engine.ts";
-import type { Mounted } from "./settings.ts";
+import type { BindMount } from "./settings.ts";
 
 /** Docker puts its init into /sbin, which it could not do if that linked to the machine's own. */
 const SBIN = "/sbin";
@@ -65,7 +65,7 @@ export const ensureHostImage = async (engine: ContainerEngine, folder: string): 
 };
 
 /** Read-only mounts of this machine's programs and the files that they read, at the same paths. */
-export const hostMounts = (): Mounted[] =>
+export const hostMounts = (): BindMount[] =>
   ["/usr", ...taken.filter((path) => existsSync(path) && !isLink(path)), ...readableEtc.map((name) => `/etc/${name}`)]
     .filter((path) => existsSync(path) && path !== "/etc/resolv.conf" && path !== "/etc/hosts")
     .map((path) => ({ host: path, inside: path, writable: false }));

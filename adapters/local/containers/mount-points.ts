@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { existsSync, fchmodSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import type { OpenBind } from "../sandbox/runner.ts";
-import type { Mounted } from "./settings.ts";
+import type { BindMount } from "./settings.ts";
 
 /** Mounts the open folder itself; otherwise mount would resolve its name, which a service may redirect. */
 const OPEN_FOLDER = ["--no-canonicalize", "--bind", "/proc/self/fd/3"];
@@ -48,12 +48,12 @@ export class MountPoints {
     id: string,
     folders: readonly OpenBind[],
     anybody: boolean,
-  ): Promise<{ readonly mounts: readonly Mounted[]; readonly ended: () => Promise<void> }> {
+  ): Promise<{ readonly mounts: readonly BindMount[]; readonly ended: () => Promise<void> }> {
     const points: string[] = [];
     const ended = async () => {
       for (const point of points) await this.#leave(point);
     };
-    const mounts: Mounted[] = [];
+    const mounts: BindMount[] = [];
     for (const [index, { fd, host, inside, writable }] of folders.entries()) {
       if (anybody && writable) openToAll(fd);
       if (host !== undefined) {

@@ -1,7 +1,7 @@
 /** Interprets the engine's failure to create or start a container: the image, the port, or the engine itself. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
-import { type ContainerEngine, statusOf, wordsOf } from "./engine.ts";
+import { type ContainerEngine, statusOf, engineMessage } from "./engine.ts";
 
 const NOT_STARTED: Exit = { code: 125, signal: null, outOfMemory: false };
 
@@ -21,7 +21,7 @@ const failureOf = ({ name }: ContainerEngine, status: number | undefined, words:
 };
 
 export const refusedStart = (engine: ContainerEngine, error: unknown): Exit => {
-  const words = wordsOf(error);
+  const words = engineMessage(error);
   if (PORT_TAKEN.test(words)) return { ...NOT_STARTED, lostPort: true };
   return { ...NOT_STARTED, failure: failureOf(engine, statusOf(error), words) };
 };

@@ -4,7 +4,7 @@ import type { Limits } from "../sandbox/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
 
 /** A host path that the container sees at `inside`. Services must not be able to write to any of its parents. */
-export interface Mounted {
+export interface BindMount {
   readonly host: string;
   readonly inside: string;
   readonly writable: boolean;
@@ -19,7 +19,7 @@ export interface ContainerJob {
   readonly cwd: string | undefined;
   readonly user: string | undefined;
   readonly env: Readonly<Record<string, string>>;
-  readonly mounts: readonly Mounted[];
+  readonly mounts: readonly BindMount[];
   readonly limits: Limits;
   readonly network: string;
   /** The port published on the host's loopback, if any. */

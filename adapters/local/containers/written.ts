@@ -5,7 +5,7 @@ import type { ContainerEngine } from "./engine.ts";
 type Docker = ContainerEngine["docker"];
 
 /** Volumes that the engine created for this container alone; the service's mounts are binds. */
-export const ownVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
+export const anonymousVolumes = ({ Mounts }: Pick<ContainerInspectInfo, "Mounts">): readonly string[] =>
   Mounts.flatMap(({ Type, Name }) => (Type === "volume" && Name !== undefined ? [Name] : []));
 
 /** The engine measures all volumes in one call, so concurrent containers share its response. */
@@ -26,7 +26,7 @@ const volumeSizes = (docker: Docker): Promise<ReadonlyMap<string, number>> => {
   return asked;
 };
 
-export const writtenBy = async (docker: Docker, container: Container, volumes: readonly string[]): Promise<number> => {
+export const measureWrittenBytes = async (docker: Docker, container: Container, volumes: readonly string[]): Promise<number> => {
   // The package's types lack this option.
   const asked: object = { size: true };
   const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };

@@ -9,14 +9,14 @@ import { timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Clock } from "../../../core/ports/system.ts";
 import { HALF } from "../builds/node.ts";
 import type { LocalLogs } from "../logs/store.ts";
-import type { DeployNotes, NotedDeploy } from "../state/deploys.ts";
+import type { DeployRows, StoredDeploy } from "../state/deploys.ts";
 import type { ServiceRows } from "../state/services.ts";
 import type { Leftovers } from "./leftovers.ts";
 
-type End = Pick<NotedDeploy, "status" | "reason">;
+type End = Pick<StoredDeploy, "status" | "reason">;
 
 /** The end of a deploy by the state file alone: the transaction that moves traffic stores the deploy's id. */
-const endOf = (rows: ServiceRows, { owner, name, deployId }: NotedDeploy): DeployNews => {
+const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): DeployNews => {
   const service = rows.get(name);
   const serving = service?.owner === owner && service.serving !== null ? [service.serving] : [];
   const { status, reason } = unsaidEnd(deployId, serving);
@@ -29,7 +29,7 @@ const endOf = (rows: ServiceRows, { owner, name, deployId }: NotedDeploy): Deplo
 const LAST_WORDS = { filter: everything, limit: 1000, patience: 1000 };
 
 /** How the log says that the deploy ended; undefined where it does not. */
-const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: NotedDeploy): Promise<End | undefined> => {
+const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeploy): Promise<End | undefined> => {
   const found = await logs.newest({ owner, service: name }, LAST_WORDS);
   const words = found.isOk() ? found.value.entries.filter(({ json }) => json?.["deploy_id"] === deployId) : [];
   return words
@@ -41,13 +41,13 @@ const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: NotedDeploy
 /** Ends the deploys that a crash cut short: as the log says already, else as the state file shows. */
 export const endInterrupted = async (
   rows: ServiceRows,
-  notes: DeployNotes,
+  notes: DeployRows,
   logs: LocalLogs,
   clock: Clock,
 ): Promise<void> => {
   const now = timestampOf(clock.now());
   rows.recover(now);
-  const ended: NotedDeploy[] = [];
+  const ended: StoredDeploy[] = [];
   for (const deploy of notes.unfinished()) {
     const logged = await loggedEnd(logs, deploy);
     const end = endOf(rows, deploy);

@@ -10,9 +10,9 @@ import { AccountUserRows } from "../state/account-users.ts";
 import { syncFolder } from "../state/check-file.ts";
 import { StateCopy } from "../state/copy.ts";
 import { openState, type StateDatabase } from "../state/database.ts";
-import { COPY_FILE, type Inspected, inspectDataFolder, inspectState, STATE_FILE } from "../state/inspect.ts";
+import { COPY_FILE, type InspectedState, inspectDataFolder, inspectState, STATE_FILE } from "../state/inspect.ts";
 import { lockDataDir } from "../state/lock.ts";
-import { judge, knownGeneration } from "../state/verdict.ts";
+import { judgeState, knownGeneration } from "../state/verdict.ts";
 import { type VolumeRecord, VolumeRows } from "../state/volumes.ts";
 import { Quarantine } from "../volumes/quarantine.ts";
 import { VolumeRecords } from "../volumes/records.ts";
@@ -45,7 +45,7 @@ const sources = [
   { name: "the copy of the state", file: COPY_FILE, alone: true },
 ] as const;
 
-const inspected = (path: string, alone: boolean): Inspected["state"] => {
+const inspected = (path: string, alone: boolean): InspectedState["state"] => {
   try {
     return inspectState(path, alone).state;
   } catch (error) {
@@ -197,7 +197,7 @@ export const rebuildDataFolder = async (dataDir: string, logger: Logger, say: Sa
         join(dataDir, STATE_FILE),
         `${dataDir} has a state that can be read. Run 'portside doctor --repair --data-dir ${dataDir}' instead.`,
       );
-    if (judge(inspectDataFolder(dataDir)).kind === "fresh") throw nothingThere(dataDir);
+    if (judgeState(inspectDataFolder(dataDir)).kind === "fresh") throw nothingThere(dataDir);
     const kept = setAside(dataDir, [...STATE_FILES, COPY_FILE]);
     if (kept !== undefined) say(`kept the damaged state files in ${kept}`);
     setAside(dataDir, ["sql"]);

@@ -24,7 +24,7 @@ import { Pool } from "../ingress/pool.ts";
 import { describeExit } from "../instances/exit.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { startInstance } from "../instances/start-instance.ts";
-import type { DeployNotes } from "../state/deploys.ts";
+import type { DeployRows } from "../state/deploys.ts";
 import type { ScheduleRows } from "../state/schedules.ts";
 import type { ServiceRows, StoredService } from "../state/services.ts";
 
@@ -41,7 +41,7 @@ const NO_IMAGE = "The image of this revision is missing or damaged. Deploy the s
 export interface PlatformDeps {
   readonly config: LocalConfig;
   readonly rows: ServiceRows;
-  readonly notes: DeployNotes;
+  readonly notes: DeployRows;
   readonly schedules: ScheduleRows;
   readonly ingress: Ingress;
   readonly images: ImageStore;

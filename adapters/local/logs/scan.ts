@@ -13,10 +13,10 @@ import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-st
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { isDamage } from "../data-folder/error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
-import { NANOS_OF, type Where, whereOf } from "./where.ts";
+import { NANOS_OF, type WhereClause, whereClause } from "./where.ts";
 import { Windows } from "./windows.ts";
 
-export interface Search {
+export interface LogSearch {
   readonly path: string;
   readonly scope: LogScope;
   readonly query: LogQuery;
@@ -58,7 +58,7 @@ const newestKey = (db: DatabaseSync, service: string, until: bigint): Key | unde
 };
 
 /** Collects matching rows until there are enough, or another limit ends the search. */
-const collector = ({ scope, query }: Search, exact: boolean, clock: Watch, found: LogEntry[]) => {
+const collector = ({ scope, query }: LogSearch, exact: boolean, clock: Watch, found: LogEntry[]) => {
   const matches = exact ? () => true : matcherOf(query.filter, compileRe2);
   const hasRoom = pageRoom();
   const judge = (row: Row): End["why"] | undefined => {
@@ -85,7 +85,7 @@ const startOf = (place: LogPosition, earliest: LogPosition | undefined): Key =>
   keyOf(earliest !== undefined && earliest.instant > place.instant ? earliest : place);
 
 /** The search's starting key and end time. */
-const reach = ({ query, place }: Search): { readonly from: Key; readonly end: bigint } => {
+const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end: bigint } => {
   const until = columnTime(query.until ?? LAST_NS);
   const earliest = lowerBound(query.filter);
   return place === undefined
@@ -94,7 +94,7 @@ const reach = ({ query, place }: Search): { readonly from: Key; readonly end: bi
 };
 
 /** Examines window after window until something ends the search. */
-const walk = (db: DatabaseSync, search: Search, where: Where, found: LogEntry[]): End => {
+const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
   const clock = watch(search.query.patience);
   const collect = collector(search, where.exact, clock, found);
   const windows = new Windows(db, search.scope.service, search.place !== undefined, where);
@@ -109,13 +109,13 @@ const walk = (db: DatabaseSync, search: Search, where: Where, found: LogEntry[])
   }
 };
 
-const scanRows = (db: DatabaseSync, search: Search): LogFindings => {
+const scanRows = (db: DatabaseSync, search: LogSearch): LogFindings => {
   const { scope, query, place } = search;
   const newestRow = newestKey(db, scope.service, columnTime(query.until ?? LAST_NS));
   if (newestRow === undefined) return { entries: [], partial: false };
   const newest = positionOf(newestRow);
   const found: LogEntry[] = [];
-  const { why, last } = walk(db, search, whereOf(query.filter, scope.service), found);
+  const { why, last } = walk(db, search, whereClause(query.filter, scope.service), found);
   const partial = why === "time" || why === "room";
   if (place === undefined) return { entries: found.reverse(), seen: newest, partial };
   const seen = last === undefined ? newest : positionOf(last);
@@ -123,7 +123,7 @@ const scanRows = (db: DatabaseSync, search: Search): LogFindings => {
 };
 
 /** Searches one snapshot of the file, whatever is written meanwhile. */
-export const scan = (search: Search): LogFindings => {
+export const scan = (search: LogSearch): LogFindings => {
   const db = new DatabaseSync(search.path, { readOnly: true, timeout: 5000 });
   try {
     // SQL and the predicate must interpret durations in the same way.
@@ -141,7 +141,7 @@ export const scan = (search: Search): LogFindings => {
  * Entry point of `Searches`. Returns `damaged` if SQLite cannot read the file: an error would lose its code when it leaves
  * a thread.
  */
-export const search = (wanted: Search): LogFindings | "damaged" => {
+export const search = (wanted: LogSearch): LogFindings | "damaged" => {
   try {
     return scan(wanted);
   } catch (error) {

@@ -2,8 +2,8 @@
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { isWhole, type Search, search as searchHere } from "./scan.ts";
-import { Turns } from "./turns.ts";
+import { isWhole, type LogSearch, search as searchHere } from "./scan.ts";
+import { FairSemaphore } from "./turns.ts";
 
 /** Maximum number of concurrent searches, each of a different account; further ones wait. */
 const AT_ONCE = 2;
@@ -16,7 +16,7 @@ const BLOCKING_MS = 100;
 const script = packagedScript(import.meta.url, "adapters/local/logs/searches", "adapters/local/logs/scan");
 
 export class Searches {
-  readonly #turns = new Turns(AT_ONCE);
+  readonly #semaphore = new FairSemaphore(AT_ONCE);
   readonly #script: URL | null;
   #threads: Tinypool | undefined;
 
@@ -26,10 +26,10 @@ export class Searches {
   }
 
   /** Stops the search and its thread when the signal aborts. The timeout runs from now on, and includes waiting. */
-  run(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+  run(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { scope, query } = search;
     const ends = performance.now() + query.patience;
-    return this.#turns.take(scope.owner, signal, () =>
+    return this.#semaphore.take(scope.owner, signal, () =>
       this.#inThread({ ...search, query: { ...query, patience: ends - performance.now() } }, signal),
     );
   }
@@ -43,7 +43,7 @@ export class Searches {
     await this.#threads?.destroy();
   }
 
-  async #inThread(search: Search, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
+  async #inThread(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     if (this.#script !== null)
       return this.#pool(this.#script).run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
     const { query } = search;

@@ -21,7 +21,7 @@ import { isDamage } from "../data-folder/error.ts";
 import { LogFile } from "./file.ts";
 import { LogRepairs } from "./repair.ts";
 import { lettersOf, type NewRow, rowOf } from "./rows.ts";
-import type { Search } from "./scan.ts";
+import type { LogSearch } from "./scan.ts";
 import { Searches } from "./searches.ts";
 
 const FLUSH_MS = 200;
@@ -83,7 +83,7 @@ const lagSeconds = ([first]: readonly NewRow[], now: Instant): number =>
   first === undefined ? 0 : Math.max(0, Number(now - first.ns) / 1e9);
 
 /** One index seek, which is faster than a handover to another thread. */
-const readPage = (file: LogFile, { scope, query, place }: Search): LogFindings | "damaged" => {
+const readPage = (file: LogFile, { scope, query, place }: LogSearch): LogFindings | "damaged" => {
   const { limit, until } = query;
   try {
     return place === undefined ? file.newest(scope, limit, until) : file.after(scope, place, limit, until);

@@ -5,7 +5,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-export class Turns {
+export class FairSemaphore {
   readonly #places: number;
   readonly #having = new Set<string>();
   readonly #waiting = new Set<Waiting>();

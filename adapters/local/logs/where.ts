@@ -12,7 +12,7 @@ import { conjuncts, type LogFilter } from "../../../core/domain/logs/filter/tree
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { columnTime } from "./rows.ts";
 
-export interface Where {
+export interface WhereClause {
   /** Never NULL. */
   readonly sql: string;
   readonly params: readonly (string | number | bigint)[];
@@ -21,10 +21,10 @@ export interface Where {
 
 type Compare = Extract<LogFilter, { kind: "compare" }>;
 
-const anything: Where = { sql: "1", params: [], exact: false };
-const always = (holds: boolean): Where => ({ sql: holds ? "1" : "0", params: [], exact: true });
-const exactly = (sql: string, ...params: Where["params"]): Where => ({ sql, params, exact: true });
-const roughly = (sql: string, ...params: Where["params"]): Where => ({ sql, params, exact: false });
+const anything: WhereClause = { sql: "1", params: [], exact: false };
+const always = (holds: boolean): WhereClause => ({ sql: holds ? "1" : "0", params: [], exact: true });
+const exactly = (sql: string, ...params: WhereClause["params"]): WhereClause => ({ sql, params, exact: true });
+const roughly = (sql: string, ...params: WhereClause["params"]): WhereClause => ({ sql, params, exact: false });
 
 const sqlOperator = { "=": "=", ":": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">=" } as const;
 type Ordering = keyof typeof sqlOperator;
@@ -32,10 +32,10 @@ const isOrdering = (op: string): op is Ordering => Object.hasOwn(sqlOperator, op
 
 const logNames: readonly LogName[] = ["stdout", "stderr", "requests", "platform"];
 
-const oneOf = (column: string, values: readonly (string | number)[]): Where =>
+const oneOf = (column: string, values: readonly (string | number)[]): WhereClause =>
   values.length === 0 ? always(false) : exactly(`${column} IN (${values.map(() => "?").join(", ")})`, ...values);
 
-const severityIn = (names: readonly Severity[]): Where =>
+const severityIn = (names: readonly Severity[]): WhereClause =>
   oneOf(
     "severity",
     names.map((name) => severities[name]),
@@ -51,7 +51,7 @@ const isPlain = (folded: string): boolean => folded !== "" && /^[ !#-[\]-~]+$/.t
 const isLong = (column: string): string => `octet_length(${column}) > 16384`;
 
 /** The column contains the text, or has letters that SQLite cannot fold. */
-const mayContain = (column: string, folded: string): Where =>
+const mayContain = (column: string, folded: string): WhereClause =>
   roughly(
     `ifnull(${isLong(column)} OR instr(upper(${column}), ?) > 0 OR octet_length(${column}) <> length(${column}), 0)`,
     folded,
@@ -64,9 +64,9 @@ const balanced = (terms: readonly string[], word: "AND" | "OR"): string => {
   return `(${balanced(terms.slice(0, middle), word)} ${word} ${balanced(terms.slice(middle), word)})`;
 };
 
-const sqlOf = (wheres: readonly Where[]): string[] => wheres.map(({ sql }) => sql);
+const sqlOf = (wheres: readonly WhereClause[]): string[] => wheres.map(({ sql }) => sql);
 
-const either = (...wheres: readonly Where[]): Where =>
+const either = (...wheres: readonly WhereClause[]): WhereClause =>
   // A term that excludes nothing makes the others irrelevant.
   wheres.some(({ sql, exact }) => sql === "1" && !exact)
     ? anything
@@ -76,7 +76,7 @@ const either = (...wheres: readonly Where[]): Where =>
         exact: wheres.every(({ exact }) => exact),
       };
 
-const both = (...wheres: readonly Where[]): Where => {
+const both = (...wheres: readonly WhereClause[]): WhereClause => {
   const telling = wheres.filter(({ sql }) => sql !== "1");
   return {
     sql: telling.length === 0 ? "1" : balanced(sqlOf(telling), "AND"),
@@ -86,23 +86,23 @@ const both = (...wheres: readonly Where[]): Where => {
 };
 
 /** The plus keeps SQLite from seeking to this time when it must continue after a row. */
-const ofTimestamp = ({ op, literal }: Compare): Where => {
+const ofTimestamp = ({ op, literal }: Compare): WhereClause => {
   const time = timeOf(literal.text ?? "");
   return time !== undefined && isOrdering(op) ? exactly(`+ns ${sqlOperator[op]} ?`, columnTime(time)) : anything;
 };
 
-const ofSeverity = ({ op, literal }: Compare): Where => {
+const ofSeverity = ({ op, literal }: Compare): WhereClause => {
   const text = literal.text ?? "";
   if (op === ":") return severityIn(severityNames.filter(textTest(op, text, compileRe2)));
   const rank = severityRank(text);
   return rank !== undefined && isOrdering(op) ? exactly(`severity ${sqlOperator[op]} ?`, rank) : anything;
 };
 
-const ofLogName = ({ op, literal }: Compare): Where =>
+const ofLogName = ({ op, literal }: Compare): WhereClause =>
   literal.text === null ? anything : oneOf("log", logNames.filter(textTest(op, literal.text, compileRe2)));
 
 /** A number of the served request; 0 if the entry has no request. */
-const ofHttpNumber = ({ path, op, literal }: Compare): Where => {
+const ofHttpNumber = ({ path, op, literal }: Compare): WhereClause => {
   const number = numberOf(literal.text ?? "");
   if (number === undefined) return always(false);
   // SQLite has no NaN and treats it as NULL.
@@ -115,7 +115,7 @@ const ofHttpNumber = ({ path, op, literal }: Compare): Where => {
 /** SQL function of the searching connection: nanoseconds of a duration. */
 export const NANOS_OF = "nanos_of";
 
-const ofLatency = ({ op, literal }: Compare): Where => {
+const ofLatency = ({ op, literal }: Compare): WhereClause => {
   const nanos = nanosOf(literal.text ?? "");
   return nanos !== undefined && isOrdering(op)
     ? exactly(
@@ -125,13 +125,13 @@ const ofLatency = ({ op, literal }: Compare): Where => {
     : anything;
 };
 
-const ofText = ({ op, literal }: Compare): Where => {
+const ofText = ({ op, literal }: Compare): WhereClause => {
   const folded = fold(literal.text ?? "");
   return (op === ":" || op === "=") && isPlain(folded) ? mayContain("text", folded) : anything;
 };
 
 /** The payload's JSON must contain every name on the path, and the text itself unless it is a number. */
-const ofPayload = (path: readonly string[], wanted: string | undefined): Where => {
+const ofPayload = (path: readonly string[], wanted: string | undefined): WhereClause => {
   const names = [...new Set(path.slice(1))].map((name) =>
     roughly(`ifnull(${isLong("json")} OR instr(json, ?) > 0, 0)`, `${JSON.stringify(name)}:`),
   );
@@ -140,7 +140,7 @@ const ofPayload = (path: readonly string[], wanted: string | undefined): Where =
   return both(...names, ...value, roughly("json IS NOT NULL"));
 };
 
-const compared = (filter: Compare): Where => {
+const compared = (filter: Compare): WhereClause => {
   const { path, op, literal } = filter;
   const [first, second] = path;
   switch (first) {
@@ -164,7 +164,7 @@ const compared = (filter: Compare): Where => {
   }
 };
 
-const existing = (path: readonly string[]): Where => {
+const existing = (path: readonly string[]): WhereClause => {
   const [first] = path;
   const column = { textPayload: "text", jsonPayload: "json", httpRequest: "http" }[first ?? ""];
   if (column === undefined) return anything;
@@ -173,7 +173,7 @@ const existing = (path: readonly string[]): Where => {
 };
 
 /** Text anywhere in the entry: in its columns, or in what all of the deployment's entries share. */
-const searched = (text: string, service: string): Where => {
+const searched = (text: string, service: string): WhereClause => {
   const folded = fold(text);
   const has = textTest(":", text, compileRe2);
   // Times and ids consist of these characters only.
@@ -186,7 +186,7 @@ const searched = (text: string, service: string): Where => {
   );
 };
 
-const termOf = (filter: LogFilter, service: string): Where => {
+const termOf = (filter: LogFilter, service: string): WhereClause => {
   switch (filter.kind) {
     case "and":
       return both(...filter.terms.map((term) => termOf(term, service)));
@@ -214,7 +214,7 @@ const MOST_SQL = 10_000;
  * Gives mandatory terms to SQL while there is room; the predicate judges the rest.
  * @param service the deployment whose rows are searched
  */
-export const whereOf = (filter: LogFilter, service: string): Where => {
+export const whereClause = (filter: LogFilter, service: string): WhereClause => {
   let room = MOST_SQL;
   const terms = conjuncts(filter).map((term) => {
     const where = termOf(term, service);

@@ -1,7 +1,7 @@
 /** Splits a deployment's rows into windows that each take a fraction of a second. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Key } from "./rows.ts";
-import type { Where } from "./where.ts";
+import type { WhereClause } from "./where.ts";
 
 /** The first window is small: most searches find their matches nearby. */
 const FIRST_ROWS = 1000;
@@ -21,7 +21,7 @@ export interface Window {
 
 export class Windows {
   readonly #service: string;
-  readonly #where: Where;
+  readonly #where: WhereClause;
   readonly #border: StatementSync;
   readonly #within: StatementSync;
   readonly #rest: StatementSync;
@@ -29,7 +29,7 @@ export class Windows {
   #size: number;
   #began: number | undefined;
 
-  constructor(db: DatabaseSync, service: string, forwards: boolean, where: Where) {
+  constructor(db: DatabaseSync, service: string, forwards: boolean, where: WhereClause) {
     this.#service = service;
     this.#where = where;
     this.#most = Math.ceil(MOST_ROWS / Math.max(1, where.params.length / MOST_TEXTS));

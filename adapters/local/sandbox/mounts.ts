@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
 import type { BoundMount } from "../../../core/domain/volumes/mounts.ts";
-import { Turns } from "../../shared/runtime/keyed-mutex.ts";
+import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { APP } from "../builds/steps.ts";
 import { Blocked, descend, type Folder, openRoot } from "../tenant-files/folder.ts";
 import { giveTree } from "../tenant-files/give-tree.ts";
@@ -105,7 +105,7 @@ interface Link {
 
 /** Links that this process has made, by path. */
 const links = new Map<string, Link>();
-const linking = new Turns();
+const linking = new KeyedMutex();
 
 const targetOf = (folder: Folder, name: string): string | undefined => {
   const present = lstatSync(folder.at(name), { throwIfNoEntry: false });

@@ -15,7 +15,7 @@ export const CHECK_FILE = "state.check";
 /** A record is padded to this many bytes, its line feed included. */
 const RECORD = 128;
 
-export interface Check {
+export interface StateCheck {
   readonly found: "whole" | "missing" | "damaged";
   /** The newest version that can be read. */
   readonly version: StateVersion | undefined;
@@ -27,7 +27,7 @@ const read = (path: string): (StateVersion | undefined)[] => {
 };
 
 /** Throws if the file exists and cannot be read. */
-export const readCheck = (path: string): Check => {
+export const readCheck = (path: string): StateCheck => {
   try {
     const [version] = read(path)
       .filter((record) => record !== undefined)
@@ -66,7 +66,7 @@ export const resetCheck = (path: string, version: StateVersion): void => {
 };
 
 /** Records a version unless a newer one is recorded. The caller must hold the state's write lock. */
-export const noteCheck = (path: string, version: StateVersion): void => {
+export const writeCheck = (path: string, version: StateVersion): void => {
   if (readCheck(path).found !== "whole") return resetCheck(path, version);
   const [first = -1, second = -1] = read(path).map((record) => record?.generation);
   if (Math.max(first, second) < version.generation) write(path, [first > second ? 1 : 0], version);

@@ -8,10 +8,10 @@ import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError } from "../data-folder/error.ts";
 import { makePrivateFile, openDataFolder } from "../data-folder/layout.ts";
 import { setAside } from "../data-folder/set-aside.ts";
-import { CHECK_FILE, noteCheck, resetCheck } from "./check-file.ts";
+import { CHECK_FILE, writeCheck, resetCheck } from "./check-file.ts";
 import { COPY_FILE, inspectDataFolder, STATE_FILE } from "./inspect.ts";
-import { judge, knownGeneration, type Verdict } from "./verdict.ts";
-import { notedVersion, noteVersion, type StateVersion, trackChanges, versionTable } from "./version.ts";
+import { judgeState, knownGeneration, type StateVerdict } from "./verdict.ts";
+import { readVersion, writeVersion, type StateVersion, trackChanges, versionTable } from "./version.ts";
 
 const schema = `
   CREATE TABLE services (
@@ -112,7 +112,7 @@ const formatOf = (db: DatabaseSync): number =>
 
 /** The version recorded in the state. The caller has inspected the file. */
 const versionOf = (db: DatabaseSync): StateVersion | undefined => {
-  const version = notedVersion(db);
+  const version = readVersion(db);
   return version === "damaged" ? undefined : version;
 };
 
@@ -124,7 +124,7 @@ const migrate = (db: DatabaseSync): void => {
       if (index < formatOf(db)) return;
       db.exec(sql);
       db.exec(`PRAGMA user_version = ${index + 1}`);
-      if (index >= migrations.indexOf(versionTable)) noteVersion(db, (versionOf(db)?.generation ?? 0) + 1);
+      if (index >= migrations.indexOf(versionTable)) writeVersion(db, (versionOf(db)?.generation ?? 0) + 1);
     });
   }
 };
@@ -169,7 +169,7 @@ export class StateDatabase extends DatabaseSync {
       // The lock keeps another process from overwriting this version with an older one.
       transaction(this, () => {
         const version = this.version();
-        if (version !== undefined) noteCheck(this.#checkPath, version);
+        if (version !== undefined) writeCheck(this.#checkPath, version);
       });
     } catch (cause) {
       this.#logger?.warn("the check file of the state could not be written", { path: this.#checkPath, cause });
@@ -183,7 +183,7 @@ export interface OpenStateOptions {
   readonly logger?: Logger | undefined;
 }
 
-const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: Verdict & { kind: "refused" }) => {
+const refusal = (dataDir: string, { isDamaged, problem, isAcceptable }: StateVerdict & { kind: "refused" }) => {
   const path = join(dataDir, STATE_FILE);
   const accept = isAcceptable
     ? ` Or start with 'portside serve --accept-state' to go on with the state as it is; unknown volumes go to quarantine.`
@@ -212,7 +212,7 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
   openDataFolder(dataDir, logger);
   const [path, checkPath] = [join(dataDir, STATE_FILE), join(dataDir, CHECK_FILE)];
   const evidence = inspect(dataDir);
-  const verdict = judge(evidence);
+  const verdict = judgeState(evidence);
   const accepted = verdict.kind === "refused" && acceptState && verdict.isAcceptable;
   if (verdict.kind === "refused" && !accepted) throw refusal(dataDir, verdict);
   if (accepted) {
@@ -230,10 +230,10 @@ export const openState = (dataDir: string, { acceptState = false, logger }: Open
     migrate(opened);
     transaction(opened, () => {
       const newest = Math.max(knownGeneration(evidence), opened.version()?.generation ?? 0);
-      if (accepted) noteVersion(opened, newest + 1);
+      if (accepted) writeVersion(opened, newest + 1);
       const version = opened.version() as StateVersion;
       if (accepted || evidence.check.found !== "whole") resetCheck(checkPath, version);
-      else noteCheck(checkPath, version);
+      else writeCheck(checkPath, version);
     });
     opened.track();
     return opened;

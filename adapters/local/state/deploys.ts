@@ -7,7 +7,7 @@ import type { DeploymentName } from "../../../core/domain/wire/names.ts";
 import { scopeKey } from "../../shared/accounts/scope-key.ts";
 import { transaction } from "./database.ts";
 
-export interface NotedDeploy extends DeployOutcome {
+export interface StoredDeploy extends DeployOutcome {
   readonly name: DeploymentName;
   readonly owner: AccountId;
 }
@@ -29,7 +29,7 @@ const bareOutcome = ({ deployId, status, reason, finishedAt }: DeployOutcome): D
   finishedAt,
 });
 
-const outcomeOf = (row: Row): NotedDeploy => ({
+const outcomeOf = (row: Row): StoredDeploy => ({
   deployId: row.deploy_id,
   name: row.name as DeploymentName,
   owner: row.owner as AccountId,
@@ -38,7 +38,7 @@ const outcomeOf = (row: Row): NotedDeploy => ({
   finishedAt: row.finished_at,
 });
 
-export class DeployNotes {
+export class DeployRows {
   readonly #db: DatabaseSync;
   readonly #last = new Map<string, DeployOutcome>();
   #noted = 0;
@@ -59,7 +59,7 @@ export class DeployNotes {
   }
 
   /** @param exists whether the service exists; without a service, only unfinished deploys are kept */
-  note(deploy: NotedDeploy, exists: boolean): void {
+  note(deploy: StoredDeploy, exists: boolean): void {
     const { deployId, name, owner, status, reason, finishedAt } = deploy;
     const isKept = finishedAt === null || exists;
     // Even if the write fails: the next start ends all deploys that are unfinished in the file.
@@ -81,7 +81,7 @@ export class DeployNotes {
   }
 
   /** Deploys that have begun and not ended. At startup, these are the ones that a crash interrupted. */
-  unfinished(): NotedDeploy[] {
+  unfinished(): StoredDeploy[] {
     return (
       this.#db.prepare("SELECT * FROM deploys WHERE finished_at IS NULL ORDER BY noted").all() as unknown as Row[]
     ).map(outcomeOf);

@@ -6,13 +6,13 @@ import { pathToFileURL } from "node:url";
 import { explainFileError, isDamage } from "../data-folder/error.ts";
 import { recordPath } from "../volumes/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
-import type { Evidence, FoundState } from "./verdict.ts";
-import { digestOf, notedVersion } from "./version.ts";
+import type { StateEvidence, FoundState } from "./verdict.ts";
+import { digestOf, readVersion } from "./version.ts";
 
 export const STATE_FILE = "state.sqlite";
 export const COPY_FILE = "state.copy.sqlite";
 
-export interface Inspected {
+export interface InspectedState {
   readonly state: FoundState;
   /** The schema's version. */
   readonly format: number;
@@ -26,7 +26,7 @@ const [SHORT_READ, GENERIC_ERROR] = [522, 1];
 const tellsDamage = (error: unknown): boolean =>
   isDamage(error) || [SHORT_READ, GENERIC_ERROR].includes((error as { errcode?: number }).errcode ?? -1);
 
-const nothing = (state: FoundState): Inspected => ({ state, format: 0, volumes: new Set() });
+const nothing = (state: FoundState): InspectedState => ({ state, format: 0, volumes: new Set() });
 
 /** A header that SQLite would take for a read-only or older file. */
 const isHeaderDamaged = (path: string): boolean => {
@@ -45,14 +45,14 @@ const volumesOf = (db: DatabaseSync): Set<string> => {
   return new Set((db.prepare("SELECT id FROM volumes").all() as { id: string }[]).map(({ id }) => id));
 };
 
-const inspectOpen = (db: DatabaseSync): Inspected => {
+const inspectOpen = (db: DatabaseSync): InspectedState => {
   const { format } = db.prepare("SELECT user_version AS format FROM pragma_user_version").get() as { format: number };
   const problems = db.prepare("PRAGMA integrity_check(1)").all() as { integrity_check: string }[];
   const problem = problems.map(({ integrity_check: words }) => words).join("; ");
   if (problem !== "ok") return { ...nothing({ kind: "unreadable", problem }), format };
   if (db.prepare("SELECT 1 FROM sqlite_schema").get() === undefined) return { ...nothing({ kind: "empty" }), format };
   const volumes = volumesOf(db);
-  const version = notedVersion(db);
+  const version = readVersion(db);
   if (version === "damaged" || (version !== undefined && version.digest !== digestOf(db)))
     return { state: { kind: "altered", generation: version === "damaged" ? 0 : version.generation }, format, volumes };
   return { state: { kind: "whole", version }, format, volumes };
@@ -62,7 +62,7 @@ const inspectOpen = (db: DatabaseSync): Inspected => {
  * Reads the whole file. Throws a `DataFolderError` if it cannot be opened at all.
  * @param alone without its write-ahead log, and without creating files next to it
  */
-export const inspectState = (path: string, alone: boolean): Inspected => {
+export const inspectState = (path: string, alone: boolean): InspectedState => {
   try {
     if (statSync(path).size === 0) return nothing({ kind: "empty" });
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -113,10 +113,10 @@ const remainsOf: readonly (readonly [folder: string, words: string])[] = [
 ];
 
 /** Collects the evidence for `judge`. Throws a `DataFolderError` if a file cannot be opened. */
-export const inspectDataFolder = (dataDir: string): Evidence & { readonly format: number } => {
+export const inspectDataFolder = (dataDir: string): StateEvidence & { readonly format: number } => {
   // Read the state last: another process may change it meanwhile, and it must not seem older than the others.
   const checkPath = join(dataDir, CHECK_FILE);
-  let check: Evidence["check"];
+  let check: StateEvidence["check"];
   try {
     check = readCheck(checkPath);
   } catch (cause) {
@@ -134,13 +134,13 @@ export const inspectDataFolder = (dataDir: string): Evidence & { readonly format
 };
 
 /** An unreadable copy proves nothing: the state is judged without it. */
-const versionOfCopy = (path: string): Evidence["copy"] => {
+const versionOfCopy = (path: string): StateEvidence["copy"] => {
   const url = pathToFileURL(path);
   url.search = "immutable=1";
   try {
     const db = new DatabaseSync(url, { readOnly: true });
     try {
-      const version = notedVersion(db);
+      const version = readVersion(db);
       return version === "damaged" ? undefined : version;
     } finally {
       db.close();

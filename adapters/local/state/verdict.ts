@@ -1,5 +1,5 @@
 /** Decides from the evidence in a data folder whether its state may be used. */
-import type { Check } from "./check-file.ts";
+import type { StateCheck } from "./check-file.ts";
 import type { StateVersion } from "./version.ts";
 
 /** The condition of a state file. */
@@ -13,9 +13,9 @@ export type FoundState =
   /** `version` is undefined if an older release, without versions, wrote the state. */
   | { readonly kind: "whole"; readonly version: StateVersion | undefined };
 
-export interface Evidence {
+export interface StateEvidence {
   readonly state: FoundState;
-  readonly check: Check;
+  readonly check: StateCheck;
   /** The version of the second copy, if that is readable and has one. */
   readonly copy: StateVersion | undefined;
   /** Number of non-empty folders that are not a volume of this state. */
@@ -26,7 +26,7 @@ export interface Evidence {
   readonly remains: readonly string[];
 }
 
-export type Verdict =
+export type StateVerdict =
   | { readonly kind: "fresh" }
   | { readonly kind: "good" }
   | {
@@ -39,9 +39,9 @@ export type Verdict =
       readonly isAcceptable: boolean;
     };
 
-const outdated = (problem: string): Verdict => ({ kind: "refused", problem, isDamaged: false, isAcceptable: true });
+const outdated = (problem: string): StateVerdict => ({ kind: "refused", problem, isDamaged: false, isAcceptable: true });
 
-const damaged = (problem: string, isAcceptable: boolean): Verdict => ({
+const damaged = (problem: string, isAcceptable: boolean): StateVerdict => ({
   kind: "refused",
   problem,
   isDamaged: true,
@@ -49,16 +49,16 @@ const damaged = (problem: string, isAcceptable: boolean): Verdict => ({
 });
 
 /** The highest generation for which the folder has evidence. */
-export const knownGeneration = ({ check, copy }: Pick<Evidence, "check" | "copy">): number =>
+export const knownGeneration = ({ check, copy }: Pick<StateEvidence, "check" | "copy">): number =>
   Math.max(check.version?.generation ?? 0, copy?.generation ?? 0);
 
 /** Without a version, only the volumes show whether the state is the newest. */
-const unproven = ({ unknownVolumes: count }: Evidence): Verdict =>
+const unproven = ({ unknownVolumes: count }: StateEvidence): StateVerdict =>
   count === 0
     ? { kind: "good" }
     : outdated(`does not know ${count} of the volume folders, so it may be older than they are`);
 
-const judgeVersion = (version: StateVersion, evidence: Evidence): Verdict => {
+const judgeVersion = (version: StateVersion, evidence: StateEvidence): StateVerdict => {
   const known = knownGeneration(evidence);
   if (version.generation < known)
     return outdated(
@@ -75,7 +75,7 @@ const judgeVersion = (version: StateVersion, evidence: Evidence): Verdict => {
   return { kind: "good" };
 };
 
-export const judge = (evidence: Evidence): Verdict => {
+export const judgeState = (evidence: StateEvidence): StateVerdict => {
   const { state, check, copy, remains } = evidence;
   switch (state.kind) {
     case "missing":

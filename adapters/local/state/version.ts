@@ -84,14 +84,14 @@ export const digestOf = (db: DatabaseSync): string => {
 };
 
 /** The version recorded in the state: undefined if an older release wrote it, "damaged" if unreadable. */
-export const notedVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
+export const readVersion = (db: DatabaseSync): StateVersion | "damaged" | undefined => {
   if (db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'version'").get() === undefined) return undefined;
   const row = db.prepare("SELECT noted FROM version").get() as { noted: string } | undefined;
   return parseVersion(row?.noted ?? "") ?? "damaged";
 };
 
 /** Recomputes the digest and records it with the generation. */
-export const noteVersion = (db: DatabaseSync, generation: number): void =>
+export const writeVersion = (db: DatabaseSync, generation: number): void =>
   void db.prepare("UPDATE version SET noted = ?").run(renderVersion({ generation, digest: digestOf(db) }));
 
 /** Maintains the version on this connection. Calls `onChange` for each changed row, before its transaction ends. */

@@ -11,7 +11,7 @@ import type { ObjectPath } from "../../../core/domain/volumes/object-path.ts";
 import { instantOfMillis, timestampOf } from "../../../core/domain/wire/instant.ts";
 import type { Ids } from "../../../core/ports/system.ts";
 import type { ObjectEntry, ObjectListing, ObjectQuery } from "../../../core/ports/volume-store.ts";
-import { Turns } from "../../shared/runtime/keyed-mutex.ts";
+import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import {
   conditionsHold,
   type FoundObject,
@@ -83,7 +83,7 @@ const removeEmpty = async (folder: Folder, name: Buffer): Promise<boolean> => {
 
 export class LocalObjects implements ObjectBytes {
   readonly #config: ObjectsConfig;
-  readonly #commits = new Turns();
+  readonly #commits = new KeyedMutex();
 
   constructor(config: ObjectsConfig) {
     this.#config = config;

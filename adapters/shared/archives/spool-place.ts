@@ -2,7 +2,7 @@
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { z } from "zod";
-import { type Finding, fine, worrying } from "../../../core/domain/wire/check.ts";
+import { type Finding, pass, warn } from "../../../core/domain/wire/check.ts";
 
 export const spoolSetting = z
   .enum(["auto", "disk", "bucket"])
@@ -48,9 +48,9 @@ export const spoolPlace = (
   const memory = memoryDisk(folder, environment);
   if (setting === "bucket" || (setting === "auto" && memory !== undefined)) {
     const why = setting === "bucket" ? "" : `, because ${memory}`;
-    return { in: "bucket", finding: fine(what, `they are in the bucket ${bucket}${why}`) };
+    return { in: "bucket", finding: pass(what, `they are in the bucket ${bucket}${why}`) };
   }
-  if (memory === undefined) return { in: "disk", finding: fine(what, `they are on the disk, in ${folder}`) };
+  if (memory === undefined) return { in: "disk", finding: pass(what, `they are on the disk, in ${folder}`) };
   const words = `they are kept in ${folder}, but ${memory}: every upload takes as much of it as it is large`;
-  return { in: "disk", finding: worrying(what, words, "portside serve --source-spool bucket") };
+  return { in: "disk", finding: warn(what, words, "portside serve --source-spool bucket") };
 };

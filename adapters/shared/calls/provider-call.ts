@@ -35,7 +35,7 @@ export interface CallNeeds {
   /** The call for logs: `run.services.get`. */
   readonly what: string;
   /** Milliseconds in which it may be repeated. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -74,8 +74,8 @@ export const providerCall = ({ clock, logger, faultOf, cloud, random = Math.rand
     return unavailable(`${cloud} refuses this platform's requests.`, REFUSED_RETRY_S, error);
   };
   const meaningOf: FaultOf = (error) => (error instanceof UnusablePackage ? refused : faultOf(error));
-  return async ({ what, patience = PATIENCE_MS, signal }, call) => {
-    const end = millisOf(clock.now()) + patience;
+  return async ({ what, timeoutMs = PATIENCE_MS, signal }, call) => {
+    const end = millisOf(clock.now()) + timeoutMs;
     for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, LONGEST_MS)) {
       try {
         return ok(await call());

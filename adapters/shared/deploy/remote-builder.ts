@@ -13,7 +13,7 @@ import { pausesBetween } from "../calls/backoff.ts";
 import { type CallState, isCallState } from "../calls/provider-call.ts";
 import { LogLines } from "../logs/log-lines.ts";
 import { narrate } from "../runtime/channel.ts";
-import { Turns } from "../runtime/keyed-mutex.ts";
+import { KeyedMutex } from "../runtime/keyed-mutex.ts";
 import { type BuildpackPlan, planBuildpacks } from "./buildpacks.ts";
 import { surveySource } from "./survey-source.ts";
 
@@ -83,7 +83,7 @@ class BuildFailed extends Error {
 
 export const createRemoteBuilder = (deps: RemoteBuilderDeps): ImageBuilder => {
   const { builds, clock, logger, newMark, failureOfUnavailable } = deps;
-  const turns = new Turns();
+  const turns = new KeyedMutex();
 
   const need = <T>(result: Result<T, CallState | Unavailable>, what: string): T => {
     if (result.isOk()) return result.value;

@@ -1,5 +1,5 @@
 /** Work under one key, one at a time and in the order of arrival; work under other keys goes on beside it. */
-export class Turns {
+export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>();
 
   /** Rejects with the signal's reason where it aborts before the turn has come; the work is then never begun. */

@@ -10,14 +10,14 @@ export interface Finding {
   readonly fix?: string;
 }
 
-export const fine = (what: string, words: string): Finding => ({ what, verdict: "ok", words });
-export const worrying = (what: string, words: string, fix?: string): Finding => ({
+export const pass = (what: string, words: string): Finding => ({ what, verdict: "ok", words });
+export const warn = (what: string, words: string, fix?: string): Finding => ({
   what,
   verdict: "warning",
   words,
   ...(fix === undefined ? {} : { fix }),
 });
-export const lacking = (what: string, words: string, fix?: string): Finding => ({
+export const fail = (what: string, words: string, fix?: string): Finding => ({
   what,
   verdict: "missing",
   words,

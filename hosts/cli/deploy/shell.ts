@@ -2,11 +2,11 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Writable } from "node:stream";
-import type { Entrance, Entrances } from "../../composition/exec-targets.ts";
+import type { ExecTarget, ExecTargets } from "../../composition/exec-targets.ts";
 import type { Command } from "../command.ts";
 import { CommandError, type Io, say } from "../terminal/io.ts";
 
-const nothingRuns = (name: string, { services, isDeployed }: Entrances): CommandError => {
+const nothingRuns = (name: string, { services, isDeployed }: ExecTargets): CommandError => {
   if (services.includes(name))
     return new CommandError(`This user may not enter '${name}'. Run the command as the platform's user, or with sudo.`);
   if (isDeployed !== false) return new CommandError(`'${name}' is scaled to zero. Call its URL first.`);
@@ -15,7 +15,7 @@ const nothingRuns = (name: string, { services, isDeployed }: Entrances): Command
 };
 
 /** Runs the shell. Resolves to its exit code. */
-const enter = ({ file, args, env, cwd, descriptors = [] }: Entrance, io: Io): Promise<number> =>
+const enter = ({ file, args, env, cwd, descriptors = [] }: ExecTarget, io: Io): Promise<number> =>
   new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       stdio: ["inherit", "inherit", "inherit", ...descriptors.map((one) => ("open" in one ? one.open : "pipe"))],
@@ -51,11 +51,11 @@ export const shell: Command = {
   ],
   run: async (input, io) => {
     const name = input.positionals[0] as string;
-    const { entrancesOf, EntranceRefused } = await import("../../composition/exec-targets.ts");
+    const { entrancesOf, ExecTargetRefused } = await import("../../composition/exec-targets.ts");
     const isTerminal = io.stdin.isTTY === true;
     const folder = { dataDir: input.text("data-dir") };
     const entrances = await entrancesOf(name, folder, io.env, isTerminal).catch((error: unknown) => {
-      throw error instanceof EntranceRefused ? new CommandError(error.message) : error;
+      throw error instanceof ExecTargetRefused ? new CommandError(error.message) : error;
     });
     const { found } = entrances;
     const [first] = found;

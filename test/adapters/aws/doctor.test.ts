@@ -2,14 +2,14 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { clientSource, packages } from "../../../adapters/aws/clients.ts";
-import { awsSettingsOf, sharedPartsSchema } from "../../../adapters/aws/config.ts";
+import { awsSettingsOf, sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { diagnoseAws } from "../../../adapters/aws/doctor.ts";
 import { actionsOf, needs, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { type Finding, refusalToStart } from "../../../core/domain/wire/check.ts";
 import { type FakeAccount, fakeAccount } from "../../fakes/aws/account.ts";
 
 const basis = { region: "eu-west-1", dataDir: "/nowhere" };
-const parts = Object.keys(sharedPartsSchema.shape);
+const parts = Object.keys(sharedResourcesSchema.shape);
 const policyArn = (output: string) => `arn:aws:iam::123456789012:policy/${output}`;
 
 const whole = (): FakeAccount => {

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { sharedPartsSchema } from "../../../adapters/aws/config.ts";
+import { sharedResourcesSchema } from "../../../adapters/aws/config.ts";
 import { RETENTION_DAYS } from "../../../adapters/aws/logs/capabilities.ts";
 import { actionsOf, needs as asked, policyOutputs, sqlNeeds } from "../../../adapters/aws/requirements.ts";
 import { functionSeconds, maxFireSeconds, SCHEDULE_GROUP } from "../../../adapters/aws/schedules/job.ts";
@@ -54,7 +54,7 @@ const filled: Readonly<Record<string, string>> = {
 
 test("its outputs are the shared parts, by their names", () => {
   const names = [...part("Outputs", "").matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name as string);
-  expect(names.filter((name) => !forPeople.includes(name))).toEqual(Object.keys(sharedPartsSchema.shape));
+  expect(names.filter((name) => !forPeople.includes(name))).toEqual(Object.keys(sharedResourcesSchema.shape));
 });
 
 test("its function is the one that the tests run, and has room", () => {

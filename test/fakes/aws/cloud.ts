@@ -3,7 +3,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AwsClients } from "../../../adapters/aws/clients.ts";
-import type { AwsConfigInput, SharedParts } from "../../../adapters/aws/config.ts";
+import type { AwsConfigInput, SharedResources } from "../../../adapters/aws/config.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
 import { has } from "../../support/vitest/machine.ts";
 import { createFakeEngine, type RunEngine, type RunLine } from "../engine/engine.ts";
@@ -105,7 +105,7 @@ export const startFakeCloud = async (services: "real" | "pretended" = "real") =>
     athena: athena.client,
     iam: { send } as unknown as AwsClients["iam"],
   };
-  const shared: SharedParts = {
+  const shared: SharedResources = {
     ...parts,
     cluster: CLUSTER,
     listenerArn: LISTENER,

@@ -8,5 +8,5 @@ export type EngineBuild = (
 ) => Promise<{ readonly image: string } | { readonly failure: DeployFailure }>;
 
 /** What the local engine says of a source that it cannot build, as the buildpacks' lifecycle says it. */
-export const lifecycleWords = ({ reason, message }: DeployFailure): string[] =>
+export const formatLifecycle = ({ reason, message }: DeployFailure): string[] =>
   reason === "no_builder" ? ["ERROR: No buildpack groups passed detection."] : [`ERROR: failed to build: ${message}`];

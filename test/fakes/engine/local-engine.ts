@@ -61,7 +61,7 @@ const templateOf = (spec: EngineRevision): ServiceTemplate => {
 };
 
 /** Cloud Run's words for how a container ended: docs/troubleshooting. */
-const systemWords = ({ reason, exitCode }: DeployFailure): string | undefined => {
+const formatSystemLine = ({ reason, exitCode }: DeployFailure): string | undefined => {
   if (reason === "out_of_memory") return "Memory limit of 512 MiB exceeded with 600 MiB used.";
   if (exitCode !== undefined) return `Container called exit(${exitCode}).`;
   return reason === "crashed" ? "Container terminated on signal 9." : undefined;
@@ -136,7 +136,7 @@ export const createLocalEngine = async ({ onLine, buckets, runner }: LocalEngine
           if (local !== undefined) names.set(local, revision);
         }
         if (event.kind !== "failed") continue;
-        const text = systemWords(event.failure);
+        const text = formatSystemLine(event.failure);
         if (text !== undefined) onLine({ service, revision, log: "varlog/system", severity: "WARNING", text });
       }
       listens.resolve(false);

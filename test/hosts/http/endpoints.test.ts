@@ -4,7 +4,7 @@ import { serveMemory } from "../../support/http/api.ts";
 import { openRaw } from "../../support/http/clients.ts";
 import { callEndpoint, endpointNames, sampleOf } from "../../support/http/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
-import { nothingMuch } from "../../support/providers/capabilities.ts";
+import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
 /** Contract sections 2, 4, 5, 7 and 9, word for word. */
 const contract = [
@@ -84,7 +84,7 @@ describe("what is not offered yet is a 501 in the words of the capability that l
     "/v1/sql": ({ sql }) => sql.queries,
     "/v1/user/subscription": ({ subscription }) => subscription,
   };
-  const { volumes, cron, sql } = nothingMuch;
+  const { volumes, cron, sql } = minimalCapabilities;
   const subscription = { supported: false, reason: "nothing is sold here" } as const;
   const lackingAll = { volumes, cron, sql, subscription };
   const missing = endpointNames.filter((endpoint) => /\/v1\/(volume|sql|user)/.test(endpoint));

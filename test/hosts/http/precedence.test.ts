@@ -8,7 +8,7 @@ import { type Answer, serveMemory, type TestApi } from "../../support/http/api.t
 import { type DiskApi, serveOnDisk } from "../../support/http/disk-api.ts";
 import { callEndpoint } from "../../support/http/endpoint-calls.ts";
 import { detailOf, problemsOf } from "../../support/http/refusals.ts";
-import { nothingMuch } from "../../support/providers/capabilities.ts";
+import { minimalCapabilities } from "../../support/providers/capabilities.ts";
 
 const archive = sourceOf({ "index.js": "run()" });
 const TOO_LONG = `{"name":"${"x".repeat(1024 * 1024)}"}`;
@@ -95,7 +95,7 @@ test("403 before 404: whose it is counts before whether it is there", async () =
 });
 
 test("422 before 501: what is not JSON is told so, whatever the endpoint", async () => {
-  await using api = await serveMemory({ capabilities: { sql: nothingMuch.sql } });
+  await using api = await serveMemory({ capabilities: { sql: minimalCapabilities.sql } });
   const answer = await api.call("POST", "/v1/sql", { body: "{", headers: json });
   expect(problemsOf(answer)).toEqual(["body: json_invalid"]);
   detailOf(await callEndpoint(api, "POST /v1/sql"), 501);

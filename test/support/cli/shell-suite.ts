@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findEntrances } from "../../../adapters/local/containers/exec-targets.ts";
+import { findExecTargets } from "../../../adapters/local/containers/exec-targets.ts";
 import type { DeployEvent } from "../../../core/domain/deploy/events.ts";
 import { tarGz } from "../archives/archives.ts";
 import { folderWith } from "../archives/folders.ts";
@@ -114,7 +114,7 @@ show /proc/2; echo ---; show /proc/self; echo ---; ls -l /proc/self/fd; grep Sec
       });
 
       test("root enters with an environment of its own, for the service's could load its libraries", async () => {
-        const { found } = await findEntrances(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
+        const { found } = await findExecTargets(DEPLOYED, { dataDir, environment: {}, isTerminal: false });
         expect(found.map(({ env = {} }) => Object.keys(env))).toEqual([["PATH"]]);
       });
     }

@@ -4,7 +4,7 @@ import type { ResourceCatalogue } from "../../../core/domain/deploy/resources.ts
 import { type Capabilities, missing, offered } from "../../../core/domain/wire/capabilities.ts";
 
 /** A provider that can do everything the contract has. */
-export const everything: Capabilities = {
+export const fullCapabilities: Capabilities = {
   ...memoryCapabilities,
   runs: offered(),
   volumes: { ...memoryCapabilities.volumes, mounts: offered(), store: offered() },
@@ -16,11 +16,11 @@ export const everything: Capabilities = {
 };
 
 /** The same, selling these sizes. */
-export const selling = (catalogue: ResourceCatalogue): Capabilities => ({ ...everything, resources: [...catalogue] });
+export const selling = (catalogue: ResourceCatalogue): Capabilities => ({ ...fullCapabilities, resources: [...catalogue] });
 
 /** A provider that offers none of what a deploy may ask for; each with a reason that names itself. */
-export const nothingMuch: Capabilities = {
-  ...everything,
+export const minimalCapabilities: Capabilities = {
+  ...fullCapabilities,
   session_affinity: missing("no affinity here"),
   http2: missing("no HTTP/2 here"),
   memory_limit: missing("no memory limit here"),
@@ -28,7 +28,7 @@ export const nothingMuch: Capabilities = {
   concurrency_cap: missing("no cap here"),
   request_timeout: missing("no timeout here"),
   volumes: {
-    ...everything.volumes,
+    ...fullCapabilities.volumes,
     mounts: missing("no mounts here"),
     store: missing("no store here"),
     read_only: missing("no read-only mounts here"),
@@ -36,5 +36,5 @@ export const nothingMuch: Capabilities = {
   source_object: missing("no source objects here"),
   cron: { schedules: missing("no schedules here"), max_seconds: 60 },
   sql: { queries: missing("no SQL here"), lag_seconds: 0 },
-  logs: { ...everything.logs, since: missing("no cursors here"), query: missing("no filters here") },
+  logs: { ...fullCapabilities.logs, since: missing("no cursors here"), query: missing("no filters here") },
 };

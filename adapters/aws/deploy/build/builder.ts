@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import type { CallState } from "../../../shared/calls/provider-call.ts";
 import { createRemoteBuilder, type RemoteBuilds, type RunningBuild } from "../../../shared/deploy/remote-builder.ts";
 import type { LogLines } from "../../../shared/logs/log-lines.ts";
-import { type AwsAmbient, awsCalls } from "../../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { AwsConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
@@ -26,7 +26,7 @@ const START_PATIENCE_MS = 1500;
 export const createCodeBuilder = (
   { shared, settleSeconds }: Pick<AwsConfig, "shared" | "settleSeconds">,
   clients: ClientSource,
-  ambient: AwsAmbient,
+  ambient: AwsRuntimeDeps,
 ): ImageBuilder => {
   const { clock, ids, logger } = ambient;
   const call = awsCalls(ambient);
@@ -79,7 +79,7 @@ export const createCodeBuilder = (
     cancel: async (build, id) => {
       // A token starts one build. Repeating the call returns that build's id.
       const known =
-        id === undefined ? await builds.start(renderBuild(shared, build), { patience: START_PATIENCE_MS }) : ok(id);
+        id === undefined ? await builds.start(renderBuild(shared, build), { timeoutMs: START_PATIENCE_MS }) : ok(id);
       return known.isErr() ? err(known.error) : builds.stop(known.value);
     },
   };

@@ -4,7 +4,7 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import { ok, type Result } from "../../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
 import type { ClientSource } from "../../clients.ts";
-import type { SharedParts } from "../../config.ts";
+import type { SharedResources } from "../../config.ts";
 
 const loadBuilds = () => import("@aws-sdk/client-codebuild");
 const loadRegistry = () => import("@aws-sdk/client-ecr");
@@ -30,7 +30,7 @@ export interface Builds {
   /** Returns the build's id. Idempotent per token for five minutes (StartBuild, idempotencyToken). */
   start(
     input: StartBuildCommandInput,
-    options: { readonly signal?: AbortSignal; readonly patience?: number },
+    options: { readonly signal?: AbortSignal; readonly timeoutMs?: number },
   ): Called<string>;
   /** Undefined: not visible. */
   get(id: string, signal: AbortSignal): Called<Build | undefined>;
@@ -39,7 +39,7 @@ export interface Builds {
 }
 
 export const createBuilds = (
-  { repository }: Pick<SharedParts, "repository">,
+  { repository }: Pick<SharedResources, "repository">,
   clients: ClientSource,
   call: ProviderCall,
 ): Builds => {
@@ -47,7 +47,7 @@ export const createBuilds = (
   return {
     repository: async (signal) => {
       if (uri !== undefined) return ok(uri);
-      const found = await call({ what: "ecr.DescribeRepositories", patience: PATIENCE_MS, signal }, async () => {
+      const found = await call({ what: "ecr.DescribeRepositories", timeoutMs: PATIENCE_MS, signal }, async () => {
         const [client, { DescribeRepositoriesCommand }] = [await clients("registry"), await loadRegistry()];
         const command = new DescribeRepositoriesCommand({ repositoryNames: [repository] });
         return (await client.send(command, { abortSignal: signal })).repositories?.[0]?.repositoryUri ?? "";
@@ -57,7 +57,7 @@ export const createBuilds = (
     },
 
     knows: async (tag, signal) => {
-      const found = await call({ what: "ecr.DescribeImages", patience: PATIENCE_MS, signal }, async () => {
+      const found = await call({ what: "ecr.DescribeImages", timeoutMs: PATIENCE_MS, signal }, async () => {
         const [client, { DescribeImagesCommand }] = [await clients("registry"), await loadRegistry()];
         const command = new DescribeImagesCommand({ repositoryName: repository, imageIds: [{ imageTag: tag }] });
         return ((await client.send(command, { abortSignal: signal })).imageDetails ?? []).length > 0;
@@ -67,21 +67,21 @@ export const createBuilds = (
       return isAbsent ? ok(false) : found;
     },
 
-    start: (input, { signal, patience = PATIENCE_MS }) =>
-      call({ what: "codebuild.StartBuild", patience, signal }, async () => {
+    start: (input, { signal, timeoutMs = PATIENCE_MS }) =>
+      call({ what: "codebuild.StartBuild", timeoutMs, signal }, async () => {
         const [client, { StartBuildCommand }] = [await clients("builds"), await loadBuilds()];
         const options = signal === undefined ? {} : { abortSignal: signal };
         return (await client.send(new StartBuildCommand(input), options)).build?.id ?? "";
       }),
 
     get: (id, signal) =>
-      call({ what: "codebuild.BatchGetBuilds", patience: PATIENCE_MS, signal }, async () => {
+      call({ what: "codebuild.BatchGetBuilds", timeoutMs: PATIENCE_MS, signal }, async () => {
         const [client, { BatchGetBuildsCommand }] = [await clients("builds"), await loadBuilds()];
         return (await client.send(new BatchGetBuildsCommand({ ids: [id] }), { abortSignal: signal })).builds?.[0];
       }),
 
     stop: (id) =>
-      call({ what: "codebuild.StopBuild", patience: STOP_PATIENCE_MS }, async () => {
+      call({ what: "codebuild.StopBuild", timeoutMs: STOP_PATIENCE_MS }, async () => {
         const [client, { StopBuildCommand }] = [await clients("builds"), await loadBuilds()];
         await client.send(new StopBuildCommand({ id }));
       }),
@@ -89,7 +89,7 @@ export const createBuilds = (
     log: async ({ logs }, token, signal) => {
       const { groupName, streamName } = logs ?? {};
       if (groupName === undefined || streamName === undefined) return ok({ text: "", token });
-      const read = await call({ what: "logs.GetLogEvents", patience: PATIENCE_MS, signal }, async () => {
+      const read = await call({ what: "logs.GetLogEvents", timeoutMs: PATIENCE_MS, signal }, async () => {
         const [client, { GetLogEventsCommand }] = [await clients("logs"), await loadLogs()];
         const input = { logGroupName: groupName, logStreamName: streamName, startFromHead: true, nextToken: token };
         const { events, nextForwardToken } = await client.send(new GetLogEventsCommand(input), { abortSignal: signal });

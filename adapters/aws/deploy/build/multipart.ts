@@ -16,7 +16,7 @@ export const multipartUpload = (
   call: ProviderCall,
   signal: AbortSignal,
 ): PieceUpload => {
-  const needs = (what: string) => ({ what: `s3.${what}`, patience: PATIENCE_MS, signal });
+  const needs = (what: string) => ({ what: `s3.${what}`, timeoutMs: PATIENCE_MS, signal });
   const sending = { abortSignal: signal };
   const parts: { readonly PartNumber: number; readonly ETag: string }[] = [];
 
@@ -70,7 +70,7 @@ export const multipartUpload = (
       return last.isErr() ? last : complete(UploadId);
     },
     abort: (UploadId) =>
-      call<void>({ what: "s3.AbortMultipartUpload", patience: ABORT_MS }, async () => {
+      call<void>({ what: "s3.AbortMultipartUpload", timeoutMs: ABORT_MS }, async () => {
         const [client, { AbortMultipartUploadCommand }] = [await s3(), await load()];
         await client.send(new AbortMultipartUploadCommand({ ...place, UploadId }));
       }),

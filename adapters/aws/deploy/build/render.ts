@@ -5,7 +5,7 @@
 import type { StartBuildCommandInput } from "@aws-sdk/client-codebuild";
 import { BUILDPACKS_BUILDER } from "../../../shared/deploy/buildpacks.ts";
 import type { RemoteBuild } from "../../../shared/deploy/remote-builder.ts";
-import type { SharedParts } from "../../config.ts";
+import type { SharedResources } from "../../config.ts";
 import { sourceKeyOf } from "./names.ts";
 
 /** Cloud builds may take 30 minutes. This limit ends builds that no server follows any more. */
@@ -44,7 +44,7 @@ export const buildspecOf = (by: RemoteBuild["by"]): string =>
 const environmentOf = (by: RemoteBuild["by"]) => (by.kind === "buildpacks" ? by.environment : {});
 
 export const renderBuild = (
-  { buildProject, stateBucket }: Pick<SharedParts, "buildProject" | "stateBucket">,
+  { buildProject, stateBucket }: Pick<SharedResources, "buildProject" | "stateBucket">,
   { request: { owner, source }, image, by, mark }: RemoteBuild,
 ): StartBuildCommandInput => {
   const [registry = ""] = image.split("/");

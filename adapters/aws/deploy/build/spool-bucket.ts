@@ -14,14 +14,14 @@ export const s3Spool = (bucket: string, clients: ClientSource, call: ProviderCal
     bucket,
     upload: (Key, signal) => multipartUpload(s3, { Bucket: bucket, Key }, call, signal),
     read: (Key, from, bytes) =>
-      call({ what: "s3.GetObject", patience: PATIENCE_MS }, async () => {
+      call({ what: "s3.GetObject", timeoutMs: PATIENCE_MS }, async () => {
         const [client, { GetObjectCommand }] = [await s3(), await load()];
         const Range = `bytes=${from}-${from + bytes - 1}`;
         const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, Range }));
         return (await Body?.transformToByteArray()) ?? new Uint8Array();
       }),
     remove: (Key) =>
-      call({ what: "s3.DeleteObject", patience: REMOVE_MS }, async () => {
+      call({ what: "s3.DeleteObject", timeoutMs: REMOVE_MS }, async () => {
         const [client, { DeleteObjectCommand }] = [await s3(), await load()];
         await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }));
       }),

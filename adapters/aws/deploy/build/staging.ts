@@ -20,7 +20,7 @@ export const stageSource = (bucket: string, clients: ClientSource, call: Provide
   const onlyNew = { IfNoneMatch: "*" } as const;
 
   const send = (key: string, source: Source, options: Options) =>
-    call<void>({ what: "s3.PutObject", patience: PATIENCE_MS, signal: options.abortSignal }, async () => {
+    call<void>({ what: "s3.PutObject", timeoutMs: PATIENCE_MS, signal: options.abortSignal }, async () => {
       const [client, { PutObjectCommand }] = [await clients("s3"), await load()];
       const Body = Readable.from(source.open(), { objectMode: false });
       const input = { Bucket: bucket, Key: key, Body, ContentLength: source.bytes, ...onlyNew };
@@ -34,7 +34,7 @@ export const stageSource = (bucket: string, clients: ClientSource, call: Provide
 
   /** Copies within S3: https://docs.aws.amazon.com/AmazonS3/latest/API/API_CopyObject.html */
   const copy = (from: string, key: string, options: Options) =>
-    call<void>({ what: "s3.CopyObject", patience: PATIENCE_MS, signal: options.abortSignal }, async () => {
+    call<void>({ what: "s3.CopyObject", timeoutMs: PATIENCE_MS, signal: options.abortSignal }, async () => {
       const [client, { CopyObjectCommand }] = [await clients("s3"), await load()];
       const CopySource = `${bucket}/${from}`;
       await client.send(new CopyObjectCommand({ Bucket: bucket, Key: key, CopySource, ...onlyNew }), options);
@@ -42,7 +42,7 @@ export const stageSource = (bucket: string, clients: ClientSource, call: Provide
 
   return async (key: string, source: Source, signal: AbortSignal): Promise<Result<void, CallState | Unavailable>> => {
     const options = { abortSignal: signal };
-    const there = await call({ what: "s3.HeadObject", patience: PATIENCE_MS, signal }, async () => {
+    const there = await call({ what: "s3.HeadObject", timeoutMs: PATIENCE_MS, signal }, async () => {
       const [client, { HeadObjectCommand }] = [await clients("s3"), await load()];
       await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }), options);
     });

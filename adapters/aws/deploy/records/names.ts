@@ -7,7 +7,7 @@ import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import { accountDigest, shortAccountDigest } from "../../../shared/accounts/account-digest.ts";
 import { OWNER_LABEL, SERVICE_LABEL } from "../../../shared/deploy/labels.ts";
 import { SUFFIX_CHARS } from "../../../shared/deploy/revision-id.ts";
-import type { SharedParts } from "../../config.ts";
+import type { SharedResources } from "../../config.ts";
 
 /** The service's container. Other containers in the task were added by hand. */
 export const CONTAINER = "app";
@@ -28,10 +28,10 @@ export const nameInArn = (arn: string): string => arn.split("/").at(-2) ?? "";
 export const isOwnGroup = (arn: string): boolean => nameInArn(arn).startsWith(GROUP_PREFIX);
 
 /** A deployment's host name without a port, as rule conditions need it. */
-export const hostOf = ({ domain }: Pick<SharedParts, "domain">, name: DeploymentName): string =>
+export const hostOf = ({ domain }: Pick<SharedResources, "domain">, name: DeploymentName): string =>
   `${name}.${domain.replace(/:\d+$/, "")}`;
 
-export const urlOf = ({ scheme, domain }: Pick<SharedParts, "scheme" | "domain">, name: DeploymentName): string =>
+export const urlOf = ({ scheme, domain }: Pick<SharedResources, "scheme" | "domain">, name: DeploymentName): string =>
   `${scheme}://${name}.${domain}`;
 
 /**

@@ -13,7 +13,7 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { CallState } from "../../../shared/calls/provider-call.ts";
-import type { Patience, PutCondition, StateBucket } from "../../state-bucket.ts";
+import type { RetryOptions, PutCondition, StateBucket } from "../../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
 /** What is stored under a name, and the object's ETag for S3's conditions. */
@@ -24,17 +24,17 @@ export type Found =
   | { readonly kind: "ours"; readonly record: NameRecord; readonly objectEtag: string };
 
 export interface Records {
-  read(name: DeploymentName, patience?: Patience): Promise<Result<Found, Unavailable>>;
+  read(name: DeploymentName, retry?: RetryOptions): Promise<Result<Found, Unavailable>>;
   /** Writes if `found` is still current. Otherwise fails with `changed` or `not_found`. */
   write(
     name: DeploymentName,
     record: NameRecord,
     found: Found,
-    patience?: Patience,
+    retry?: RetryOptions,
   ): Promise<Result<string, CallState | Unavailable>>;
   /** Records that the account may have a deployment of this name. Must precede the record. */
-  point(owner: AccountId, name: DeploymentName, patience?: Patience): Promise<Result<unknown, CallState | Unavailable>>;
-  list(owner: AccountId, patience?: Patience): Promise<Result<readonly HeldRecord[], Unavailable>>;
+  point(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Promise<Result<unknown, CallState | Unavailable>>;
+  list(owner: AccountId, retry?: RetryOptions): Promise<Result<readonly HeldRecord[], Unavailable>>;
 }
 
 const SERVICES = "services/";
@@ -64,11 +64,11 @@ const keptIn = (text: string): Kept => {
 export const createRecords = (bucket: StateBucket): Records => {
   const conditionOf = (found: Found): PutCondition => (found.kind === "ours" ? { etag: found.objectEtag } : "absent");
 
-  const readAll = async (names: readonly string[], patience: Patience): Promise<Result<Kept, Unavailable>> => {
+  const readAll = async (names: readonly string[], retry: RetryOptions): Promise<Result<Kept, Unavailable>> => {
     const kept: Kept = [];
     for (let from = 0; from < names.length; from += AT_ONCE) {
       const some = names.slice(from, from + AT_ONCE);
-      const read = await Promise.all(some.map((name) => bucket.get(keyOf(name), patience)));
+      const read = await Promise.all(some.map((name) => bucket.get(keyOf(name), retry)));
       for (const [index, one] of read.entries()) {
         if (one.isErr()) return err(one.error);
         if (one.value !== null) kept.push([some[index] as string, one.value.etag, one.value.text]);
@@ -77,35 +77,35 @@ export const createRecords = (bucket: StateBucket): Records => {
     return ok(kept);
   };
 
-  const remember = async (owner: AccountId, kept: Kept, patience: Patience): Promise<void> => {
+  const remember = async (owner: AccountId, kept: Kept, retry: RetryOptions): Promise<void> => {
     // Best effort: if it fails, the next list reads the same records again.
-    (await bucket.put(listOf(owner), JSON.stringify(kept), "any", "", { ...patience, patience: 0 })).unwrapOr("");
+    (await bucket.put(listOf(owner), JSON.stringify(kept), "any", "", { ...retry, timeoutMs: 0 })).unwrapOr("");
   };
 
   return {
-    read: async (name, patience) =>
-      (await bucket.get(keyOf(name), patience)).map((object): Found => {
+    read: async (name, retry) =>
+      (await bucket.get(keyOf(name), retry)).map((object): Found => {
         if (object === null) return { kind: "none" };
         const record = parseRecord(name, object.text);
         return record === undefined ? { kind: "foreign" } : { kind: "ours", record, objectEtag: object.etag };
       }),
 
-    write: (name, record, found, patience) =>
+    write: (name, record, found, retry) =>
       bucket.put(
         keyOf(name),
         renderRecord(record),
         conditionOf(found),
         record.kind === "freed" ? FREED_TAG : "",
-        patience,
+        retry,
       ),
 
-    point: (owner, name, patience) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", patience),
+    point: (owner, name, retry) => bucket.put(`${ownersOf(owner)}${name}`, "{}", "any", "", retry),
 
-    list: async (owner, patience = {}) => {
+    list: async (owner, retry = {}) => {
       const [mine, all, cached] = await Promise.all([
-        bucket.list(ownersOf(owner), patience),
-        bucket.list(SERVICES, patience),
-        bucket.get(listOf(owner), patience),
+        bucket.list(ownersOf(owner), retry),
+        bucket.list(SERVICES, retry),
+        bucket.get(listOf(owner), retry),
       ]);
       if (mine.isErr()) return err(mine.error);
       if (all.isErr()) return err(all.error);
@@ -122,11 +122,11 @@ export const createRecords = (bucket: StateBucket): Records => {
       const fresh = new Set(same.map(([name]) => name));
       const read = await readAll(
         present.flatMap(({ name }) => (fresh.has(name) ? [] : [name])),
-        patience,
+        retry,
       );
       if (read.isErr()) return err(read.error);
       const kept = [...same, ...read.value];
-      if (read.value.length > 0) await remember(owner, kept, patience);
+      if (read.value.length > 0) await remember(owner, kept, retry);
       const records = kept.flatMap(([name, , text]) => parseRecord(name, text) ?? []);
       return ok(records.filter((one): one is HeldRecord => one.kind === "held" && one.attempted.owner === owner));
     },

@@ -7,7 +7,7 @@ import type { AwsConfig } from "../../config.ts";
 import { urlOf } from "./names.ts";
 import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
 
-export type Place = Pick<AwsConfig, "region" | "shared">;
+export type EcsLocation = Pick<AwsConfig, "region" | "shared">;
 
 const isOver = (until: string, now: Instant): boolean => {
   const end = parseInstant(until);
@@ -46,7 +46,7 @@ const isRolling = ({ state, removing }: HeldRecord, now: Instant): boolean =>
 export const serviceOf = (
   record: HeldRecord,
   serving: readonly RevisionTemplate[],
-  { region, shared }: Place,
+  { region, shared }: EcsLocation,
   now: Instant,
 ): Service => {
   const { attempted, createdAt, state, lastDeploy } = record;

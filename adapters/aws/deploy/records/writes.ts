@@ -18,19 +18,19 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import { NOBODY } from "../../../shared/accounts/account-digest.ts";
 import { isCallState } from "../../../shared/calls/provider-call.ts";
 import { failureOfUnavailable } from "../../failures.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 import type { Balancer } from "../balancer.ts";
 import { routedTo } from "../retire.ts";
 import { failureOfCall } from "../rollout/verdict.ts";
 import { hostOf } from "./names.ts";
 import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
 import type { Found, Records } from "./records.ts";
-import { isInDoubt, isMoving, isRemoved, knownOf, type Place, servingOf } from "./service.ts";
+import { isInDoubt, isMoving, isRemoved, knownOf, type EcsLocation, servingOf } from "./service.ts";
 
 export interface WriteDeps {
   readonly records: Records;
   readonly balancer: Balancer;
-  readonly place: Place;
+  readonly place: EcsLocation;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -57,10 +57,10 @@ export const presentOf = (found: Found, now: Instant, isGoingOn = false): Presen
 export const serving = async (
   { balancer, place, clock }: Pick<WriteDeps, "balancer" | "place" | "clock">,
   record: HeldRecord,
-  patience: Patience = {},
+  retry: RetryOptions = {},
 ): Promise<Result<readonly RevisionTemplate[], Unavailable>> => {
   if (!isInDoubt(record, clock.now())) return ok(servingOf(record));
-  const rules = await balancer.rules(patience);
+  const rules = await balancer.rules(retry);
   if (rules.isErr()) {
     if (isCallState(rules.error)) throw rules.error.error;
     return err(rules.error);
@@ -90,7 +90,7 @@ export interface ConditionalWrite {
 }
 
 /** Waits until the writer that moves traffic has recorded the result or counts as dead. */
-const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: Patience): Promise<void> => {
+const settle = async ({ clock }: WriteDeps, record: HeldRecord, { signal }: RetryOptions): Promise<void> => {
   const left = millisOf(parseInstant(record.state.until) ?? clock.now()) - millisOf(clock.now());
   await clock.sleep(Math.min(Math.max(left, PAUSE_MS), 1000), signal);
 };
@@ -111,27 +111,27 @@ const standingOf = (
 export const writeConditionally = async (
   deps: WriteDeps,
   wanted: ConditionalWrite,
-  patience: Patience = {},
+  retry: RetryOptions = {},
 ): Promise<Result<HeldRecord, DeployFailure>> => {
   const { records, clock } = deps;
   const { name, change, isGoingOn = false } = wanted;
   for (let tries = 0; tries < TRIES; ) {
     // The first retry is immediate; further ones back off.
-    if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
-    const read = await records.read(name, patience);
+    if (tries > 1) await clock.sleep(PAUSE_MS * tries, retry.signal);
+    const read = await records.read(name, retry);
     if (read.isErr()) return err(failureOfUnavailable(read.error));
     const seen = read.value;
     const decided = standingOf(wanted, seen, clock.now());
     if (decided !== undefined) return decided;
     const held = heldIn(seen);
-    if (!isGoingOn && held !== undefined && isMoving(held, clock.now()) && patience.signal?.aborted !== true) {
-      await settle(deps, held, patience);
+    if (!isGoingOn && held !== undefined && isMoving(held, clock.now()) && retry.signal?.aborted !== true) {
+      await settle(deps, held, retry);
       continue;
     }
     tries += 1;
     const changed = await change(seen);
     if (changed.isErr()) return err(changed.error);
-    const written = await records.write(name, changed.value, seen, patience);
+    const written = await records.write(name, changed.value, seen, retry);
     if (written.isOk()) return ok(changed.value);
     if (!isCallState(written.error)) return err(failureOfUnavailable(written.error));
     if (written.error.code === "invalid" || written.error.code === "exists") throw written.error.error;
@@ -147,16 +147,16 @@ export const amend = async (
   { records, clock }: Pick<WriteDeps, "records" | "clock">,
   name: DeploymentName,
   change: (record: HeldRecord) => HeldRecord | undefined,
-  patience: Patience = {},
+  retry: RetryOptions = {},
 ): Promise<Result<void, DeployFailure>> => {
   for (let tries = 0; tries < TRIES; tries++) {
-    if (tries > 1) await clock.sleep(PAUSE_MS * tries, patience.signal);
-    const read = await records.read(name, patience);
+    if (tries > 1) await clock.sleep(PAUSE_MS * tries, retry.signal);
+    const read = await records.read(name, retry);
     if (read.isErr()) return err(failureOfUnavailable(read.error));
     const held = heldIn(read.value);
     const next = held === undefined ? undefined : change(held);
     if (next === undefined) return ok(undefined);
-    const written = await records.write(name, next, read.value, patience);
+    const written = await records.write(name, next, read.value, retry);
     if (written.isOk()) return ok(undefined);
     if (!isCallState(written.error)) return err(failureOfCall(written.error));
   }

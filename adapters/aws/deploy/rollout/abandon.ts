@@ -8,16 +8,16 @@ import type { HeldRecord } from "../records/record.ts";
 import { heldIn } from "../records/writes.ts";
 import { retire } from "../retire.ts";
 import { sweep } from "../sweep.ts";
-import { endMoved } from "./after-traffic.ts";
-import { type Attempt, LAST_PATIENCE_MS } from "./run-rollout.ts";
+import { completeRollout } from "./after-traffic.ts";
+import { type Attempt, FINAL_RETRY_TIMEOUT_MS } from "./run-rollout.ts";
 
-const patience = { patience: LAST_PATIENCE_MS };
+const retry = { timeoutMs: FINAL_RETRY_TIMEOUT_MS };
 
 const takenAway = ({ deps, request, revision, host }: Attempt) =>
-  retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, patience);
+  retire(deps, { owner: request.template.owner, revision, host, drain: 0 }, retry);
 
 /** Another writer won and does not know this rollout's last resources, so remove them here. */
-export const leave = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
+export const abandonRevision = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, revision } = attempt;
   const left = await takenAway(attempt);
   if (left.isErr()) deps.logger.warn("a revision that lost was not taken away", { revision });
@@ -25,26 +25,26 @@ export const leave = async (attempt: Attempt, failure: DeployFailure): Promise<R
 };
 
 /** Ends the rollout; the former revisions keep the traffic. If even this write fails, the record's time limit ends it. */
-export const giveUp = async (attempt: Attempt, record: HeldRecord, failure: DeployFailure): Promise<RolloutEvent> => {
-  if (isLost(failure)) return leave(attempt, failure);
+export const failRollout = async (attempt: Attempt, record: HeldRecord, failure: DeployFailure): Promise<RolloutEvent> => {
+  if (isLost(failure)) return abandonRevision(attempt, failure);
   const { deps, request, revision, signal } = attempt;
   // Fence a revision that may have traffic first, so that what is written next stays true.
   const fenced = record.state.step === "moving" ? await takenAway(attempt) : ok("gone" as const);
   if (fenced.isErr()) return failed(failure);
-  if (fenced.value === "serves") return endMoved(attempt, record, () => undefined);
+  if (fenced.value === "serves") return completeRollout(attempt, record, () => undefined);
   const retired = [...new Set([...record.retired, revision])];
-  const ended = await attempt.goOn(record, "ended", { retired }, patience);
-  if (ended.isOk()) await sweep(attempt, ended.value, 0, LAST_PATIENCE_MS);
-  else if (isLost(ended.error)) return leave(attempt, failure);
+  const ended = await attempt.goOn(record, "ended", { retired }, retry);
+  if (ended.isOk()) await sweep(attempt, ended.value, 0, FINAL_RETRY_TIMEOUT_MS);
+  else if (isLost(ended.error)) return abandonRevision(attempt, failure);
   else deps.logger.warn("a failed rollout shows until its time is over", { name: request.template.name });
   return failed(signal.aborted ? INTERRUPTED : failure);
 };
 
 /** A write failed but may have taken effect, so read the record and go by it. */
-export const afterDoubt = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
+export const resolveUncertainWrite = async (attempt: Attempt, failure: DeployFailure): Promise<RolloutEvent> => {
   const { deps, request, revision, signal } = attempt;
-  const seen = await deps.records.read(request.template.name, patience);
+  const seen = await deps.records.read(request.template.name, retry);
   const held = seen.isOk() ? heldIn(seen.value) : undefined;
   if (held === undefined || held.state.revision !== revision) return failed(signal.aborted ? INTERRUPTED : failure);
-  return giveUp(attempt, held, failure);
+  return failRollout(attempt, held, failure);
 };

@@ -7,7 +7,7 @@ import { INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
 import type { HeldRecord } from "../records/record.ts";
 import type { Attempt, Say, Step } from "./run-rollout.ts";
 import { didNotListen } from "./stopped-task.ts";
-import { verdictOn, withLastWords } from "./verdict.ts";
+import { verdictOn, withLastLines } from "./verdict.ts";
 
 const TOO_SLOW: DeployFailure = { reason: "rollout_timeout", message: "ECS did not finish the rollout in its time." };
 
@@ -34,7 +34,7 @@ export const awaitReady = async (attempt: Attempt, record: HeldRecord, group: st
       listensUntil = plusMillis(now, listenDeadline);
     }
     if (listensUntil !== undefined && now >= listensUntil)
-      return err(await withLastWords(deps, candidate, didNotListen(template.port), signal));
+      return err(await withLastLines(deps, candidate, didNotListen(template.port), signal));
     if (now >= end) break;
     await deps.clock.sleep(pause, signal);
   }

@@ -10,7 +10,7 @@ import type { Found } from "../records/records.ts";
 import { knownOf } from "../records/service.ts";
 import { amend, heldIn, serving, writeConditionally } from "../records/writes.ts";
 import { retire } from "../retire.ts";
-import { giveUp } from "./abandon.ts";
+import { failRollout } from "./abandon.ts";
 import { failureOfRule, isTaken } from "./listener-rule.ts";
 import type { Attempt, Step } from "./run-rollout.ts";
 
@@ -63,7 +63,7 @@ const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: Revisi
   const { name, owner } = attempt.request.template;
   const fenced = await retire(deps, { owner, revision: unfinished.id, host, drain: 0 }, attempt.left());
   if (fenced.isErr()) {
-    await giveUp(attempt, record, failureOfRule(fenced.error));
+    await failRollout(attempt, record, failureOfRule(fenced.error));
     return err(failureOfRule(fenced.error));
   }
   if (fenced.value === "gone") return ok(record);
@@ -75,7 +75,7 @@ const takeOver = async (attempt: Attempt, record: HeldRecord, unfinished: Revisi
   return (await amend(deps, name, change, attempt.left())).map(() => ({ ...record, ...known }));
 };
 
-export const begin = async (attempt: Attempt): Step<HeldRecord> => {
+export const beginRollout = async (attempt: Attempt): Step<HeldRecord> => {
   const { expected, template } = attempt.request;
   const { name, owner } = template;
   let unfinished: RevisionTemplate | undefined;

@@ -9,20 +9,20 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import { pausesBetween } from "../../../shared/calls/backoff.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import { nameOf } from "../../call-policy.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 import type { MountedFrom } from "../../volumes/files/access-point.ts";
 import type { EcsServices } from "../ecs-calls.ts";
 import { isLimit } from "../error-kinds.ts";
 import { heldHostOf, tagsOf } from "../records/names.ts";
 import type { RevisionTemplate } from "../records/record.ts";
-import type { Place } from "../records/service.ts";
+import type { EcsLocation } from "../records/service.ts";
 import { attributesOf, renderDefinition, renderService, renderTargetGroup, type TargetGroupInput } from "../render.ts";
 import { ensureRule, failureOfRule, type RuleDeps } from "./listener-rule.ts";
 import { instanceLimits } from "./scaling.ts";
 
 export interface RevisionDeps extends RuleDeps {
   readonly services: EcsServices;
-  readonly place: Place;
+  readonly place: EcsLocation;
   readonly logger: Logger;
 }
 
@@ -57,14 +57,14 @@ const refused = ({ logger }: RevisionDeps, revision: string, error: CallState | 
   };
 };
 
-const standing = async ({ services, balancer }: RevisionDeps, former: string, patience: Patience) => {
-  const service = await services.find(former, patience);
+const standing = async ({ services, balancer }: RevisionDeps, former: string, retry: RetryOptions) => {
+  const service = await services.find(former, retry);
   if (service.isErr()) return err(service.error);
   const { taskDefinition, desiredCount = 1, status } = service.value ?? {};
   if (taskDefinition === undefined || status !== "ACTIVE") return ok<Standing>({ instances: 1 });
-  const definition = await services.definition(taskDefinition, patience);
+  const definition = await services.definition(taskDefinition, retry);
   if (definition.isErr()) return err(definition.error);
-  const group = await balancer.group(former, patience);
+  const group = await balancer.group(former, retry);
   if (group.isErr()) return err(group.error);
   return ok<Standing>({
     definition: definition.value,
@@ -77,7 +77,7 @@ const mostOf = ({ maxInstances }: ServiceTemplate): number =>
   maxInstances === 0 ? instanceLimits.preset : maxInstances;
 
 /** ARNs of the revision's load balancer resources. */
-export interface MadeRevision {
+export interface CreatedRevision {
   readonly group: string;
   /** The rule for a host that no client requests. */
   readonly heldRule: string;
@@ -96,41 +96,41 @@ const LONGEST_PAUSE_MS = 3000;
 const createService = async (
   { services, clock }: RevisionDeps,
   input: Parameters<EcsServices["create"]>[0],
-  patience: Patience,
+  retry: RetryOptions,
 ): ReturnType<EcsServices["create"]> => {
   const end = millisOf(clock.now()) + ASSOCIATED_MS;
   const pauses = pausesBetween(FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   const create = async (): ReturnType<EcsServices["create"]> => {
-    const created = await services.create(input, patience);
+    const created = await services.create(input, retry);
     const mayPass =
       created.isErr() && isCallState(created.error) && nameOf(created.error.error) === "InvalidParameterException";
     const { value: pause = 0 } = pauses.next();
-    if (!mayPass || patience.signal?.aborted === true || millisOf(clock.now()) + pause > end) return created;
-    await clock.sleep(pause, patience.signal);
+    if (!mayPass || retry.signal?.aborted === true || millisOf(clock.now()) + pause > end) return created;
+    await clock.sleep(pause, retry.signal);
     return create();
   };
   return create();
 };
 
-export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, patience: Patience): Step<MadeRevision> => {
+export const createRevision = async (deps: RevisionDeps, wanted: NewRevision, retry: RetryOptions): Step<CreatedRevision> => {
   const { services, balancer, place } = deps;
   const { template, revision, write, former, listenDeadline } = wanted;
-  const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, patience);
+  const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, retry);
   if (over.isErr()) return err(refused(deps, revision, over.error));
   const { definition: present, group: formerGroup, instances } = over.value;
   const registered = await services.register(
     renderDefinition(place, template, wanted, present, former?.template),
-    patience,
+    retry,
   );
   if (registered.isErr()) return err(refused(deps, revision, registered.error));
-  const group = await balancer.makeGroup(renderTargetGroup(place, template, revision, formerGroup), patience);
+  const group = await balancer.makeGroup(renderTargetGroup(place, template, revision, formerGroup), retry);
   if (group.isErr()) return err(refused(deps, revision, group.error));
-  const set = await balancer.setAttributes(group.value, attributesOf(template), patience);
+  const set = await balancer.setAttributes(group.value, attributesOf(template), retry);
   if (set.isErr()) return err(refused(deps, revision, set.error));
   // Until it serves, a rule for an unused host references it: ECS rejects groups without a load balancer, and they get no
   // checks.
   const tags = tagsOf({ ...template, revision });
-  const held = await ensureRule(deps, { host: heldHostOf(write), group: group.value, tags }, patience);
+  const held = await ensureRule(deps, { host: heldHostOf(write), group: group.value, tags }, retry);
   if (held.isErr()) return err(held.error);
   const service = renderService(place, template, {
     revision,
@@ -140,7 +140,7 @@ export const makeRevision = async (deps: RevisionDeps, wanted: NewRevision, pati
     instances: Math.min(Math.max(instances, 1), mostOf(template)),
     listenDeadline,
   });
-  const created = await createService(deps, service, patience);
+  const created = await createService(deps, service, retry);
   if (created.isErr()) return err(refused(deps, revision, created.error));
   return ok({ group: group.value, heldRule: held.value.arn });
 };

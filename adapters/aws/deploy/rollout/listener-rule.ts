@@ -3,7 +3,7 @@ import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { isCallState } from "../../../shared/calls/provider-call.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 import type { Balancer, ForwardRule, NewRule } from "../balancer.ts";
 import { isLimit } from "../error-kinds.ts";
 import { isOwnGroup } from "../records/names.ts";
@@ -56,22 +56,22 @@ export interface RuleDeps {
 export const ensureRule = async (
   { balancer, clock }: RuleDeps,
   rule: Omit<NewRule, "priority">,
-  patience: Patience,
+  retry: RetryOptions,
 ): Promise<Result<ForwardRule, DeployFailure>> => {
   let last: DeployFailure = NO_ROOM;
   for (let tries = 0; tries < TRIES; tries++) {
-    const rules = await balancer.rules(patience);
+    const rules = await balancer.rules(retry);
     if (rules.isErr()) return err(failureOfRule(rules.error));
     const known = rules.value.find(({ hosts }) => hosts.includes(rule.host));
     if (known !== undefined) return ok(known);
     const taken = new Set(rules.value.map(({ priority }) => priority));
-    const made = await balancer.makeRule({ ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) }, patience);
+    const made = await balancer.makeRule({ ...rule, priority: priorityFor(`${rule.group}${tries}`, taken) }, retry);
     if (made.isOk() && made.value !== undefined) return ok(made.value);
     if (made.isOk()) continue;
     last = failureOfRule(made.error);
     const mayPass = isCallState(made.error) ? made.error.code === "exists" : last.reason !== "permission";
-    if (!mayPass || patience.signal?.aborted === true) return err(last);
-    await clock.sleep(PAUSE_MS * (tries + 1), patience.signal);
+    if (!mayPass || retry.signal?.aborted === true) return err(last);
+    await clock.sleep(PAUSE_MS * (tries + 1), retry.signal);
   }
   return err(last);
 };

@@ -10,10 +10,10 @@
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";
 import { failed, INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
-import { afterDoubt, giveUp } from "./abandon.ts";
+import { resolveUncertainWrite, failRollout } from "./abandon.ts";
 import { awaitReady } from "./await-ready.ts";
-import { begin } from "./begin.ts";
-import { makeRevision } from "./create-revision.ts";
+import { beginRollout } from "./begin.ts";
+import { createRevision } from "./create-revision.ts";
 import { failureOfRule } from "./listener-rule.ts";
 import { moveTraffic } from "./move-traffic.ts";
 import { prepare } from "./prepare.ts";
@@ -33,25 +33,25 @@ export const rollOut = async (
 
   const attempt = new Attempt(deps, request, signal);
   const { revision, write } = attempt;
-  const begun = await begin(attempt);
-  if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : afterDoubt(attempt, begun.error);
+  const begun = await beginRollout(attempt);
+  if (begun.isErr()) return isLost(begun.error) ? failed(begun.error) : resolveUncertainWrite(attempt, begun.error);
   const record = begun.value;
   const [former] = record.former;
 
   say(`Starting revision ${revision}`);
   const wanted = { ...prepared.value, revision, write, template, listenDeadline, former };
-  const made = await makeRevision(deps, wanted, attempt.left());
-  if (made.isErr()) return giveUp(attempt, record, made.error);
+  const made = await createRevision(deps, wanted, attempt.left());
+  if (made.isErr()) return failRollout(attempt, record, made.error);
   const { group, heldRule } = made.value;
   attempt.heldRule = heldRule;
   const ready = await awaitReady(attempt, record, group, say);
-  if (ready.isErr()) return giveUp(attempt, record, ready.error);
+  if (ready.isErr()) return failRollout(attempt, record, ready.error);
 
   say("The revision is ready");
   const refused = await mayServe?.();
-  if (refused !== undefined) return giveUp(attempt, record, refused);
+  if (refused !== undefined) return failRollout(attempt, record, refused);
   const scaled = await deps.scaling.set(revision, group, template, attempt.left());
-  if (scaled.isErr()) return giveUp(attempt, record, failureOfRule(scaled.error));
-  if (signal.aborted) return giveUp(attempt, record, INTERRUPTED);
+  if (scaled.isErr()) return failRollout(attempt, record, failureOfRule(scaled.error));
+  if (signal.aborted) return failRollout(attempt, record, INTERRUPTED);
   return moveTraffic(attempt, record, group, say);
 };

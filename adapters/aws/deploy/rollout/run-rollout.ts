@@ -5,7 +5,7 @@ import type { RolloutRequest } from "../../../../core/ports/service-platform.ts"
 import type { Clock, Ids } from "../../../../core/ports/system.ts";
 import { ok, type Result } from "../../../../core/result.ts";
 import { revisionIdOf } from "../../../shared/deploy/revision-id.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 import { hostOf } from "../records/names.ts";
 import { etagOf, type HeldRecord, type RolloutState } from "../records/record.ts";
 import type { Found } from "../records/records.ts";
@@ -27,9 +27,9 @@ export type Say = (message: string) => void;
 /** Added to the listen deadline: time to place the task, pull the image, and pass the checks until ECS reports completion. */
 const SLACK_MS = 5 * 60_000;
 /** Retry timeout of a call within a phase. */
-export const PATIENCE_MS = 60_000;
+export const RETRY_TIMEOUT_MS = 60_000;
 /** Retry timeout at the end: an abort must finish within 10 s. */
-export const LAST_PATIENCE_MS = 1500;
+export const FINAL_RETRY_TIMEOUT_MS = 1500;
 /** How long others wait before they take over a rollout that is moving traffic. Must exceed the duration of its calls. */
 const MOVING_MS = 3 * 60_000;
 
@@ -57,9 +57,9 @@ export class Attempt {
   }
 
   /** Retry options for the calls of a phase, capped at the rollout's deadline. */
-  left(): Patience {
+  left(): RetryOptions {
     const left = Math.max(0, millisOf(this.end) - millisOf(this.deps.clock.now()));
-    return { signal: this.signal, patience: Math.min(PATIENCE_MS, left) };
+    return { signal: this.signal, timeoutMs: Math.min(RETRY_TIMEOUT_MS, left) };
   }
 
   state(write: string, step: RolloutState["step"], until: Instant): RolloutState {
@@ -72,7 +72,7 @@ export class Attempt {
     before: HeldRecord,
     step: "moving" | "moved" | "ended",
     change: Partial<Pick<HeldRecord, "former" | "retired">>,
-    patience: Patience,
+    retry: RetryOptions,
   ): Step<HeldRecord> {
     const { clock, ids } = this.deps;
     const { name, owner } = this.request.template;
@@ -83,7 +83,7 @@ export class Attempt {
       const record = heldIn(seen) ?? before;
       return ok({ ...record, ...change, state: this.state(write, step, until) });
     };
-    return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, patience);
+    return writeConditionally(this.deps, { name, owner, expected, write, isGoingOn: true, change: next }, retry);
   }
 
   /** Why this rollout has lost, if another writer changed the record since. */

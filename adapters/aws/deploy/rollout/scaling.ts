@@ -7,8 +7,8 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { type CallState, isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
 import type { ClientSource } from "../../clients.ts";
-import type { SharedParts } from "../../config.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { SharedResources } from "../../config.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 
 const load = () => import("@aws-sdk/client-application-auto-scaling");
 
@@ -27,9 +27,9 @@ const OUT_SECONDS = 30;
 type Called<T> = Promise<Result<T, CallState | Unavailable>>;
 
 export interface Scaling {
-  set(revision: string, group: string, template: ServiceTemplate, patience?: Patience): Called<void>;
+  set(revision: string, group: string, template: ServiceTemplate, retry?: RetryOptions): Called<void>;
   /** Deletes the target with its policies and alarms. Succeeds if it does not exist. */
-  remove(revision: string, patience?: Patience): Called<void>;
+  remove(revision: string, retry?: RetryOptions): Called<void>;
 }
 
 /** `app/NAME/ID/targetgroup/NAME/ID`, from the ARNs of the listener and the group (PredefinedMetricSpecification). */
@@ -39,7 +39,7 @@ export const resourceLabelOf = (listener: string, group: string): string => {
 };
 
 export const createScaling = (
-  { cluster, listenerArn }: Pick<SharedParts, "cluster" | "listenerArn">,
+  { cluster, listenerArn }: Pick<SharedResources, "cluster" | "listenerArn">,
   clients: ClientSource,
   call: ProviderCall,
 ): Scaling => {
@@ -49,20 +49,20 @@ export const createScaling = (
       ScalableDimension: "ecs:service:DesiredCount",
       ResourceId: `service/${cluster}/${revision}`,
     }) as const;
-  const tools = async ({ signal }: Patience) =>
+  const tools = async ({ signal }: RetryOptions) =>
     [await clients("scaling"), await load(), signal === undefined ? {} : { abortSignal: signal }] as const;
 
   return {
-    set: async (revision, group, { concurrency, maxInstances }, patience = {}) => {
-      const registered = await call({ what: "autoscaling.RegisterScalableTarget", ...patience }, async () => {
-        const [client, { RegisterScalableTargetCommand }, options] = await tools(patience);
+    set: async (revision, group, { concurrency, maxInstances }, retry = {}) => {
+      const registered = await call({ what: "autoscaling.RegisterScalableTarget", ...retry }, async () => {
+        const [client, { RegisterScalableTargetCommand }, options] = await tools(retry);
         const MaxCapacity = maxInstances === 0 ? instanceLimits.preset : maxInstances;
         const command = new RegisterScalableTargetCommand({ ...targetOf(revision), MinCapacity: 1, MaxCapacity });
         await client.send(command, options);
       });
       if (registered.isErr()) return err(registered.error);
-      return call({ what: "autoscaling.PutScalingPolicy", ...patience }, async () => {
-        const [client, { PutScalingPolicyCommand }, options] = await tools(patience);
+      return call({ what: "autoscaling.PutScalingPolicy", ...retry }, async () => {
+        const [client, { PutScalingPolicyCommand }, options] = await tools(retry);
         const command = new PutScalingPolicyCommand({
           ...targetOf(revision),
           PolicyName: "portside-requests",
@@ -81,9 +81,9 @@ export const createScaling = (
       });
     },
 
-    remove: async (revision, patience = {}) => {
-      const removed = await call({ what: "autoscaling.DeregisterScalableTarget", ...patience }, async () => {
-        const [client, { DeregisterScalableTargetCommand }, options] = await tools(patience);
+    remove: async (revision, retry = {}) => {
+      const removed = await call({ what: "autoscaling.DeregisterScalableTarget", ...retry }, async () => {
+        const [client, { DeregisterScalableTargetCommand }, options] = await tools(retry);
         await client.send(new DeregisterScalableTargetCommand(targetOf(revision)), options);
       });
       return removed.isErr() && isCallState(removed.error) && removed.error.code === "not_found"

@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import { type CallState, isCallState } from "../../../shared/calls/provider-call.ts";
 import type { LastLines } from "../../../shared/deploy/last-lines.ts";
 import { failureOfUnavailable } from "../../failures.ts";
-import type { Patience } from "../../state-bucket.ts";
+import type { RetryOptions } from "../../state-bucket.ts";
 import type { Balancer } from "../balancer.ts";
 import type { EcsServices } from "../ecs-calls.ts";
 import { didNotListen, failureOfTask } from "./stopped-task.ts";
@@ -38,7 +38,7 @@ const TAIL_LINES = 20;
 const GONE: DeployFailure = { reason: "provider_unavailable", message: "Something else took the revision away." };
 
 /** Adds the revision's last lines to a failure. Waits once for late entries. */
-export const withLastWords = async (
+export const withLastLines = async (
   { lastLines, settleMillis, clock }: VerdictDeps,
   { template: { owner, name }, revision }: Candidate,
   failure: DeployFailure,
@@ -66,8 +66,8 @@ const failureOfEvents = ({ events }: Service): DeployFailure | undefined =>
     ? { reason: "quota_exceeded", message: "The platform's quota of Fargate is used up; try again later." }
     : undefined;
 
-const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, patience: Patience) => {
-  const stopped = await deps.services.stopped(candidate.revision, patience);
+const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, retry: RetryOptions) => {
+  const stopped = await deps.services.stopped(candidate.revision, retry);
   if (stopped.isErr()) return failureOfCall(stopped.error);
   const { port } = candidate.template;
   return stopped.value.map((task) => failureOfTask(task, port)).find((failure) => failure !== undefined);
@@ -80,10 +80,10 @@ const lookAtStopped = async (deps: VerdictDeps, candidate: Candidate, patience: 
 export const verdictOn = async (
   deps: VerdictDeps,
   candidate: Candidate,
-  patience: Patience,
+  retry: RetryOptions,
 ): Promise<Result<Progress, DeployFailure>> => {
   const { services, balancer, logger } = deps;
-  const found = await services.find(candidate.revision, patience);
+  const found = await services.find(candidate.revision, retry);
   if (found.isErr()) return err(failureOfCall(found.error));
   // "The Amazon ECS API follows an eventual consistency model" (API_RunTask): a new service may appear late.
   if (found.value === undefined) return ok("starting");
@@ -93,8 +93,8 @@ export const verdictOn = async (
   const hasFailed = primary?.rolloutState === "FAILED";
   // ECS counts a stopped task as failed with a delay. If enough tasks run, none has stopped.
   if (hasFailed || runningCount < desiredCount) {
-    const failure = await lookAtStopped(deps, candidate, patience);
-    if (failure !== undefined) return err(await withLastWords(deps, candidate, failure, patience.signal));
+    const failure = await lookAtStopped(deps, candidate, retry);
+    if (failure !== undefined) return err(await withLastLines(deps, candidate, failure, retry.signal));
   }
   const limited = failureOfEvents(found.value);
   if (limited !== undefined || hasFailed) {
@@ -103,12 +103,12 @@ export const verdictOn = async (
       reason: primary?.rolloutStateReason,
     });
     return err(
-      limited ?? (await withLastWords(deps, candidate, didNotListen(candidate.template.port), patience.signal)),
+      limited ?? (await withLastLines(deps, candidate, didNotListen(candidate.template.port), retry.signal)),
     );
   }
   if (runningCount === 0) return ok("starting");
   if (primary?.rolloutState !== "COMPLETED") return ok("running");
-  const health = await balancer.health(candidate.group, patience);
+  const health = await balancer.health(candidate.group, retry);
   if (health.isErr()) return err(failureOfCall(health.error));
   const well = health.value.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
   return ok(well.length >= desiredCount && runningCount >= desiredCount ? "ready" : "running");

@@ -29,7 +29,7 @@ export interface FilesApiDeps {
   readonly call: ProviderCall;
 }
 
-const words = (error: unknown): string =>
+const errorMessage = (error: unknown): string =>
   nameOf(error) === "ServiceQuotaExceededException"
     ? "Amazon S3 Files makes no more file systems for this platform: look at its quotas."
     : "Amazon S3 Files gave an answer that was not expected.";
@@ -109,7 +109,7 @@ export class FilesApi {
     );
     if (put.isOk()) return ok(true);
     if (!isCallState(put.error)) return err(put.error);
-    return put.error.code === "invalid" ? ok(false) : err(unavailable(words(put.error.error), 30, put.error.error));
+    return put.error.code === "invalid" ? ok(false) : err(unavailable(errorMessage(put.error.error), 30, put.error.error));
   }
 
   /** Deleting something missing succeeds; a conflict is `there`. */
@@ -120,7 +120,7 @@ export class FilesApi {
     const { code, error } = sent.error;
     if (code === "changed") return ok("there");
     if (code === "not_found" && what.startsWith("Delete")) return ok("made");
-    return err(unavailable(words(error), 30, error));
+    return err(unavailable(errorMessage(error), 30, error));
   }
 
   async #pages<T>(
@@ -134,7 +134,7 @@ export class FilesApi {
     for (let next: string | undefined; ; ) {
       const found = await this.#send(what, options, (client, sdk, send) => page(client, sdk, send, next));
       if (found.isErr() && isCallState(found.error))
-        return found.error.code === "not_found" ? ok(all) : err(unavailable(words(found.error.error), 30, found.error));
+        return found.error.code === "not_found" ? ok(all) : err(unavailable(errorMessage(found.error.error), 30, found.error));
       if (found.isErr()) return err(found.error as Unavailable);
       all.push(...found.value.items);
       next = found.value.next;

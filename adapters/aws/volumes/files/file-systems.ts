@@ -14,7 +14,7 @@ import { err, ok, type Result } from "../../../../core/result.ts";
 import type { FaultOf } from "../../../shared/calls/provider-call.ts";
 import { runtimeRoleArn } from "../../accounts/roles.ts";
 import { type ArnParts, arnParts, bucketArn } from "../../arns.ts";
-import { type AwsAmbient, awsCalls, nameOf } from "../../call-policy.ts";
+import { type AwsRuntimeDeps, awsCalls, nameOf } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { AwsConfig } from "../../config.ts";
 import { awsFault } from "../../errors.ts";
@@ -32,7 +32,7 @@ const LOOK_MS = 2000;
 export interface FileSystemsDeps {
   readonly config: AwsConfig;
   readonly clients: ClientSource;
-  readonly ambient: AwsAmbient;
+  readonly ambient: AwsRuntimeDeps;
 }
 
 /** Read, write, and root access: objects without owner metadata are owned by root. */
@@ -61,7 +61,7 @@ const broken = (what: string, message: string | undefined): Unavailable =>
 
 export class FileSystems {
   readonly #config: AwsConfig;
-  readonly #ambient: AwsAmbient;
+  readonly #ambient: AwsRuntimeDeps;
   readonly #clients: ClientSource;
   readonly #api: FilesApi;
   readonly #arn: ArnParts;

@@ -3,7 +3,7 @@ import type { ImageBuilder } from "../../../../core/ports/image-builder.ts";
 import { err, ok } from "../../../../core/result.ts";
 import { createRemoteBuilder, type RemoteBuilds } from "../../../shared/deploy/remote-builder.ts";
 import { identityProblem } from "../../accounts/service-accounts.ts";
-import { type GcpAmbient, googleCalls } from "../../call-policy.ts";
+import { type GcpRuntimeDeps, googleCalls } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import type { GcpConfig } from "../../config.ts";
 import { failureOfUnavailable } from "../../failures.ts";
@@ -13,7 +13,7 @@ import { imageOf, logObjectOf, sourceObjectOf } from "./names.ts";
 import { renderBuild } from "./render.ts";
 import { createStaging } from "./staging.ts";
 
-export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: GcpAmbient): ImageBuilder => {
+export const createCloudBuilder = (config: GcpConfig, clients: ClientSource, ambient: GcpRuntimeDeps): ImageBuilder => {
   const { clock, ids, logger } = ambient;
   const call = googleCalls(ambient);
   const builds = createBuilds(config, clients, call, clock);

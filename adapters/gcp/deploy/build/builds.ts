@@ -40,15 +40,15 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
 
   const create = (build: Build, signal: AbortSignal) =>
     // Never retried: Cloud Build starts one build per call.
-    call({ what: "cloudbuild.builds.create", patience: 0, signal }, async () => {
+    call({ what: "cloudbuild.builds.create", timeoutMs: 0, signal }, async () => {
       const client = await clients("builds");
       const [operation] = await client.createBuild({ parent, projectId, build }, callOptions(signal));
       const { build: begun } = (operation.metadata ?? {}) as { build?: Build };
       return begun?.id ?? "";
     });
 
-  const marked = (mark: string, patience: number, signal?: AbortSignal) =>
-    call({ what: "cloudbuild.builds.list", patience, signal }, async () => {
+  const marked = (mark: string, timeoutMs: number, signal?: AbortSignal) =>
+    call({ what: "cloudbuild.builds.list", timeoutMs, signal }, async () => {
       const client = await clients("builds");
       const request = { parent, projectId, pageSize: 1, filter: `tags="${mark}"` };
       const [found] = await client.listBuilds(request, { ...callOptions(signal), autoPaginate: false });
@@ -72,7 +72,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
 
   return {
     knows: async (owner, digest, signal) => {
-      const found = await call({ what: "artifactregistry.tags.get", patience: PATIENCE_MS, signal }, async () => {
+      const found = await call({ what: "artifactregistry.tags.get", timeoutMs: PATIENCE_MS, signal }, async () => {
         const client = await clients("registry");
         await client.getTag({ name: tagNameOf(config, owner, digest) }, callOptions(signal));
         return true;
@@ -92,7 +92,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
     },
 
     get: (id, signal) =>
-      call({ what: "cloudbuild.builds.get", patience: PATIENCE_MS, signal }, async () => {
+      call({ what: "cloudbuild.builds.get", timeoutMs: PATIENCE_MS, signal }, async () => {
         const client = await clients("builds");
         return (await client.getBuild(nameOf(id), callOptions(signal)))[0];
       }),
@@ -102,7 +102,7 @@ export const createBuilds = (config: GcpConfig, clients: ClientSource, call: Pro
       if (known.isErr()) return err(known.error);
       const { value } = known;
       if (value === undefined) return ok(undefined);
-      return call({ what: "cloudbuild.builds.cancel", patience: CANCEL_PATIENCE_MS }, async () => {
+      return call({ what: "cloudbuild.builds.cancel", timeoutMs: CANCEL_PATIENCE_MS }, async () => {
         const client = await clients("builds");
         await client.cancelBuild(nameOf(value), callOptions());
       });

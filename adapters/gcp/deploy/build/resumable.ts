@@ -5,7 +5,7 @@
 import type { Storage } from "@google-cloud/storage";
 import type { Called, PieceUpload } from "../../../shared/archives/bucket-spool.ts";
 import type { ProviderCall } from "../../../shared/calls/provider-call.ts";
-import { inTime } from "../../call-policy.ts";
+import { withTimeout } from "../../call-policy.ts";
 
 const PATIENCE_MS = 60_000;
 /** Timeout for the transfer of a piece. */
@@ -55,9 +55,9 @@ export const resumableUpload = (
   let put = 0;
 
   const begin = (): Called<string> =>
-    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+    call({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
       const file = (await storage()).bucket(bucket).file(name);
-      const [uri] = await inTime(file.createResumableUpload(described));
+      const [uri] = await withTimeout(file.createResumableUpload(described));
       return uri;
     });
 
@@ -76,7 +76,7 @@ export const resumableUpload = (
     const end = put + bytes.length;
     const total = isLast ? String(end) : "*";
     let isRepeat = false;
-    const done = await call<void>({ what: "storage.objects.insert.chunk", patience: PATIENCE_MS, signal }, async () => {
+    const done = await call<void>({ what: "storage.objects.insert.chunk", timeoutMs: PATIENCE_MS, signal }, async () => {
       const from = isRepeat ? await held(uri, total) : put;
       isRepeat = true;
       if (from === undefined || (!isLast && from >= end)) return;
@@ -92,9 +92,9 @@ export const resumableUpload = (
   };
 
   const whole = (bytes: Uint8Array): Called<void> =>
-    call({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+    call({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
       const file = (await storage()).bucket(bucket).file(name);
-      await inTime(file.save(Buffer.from(bytes), { ...described, resumable: false, validation: false }));
+      await withTimeout(file.save(Buffer.from(bytes), { ...described, resumable: false, validation: false }));
     });
 
   return {
@@ -103,7 +103,7 @@ export const resumableUpload = (
     put: (uri, bytes) => piece(uri, bytes, false),
     finish: (uri, bytes) => piece(uri, bytes, true),
     abort: (uri) =>
-      call<void>({ what: "storage.objects.insert.cancel", patience: ABORT_MS }, async () => {
+      call<void>({ what: "storage.objects.insert.cancel", timeoutMs: ABORT_MS }, async () => {
         const response = await send(uri, { method: "DELETE" }, ABORT_MS);
         if (!response.ok && response.status !== CANCELLED) throw failureOf(response.status, response.headers);
       }),

@@ -2,7 +2,7 @@
 import { ok } from "../../../../core/result.ts";
 import type { SpoolBucket } from "../../../shared/archives/bucket-spool.ts";
 import { isCallState, type ProviderCall } from "../../../shared/calls/provider-call.ts";
-import { inTime } from "../../call-policy.ts";
+import { withTimeout } from "../../call-policy.ts";
 import type { ClientSource } from "../../clients.ts";
 import { resumableUpload } from "./resumable.ts";
 
@@ -16,14 +16,14 @@ export const gcsSpool = (bucket: string, clients: ClientSource, call: ProviderCa
     bucket,
     upload: (name, signal) => resumableUpload(storage, bucket, name, call, signal),
     read: (name, from, bytes) =>
-      call({ what: "storage.objects.get", patience: PATIENCE_MS }, async () => {
+      call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS }, async () => {
         const file = await fileOf(name);
-        const [content] = await inTime(file.download({ start: from, end: from + bytes - 1, validation: false }));
+        const [content] = await withTimeout(file.download({ start: from, end: from + bytes - 1, validation: false }));
         return content;
       }),
     remove: async (name) => {
-      const gone = await call<void>({ what: "storage.objects.delete", patience: REMOVE_MS }, async () => {
-        await inTime((await fileOf(name)).delete());
+      const gone = await call<void>({ what: "storage.objects.delete", timeoutMs: REMOVE_MS }, async () => {
+        await withTimeout((await fileOf(name)).delete());
       });
       return gone.isErr() && isCallState(gone.error) && gone.error.code === "not_found" ? ok(undefined) : gone;
     },

@@ -36,20 +36,20 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
   const onlyNew = { preconditionOpts: { ifGenerationMatch: 0 } } as const;
 
   const send = (name: string, source: Source, signal: AbortSignal) =>
-    call<void>({ what: "storage.objects.insert", patience: PATIENCE_MS, signal }, async () => {
+    call<void>({ what: "storage.objects.insert", timeoutMs: PATIENCE_MS, signal }, async () => {
       const sink = (await fileOf(name)).createWriteStream({ ...onlyNew, resumable: false });
       await pipeline(Readable.from(source.open(), { objectMode: false }), sink, { signal });
     });
 
   /** Copies within Cloud Storage, without a download: https://cloud.google.com/storage/docs/json_api/v1/objects/rewrite */
   const copy = (from: string, name: string, signal: AbortSignal) =>
-    call<void>({ what: "storage.objects.rewrite", patience: PATIENCE_MS, signal }, async () => {
+    call<void>({ what: "storage.objects.rewrite", timeoutMs: PATIENCE_MS, signal }, async () => {
       await abortable((await fileOf(from)).copy(await fileOf(name), onlyNew), signal);
     });
 
   return {
     put: async (name, source, signal) => {
-      const there = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () =>
+      const there = await call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS, signal }, async () =>
         abortable((await fileOf(name)).getMetadata(), signal),
       );
       if (there.isOk()) return ok(undefined);
@@ -60,7 +60,7 @@ export const createStaging = (bucket: string, clients: ClientSource, call: Provi
     },
 
     read: async (name, from, signal) => {
-      const read = await call({ what: "storage.objects.get", patience: PATIENCE_MS, signal }, async () => {
+      const read = await call({ what: "storage.objects.get", timeoutMs: PATIENCE_MS, signal }, async () => {
         try {
           const [bytes] = await abortable((await fileOf(name)).download({ start: from, validation: false }), signal);
           return bytes;

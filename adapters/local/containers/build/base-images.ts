@@ -6,12 +6,12 @@ import { lookup } from "node:dns/promises";
 import { pipeline } from "node:stream/promises";
 import type { ImageInspectInfo } from "dockerode";
 import { Parser } from "tar";
-import { Turns } from "../../../shared/runtime/keyed-mutex.ts";
+import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
 import { BuildFailed } from "../../builds/steps.ts";
-import { type ContainerEngine, statusOf, wordsOf } from "../engine.ts";
-import { baseWords } from "./output.ts";
-import { type BaseImage, type Builder, judgeDockerfile, type RefusedLine } from "./refused-lines.ts";
-import { readHostAddresses, registryOf, whyClosed } from "./registries.ts";
+import { type ContainerEngine, statusOf, engineMessage } from "../engine.ts";
+import { explainBaseImageError } from "./output.ts";
+import { type BaseImage, type Builder, validateDockerfile, type RefusedLine } from "./refused-lines.ts";
+import { readHostAddresses, registryOf, registryBlockedReason } from "./registries.ts";
 
 const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
   new BuildFailed({
@@ -31,12 +31,12 @@ const addressesOf = async (host: string): Promise<string[]> => {
 const checkRegistry = async (image: BaseImage, allowedPorts: readonly number[]): Promise<void> => {
   const registry = registryOf(image.name);
   if (registry === undefined) return;
-  const why = whyClosed(registry, await addressesOf(registry.host), readHostAddresses(), allowedPorts);
+  const why = registryBlockedReason(registry, await addressesOf(registry.host), readHostAddresses(), allowedPorts);
   if (why !== undefined) throw refusal({ ...image, why });
 };
 
 /** Serializes pulls of one image: a second pull could put another image under the checked name. */
-const fetches = new Turns();
+const fetches = new KeyedMutex();
 
 const pull = async ({ docker }: ContainerEngine, name: string, signal: AbortSignal): Promise<void> => {
   const isComplete = /[:@][^/]*$/.test(name);
@@ -94,11 +94,11 @@ const fetched = async (engine: ContainerEngine, image: BaseImage, signal: AbortS
     // A system error code means that the engine does not respond. A registry's refusal has a status or a number.
     const { code } = error as { code?: unknown };
     if (statusOf(error) === undefined && typeof code === "string") throw error;
-    const words = wordsOf(error);
+    const words = engineMessage(error);
     const why = `needs the image ${image.name}, which could not be fetched: ${words}`;
     throw new BuildFailed({
       reason: "build_failed",
-      message: baseWords(words) ?? refusal({ ...image, why }).message,
+      message: explainBaseImageError(words) ?? refusal({ ...image, why }).message,
       logTail: [words],
     });
   }
@@ -112,7 +112,7 @@ export const checkDockerfile = async (
   allowedPorts: readonly number[],
   signal: AbortSignal,
 ): Promise<void> => {
-  const judged = judgeDockerfile(dockerfile, builder);
+  const judged = validateDockerfile(dockerfile, builder);
   if ("refused" in judged) throw refusal(judged.refused);
   const known = new Set(judged.images.map(({ name }) => name));
   const images = [...judged.images];
@@ -127,7 +127,7 @@ export const checkDockerfile = async (
       throw refusal({ ...image, why });
     }
     for (const trigger of await triggersOf(engine, found)) {
-      const inner = judgeDockerfile(trigger, builder, judged.stages);
+      const inner = validateDockerfile(trigger, builder, judged.stages);
       const within = `names an image with a trigger (ONBUILD ${trigger.slice(0, 100)}) that`;
       if ("refused" in inner)
         throw refusal({ ...image, why: `${within} ${inner.refused.why}. Or use another base image` });

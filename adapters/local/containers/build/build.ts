@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { BuildFailed } from "../../builds/steps.ts";
-import { type ContainerEngine, statusOf, wordsOf } from "../engine.ts";
+import { type ContainerEngine, statusOf, engineMessage } from "../engine.ts";
 import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
 import { checkDockerfile } from "./base-images.ts";
 import { buildWithKit } from "./build-kit.ts";
@@ -42,13 +42,13 @@ const throughApi = async (
 };
 
 /** An engine that does not respond is no proof that an earlier image is gone, so the build fails instead. */
-export const unreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
+export const engineUnreachable = ({ name }: Pick<ContainerEngine, "name">): DeployFailure => ({
   reason: "provider_unavailable",
   message: `${name} does not answer; deploy again when it does.`,
 });
 
 const isWithoutClassic = (error: unknown): boolean =>
-  [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(wordsOf(error));
+  [404, 405, 410, 501].includes(statusOf(error) ?? 0) || /(?:classic|legacy) builder/i.test(engineMessage(error));
 
 /** Throws `BuildFailed` if the build fails. The engine stops it when `signal` aborts. */
 export const buildContainer = async (engine: ContainerEngine, build: ContainerBuild): Promise<string> => {
@@ -84,8 +84,8 @@ export const buildContainer = async (engine: ContainerEngine, build: ContainerBu
     const status = statusOf(error);
     throw new BuildFailed(
       status === undefined
-        ? unreachable(engine)
-        : { reason: "build_failed", message: `${engine.name} does not take the Dockerfile: ${wordsOf(error)}` },
+        ? engineUnreachable(engine)
+        : { reason: "build_failed", message: `${engine.name} does not take the Dockerfile: ${engineMessage(error)}` },
     );
   });
   signal.throwIfAborted();

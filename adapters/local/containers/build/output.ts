@@ -25,7 +25,7 @@ const OWN_STEP = /^LABEL portside\./;
 const MOST_LETTERS = 2000;
 
 /** Explains the engine's message about a base image; undefined if the message is unknown. */
-export const baseWords = (whole: string): string | undefined => {
+export const explainBaseImageError = (whole: string): string | undefined => {
   const problem = whole.slice(0, MOST_LETTERS);
   if (
     /x509|dial tcp|no such host|lookup .* on|i\/o timeout|connection refused|TLS handshake|network is unreachable|proxyconnect/i.test(
@@ -82,7 +82,7 @@ export class BuildOutput {
     return {
       reason: "build_failed",
       // A failed command's output is arbitrary, so it is not matched.
-      message: (exitCode === undefined ? baseWords(message) : undefined) ?? this.#words(message, exitCode),
+      message: (exitCode === undefined ? explainBaseImageError(message) : undefined) ?? this.#words(message, exitCode),
       ...(exitCode === undefined ? {} : { exitCode }),
       logTail: [...this.#tail, message],
     };

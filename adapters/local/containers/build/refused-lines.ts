@@ -46,7 +46,7 @@ export interface BaseImage {
 }
 
 /** What a Dockerfile requires of the engine. */
-export type Judged =
+export type DockerfileVerdict =
   | { readonly refused: RefusedLine }
   | { readonly images: readonly BaseImage[]; readonly stages: Stages };
 
@@ -277,11 +277,11 @@ const ALWAYS = [BY_ID, REMOTE];
  * Returns the first refused line, or the Dockerfile's images if no line is refused.
  * @param around the stages of the Dockerfile for which the text is a trigger
  */
-export const judgeDockerfile = (
+export const validateDockerfile = (
   dockerfile: string,
   builder: Builder,
   around: Stages = { names: new Set(), count: 0 },
-): Judged => {
+): DockerfileVerdict => {
   const lines = dockerfile.split(/\r?\n/);
   const at = (line: number) => ({ line, text: (lines[line - 1] ?? "").trim() });
   const syntax = foreignSyntaxIn(lines);

@@ -57,7 +57,7 @@ const inList = (list: BlockList, address: string): boolean =>
  * Returns why the engine must not call the registry, and what to do instead; undefined if it may.
  * @param addresses of the registry's host
  */
-export const whyClosed = (
+export const registryBlockedReason = (
   { host, ports }: Registry,
   addresses: readonly string[],
   { own, inner }: HostAddresses,

@@ -22,7 +22,7 @@ import { ecsServices } from "../../../../adapters/aws/deploy/ecs-calls.ts";
 import { ecsFault } from "../../../../adapters/aws/deploy/error-kinds.ts";
 import { createRecords } from "../../../../adapters/aws/deploy/records/records.ts";
 import { retire } from "../../../../adapters/aws/deploy/retire.ts";
-import { makeRevision } from "../../../../adapters/aws/deploy/rollout/create-revision.ts";
+import { createRevision } from "../../../../adapters/aws/deploy/rollout/create-revision.ts";
 import { createScaling } from "../../../../adapters/aws/deploy/rollout/scaling.ts";
 import { stateBucket } from "../../../../adapters/aws/state-bucket.ts";
 import { createSystemClock, randomIds } from "../../../../adapters/shared/runtime/system.ts";
@@ -103,7 +103,7 @@ test("every call of a revision's life is one that moto takes", { timeout: 120_00
   const make = async (revision: string, former?: string) => {
     const over = former === undefined ? undefined : { id: former, template };
     const write = `write-of-${revision}`;
-    return good(await makeRevision(aws, { ...wanted, revision, write, former: over }, {}));
+    return good(await createRevision(aws, { ...wanted, revision, write, former: over }, {}));
   };
   const one = await make("app-000000000001");
   const host = "app.apps.portside.test";

@@ -1,18 +1,18 @@
 /** Lines of a Dockerfile that reach other accounts' images, the machine's network or the builder itself. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: Dockerfiles have variables of this form
 import { expect, test } from "vitest";
-import { type Builder, judgeDockerfile } from "../../../../adapters/local/containers/build/refused-lines.ts";
+import { type Builder, validateDockerfile } from "../../../../adapters/local/containers/build/refused-lines.ts";
 
 const kit: Builder = { platform: "linux/amd64", knowsPlatforms: true };
 const classic: Builder = { platform: "linux/amd64", knowsPlatforms: false };
 
 const refusedLine = (text: string, builder = kit) => {
-  const judged = judgeDockerfile(text, builder);
+  const judged = validateDockerfile(text, builder);
   return "refused" in judged ? judged.refused : undefined;
 };
 
 const imagesOf = (text: string, builder = kit) => {
-  const judged = judgeDockerfile(text, builder);
+  const judged = validateDockerfile(text, builder);
   return "refused" in judged ? judged.refused : judged.images.map(({ line, name }) => [line, name]);
 };
 

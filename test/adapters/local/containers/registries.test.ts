@@ -1,7 +1,7 @@
 /** Which registries only this machine reaches. */
 import { BlockList } from "node:net";
 import { expect, test } from "vitest";
-import { readHostAddresses, registryOf, whyClosed } from "../../../../adapters/local/containers/build/registries.ts";
+import { readHostAddresses, registryOf, registryBlockedReason } from "../../../../adapters/local/containers/build/registries.ts";
 
 const own = new BlockList();
 own.addAddress("192.0.2.7");
@@ -10,7 +10,7 @@ const addresses = { own, inner: readHostAddresses().inner };
 const why = (image: string, found: readonly string[], allowed: readonly number[] = []) => {
   const registry = registryOf(image);
   if (registry === undefined) return undefined;
-  return whyClosed(
+  return registryBlockedReason(
     registry,
     found,
     { ...addresses, own: found.includes("192.0.2.7") ? own : readHostAddresses().own },

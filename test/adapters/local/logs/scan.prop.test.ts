@@ -6,8 +6,8 @@ import fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
-import { type Search, scan } from "../../../../adapters/local/logs/scan.ts";
-import { whereOf } from "../../../../adapters/local/logs/where.ts";
+import { type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
+import { whereClause } from "../../../../adapters/local/logs/where.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind, comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";
@@ -45,7 +45,7 @@ const fileWith = (all: readonly LogEntry[]): string => {
   return path;
 };
 
-type Asked = Pick<Search, "query" | "place">;
+type Asked = Pick<LogSearch, "query" | "place">;
 
 /** What a search must find, by looking at every entry. */
 const wanted = (all: readonly LogEntry[], { query, place }: Asked) => {
@@ -84,7 +84,7 @@ test("forwards and backwards, from any place, with any limit", () => {
         expect(findings.entries).toHaveLength(entries.length);
         expect([findings.seen?.instant, findings.seen?.code]).toEqual([seen?.instant, seen?.code]);
         found += entries.length;
-        if (whereOf(one.query.filter, scope.service).sql !== "1") pushed++;
+        if (whereClause(one.query.filter, scope.service).sql !== "1") pushed++;
       }
     }),
     runs(100),

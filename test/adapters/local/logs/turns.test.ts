@@ -1,11 +1,11 @@
 /** Few places, shared by who: nobody has two, nobody waits for ever, and who gives up is no burden. */
 import { expect, test } from "vitest";
-import { Turns } from "../../../../adapters/local/logs/turns.ts";
+import { FairSemaphore } from "../../../../adapters/local/logs/turns.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Work that begins in its turn and ends when it is told to. */
-const worksOf = (turns: Turns) => {
+const worksOf = (turns: FairSemaphore) => {
   const running: string[] = [];
   const ends = new Map<string, () => void>();
   const begin = (who: string, name: string, signal?: AbortSignal) =>
@@ -23,7 +23,7 @@ const worksOf = (turns: Turns) => {
 };
 
 test("one account has one place at a time, whoever else waits; the others' come first", async () => {
-  const { running, begin, end } = worksOf(new Turns(2));
+  const { running, begin, end } = worksOf(new FairSemaphore(2));
   const all = [begin("a", "a1"), begin("a", "a2"), begin("a", "a3"), begin("b", "b1"), begin("c", "c1")];
   await settled();
   expect(running).toEqual(["a1", "b1"]);
@@ -39,7 +39,7 @@ test("one account has one place at a time, whoever else waits; the others' come 
 });
 
 test("work that fails makes room, and who gives up before its turn never begins", async () => {
-  const turns = new Turns(1);
+  const turns = new FairSemaphore(1);
   const { running, begin, end } = worksOf(turns);
   await expect(turns.take("a", undefined, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
   const first = begin("a", "a1");

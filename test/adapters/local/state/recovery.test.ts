@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openState } from "../../../../adapters/local/state/database.ts";
-import { DeployNotes } from "../../../../adapters/local/state/deploys.ts";
+import { DeployRows } from "../../../../adapters/local/state/deploys.ts";
 import { ServiceRows } from "../../../../adapters/local/state/services.ts";
 import { deployEntry } from "../../../../core/domain/logs/entry.ts";
 import type { Timestamp } from "../../../../core/domain/wire/instant.ts";
@@ -33,7 +33,7 @@ const killedInDeploy = (deployId: string, step: "BUILDING" | "DEPLOYING"): void 
   const expected = present === undefined ? "absent" : { etag: present.etag, owner: acme.account };
   if (step === "DEPLOYING") rows.begin(templateOf(app, acme.account, deployId), expected, now);
   const note = { deployId, name: app, owner: acme.account, status: step, reason: null, finishedAt: null };
-  new DeployNotes(db).note(note, present !== undefined);
+  new DeployRows(db).note(note, present !== undefined);
   db.close();
 };
 

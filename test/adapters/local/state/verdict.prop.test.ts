@@ -1,7 +1,7 @@
 /** The verdict on a state, for everything that a start may find. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Evidence, judge, knownGeneration } from "../../../../adapters/local/state/verdict.ts";
+import { type StateEvidence, judgeState, knownGeneration } from "../../../../adapters/local/state/verdict.ts";
 import { parseVersion, renderVersion, type StateVersion } from "../../../../adapters/local/state/version.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
@@ -10,7 +10,7 @@ const version: fc.Arbitrary<StateVersion> = fc.record({
   digest: fc.constantFrom("a", "b").map((digit) => digit.repeat(64)),
 });
 
-const findings: fc.Arbitrary<Evidence> = fc.record({
+const findings: fc.Arbitrary<StateEvidence> = fc.record({
   state: fc.oneof(
     fc.constantFrom({ kind: "missing" } as const, { kind: "empty" } as const),
     fc.record({ kind: fc.constant("unreadable" as const), problem: fc.constant("malformed") }),
@@ -38,7 +38,7 @@ const evidence = findings.map((found) => ({
 test("a state is good only if it is whole and nothing in the folder is newer", () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      if (judge(found).kind !== "good") return;
+      if (judgeState(found).kind !== "good") return;
       const { state, check } = found;
       expect(state.kind).toBe("whole");
       const own = state.kind === "whole" ? state.version : undefined;
@@ -57,7 +57,7 @@ test("a folder is fresh only if nothing of an earlier run is there", () => {
     fc.property(evidence, (found) => {
       const nothing = found.check.found === "missing" && found.copy === undefined && found.remains.length === 0;
       const isAbsent = ["missing", "empty"].includes(found.state.kind);
-      expect(judge(found).kind === "fresh").toBe(isAbsent && nothing);
+      expect(judgeState(found).kind === "fresh").toBe(isAbsent && nothing);
     }),
     runs(2000),
   );
@@ -66,7 +66,7 @@ test("a folder is fresh only if nothing of an earlier run is there", () => {
 test("only a state that SQLite cannot read is not acceptable, and every refusal has words", () => {
   fc.assert(
     fc.property(evidence, (found) => {
-      const verdict = judge(found);
+      const verdict = judgeState(found);
       if (verdict.kind !== "refused") return;
       expect(verdict.isAcceptable).toBe(found.state.kind !== "unreadable");
       expect(verdict.problem).toMatch(/^(is|has|does not) /);

@@ -17,7 +17,7 @@ class Failure extends Error {
 const busy = new Failure({ kind: "busy" });
 
 /** Calls something that fails so often, and then answers. */
-const called = async (failures: readonly Error[], patience?: number, signal?: AbortSignal, random = 0.5) => {
+const called = async (failures: readonly Error[], timeoutMs?: number, signal?: AbortSignal, random = 0.5) => {
   const clock = createLeapingClock();
   const { logger, said } = keepingLogger();
   const faultOf = (error: unknown) => (error instanceof Failure ? error.fault : undefined);
@@ -26,7 +26,7 @@ const called = async (failures: readonly Error[], patience?: number, signal?: Ab
   const moments: number[] = [];
   const left = [...failures];
   const result = await call(
-    { what: "things.get", ...(patience === undefined ? {} : { patience }), signal },
+    { what: "things.get", ...(timeoutMs === undefined ? {} : { timeoutMs }), signal },
     async () => {
       moments.push(millisOf(clock.now()) - begun);
       const failure = left.shift();

@@ -1,12 +1,12 @@
 /** Work under one key, one at a time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { Turns } from "../../../../adapters/shared/runtime/keyed-mutex.ts";
+import { KeyedMutex } from "../../../../adapters/shared/runtime/keyed-mutex.ts";
 
 const never = new AbortController().signal;
 
 test("work under one key goes one after the other, under another key beside it", async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const steps: string[] = [];
   const work = (name: string) => async () => {
     steps.push(`${name} begins`);
@@ -21,7 +21,7 @@ test("work under one key goes one after the other, under another key beside it",
 });
 
 test("a failure is its own, and the next turn comes", async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const failing = turns.take("a", never, () => Promise.reject(new Error("broken")));
   const next = turns.take("a", never, async () => "fine");
   await expect(failing).rejects.toThrow("broken");
@@ -29,7 +29,7 @@ test("a failure is its own, and the next turn comes", async () => {
 });
 
 test("one that gives up while it waits does so at once, and lets nobody overtake", async () => {
-  const turns = new Turns();
+  const turns = new KeyedMutex();
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   let running = 0;
   const work = async () => {
@@ -56,5 +56,5 @@ test("one that gives up while it waits does so at once, and lets nobody overtake
 
 test("one that had given up before is never begun", async () => {
   const work = () => Promise.reject(new Error("begun"));
-  await expect(new Turns().take("a", AbortSignal.abort(new Error("gone")), work)).rejects.toThrow("gone");
+  await expect(new KeyedMutex().take("a", AbortSignal.abort(new Error("gone")), work)).rejects.toThrow("gone");
 });

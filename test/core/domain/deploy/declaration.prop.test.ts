@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
 import { brokenDeployRequest, deployRequest, fargateLikeCatalogue, nastyString } from "../../../arbitraries/index.ts";
-import { everything, selling } from "../../../support/providers/capabilities.ts";
+import { fullCapabilities, selling } from "../../../support/providers/capabilities.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
-const context = { capabilities: everything, archive: { issues: [] } };
+const context = { capabilities: fullCapabilities, archive: { issues: [] } };
 
 test("form text and JSON values declare the same, and what was meant", () => {
   fc.assert(

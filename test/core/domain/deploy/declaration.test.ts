@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { GiB } from "../../../../core/domain/accounts/limits.ts";
 import { type DeclareContext, declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
 import { issue } from "../../../../core/domain/wire/issue.ts";
-import { everything, nothingMuch } from "../../../support/providers/capabilities.ts";
+import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
-const sent: DeclareContext = { capabilities: everything, archive: { issues: [] } };
+const sent: DeclareContext = { capabilities: fullCapabilities, archive: { issues: [] } };
 const least = { function_name: "my_app", volumes: "{}" };
 
 const declared = (fields: Readonly<Record<string, unknown>>, context: Partial<DeclareContext> = {}) =>
@@ -147,7 +147,7 @@ describe("refusals", () => {
 
 describe("what the provider allows less than the contract", () => {
   const small = {
-    ...everything,
+    ...fullCapabilities,
     resources: [{ cpu: 2, memory: { min: GiB, max: 3 * GiB, step: 2 * GiB } }],
     instances: { preset: 1, max: 5 },
   };
@@ -166,7 +166,7 @@ describe("what the provider allows less than the contract", () => {
   });
 
   test("a size that no raise can reach", () => {
-    const gaps = { ...everything, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
+    const gaps = { ...fullCapabilities, resources: [{ cpu: 1, memory: { min: GiB, max: 3 * GiB - 1, step: GiB } }] };
     expect(issuesOf({ memory: "2.5Gi" }, { capabilities: gaps })).toEqual([["memory", "value_error"]]);
   });
 
@@ -176,7 +176,7 @@ describe("what the provider allows less than the contract", () => {
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
   ])("%s, where it is not offered, is a 422 with the provider's own reason", (field, fields, reason) => {
-    const context = { capabilities: nothingMuch, ...(field === "source_object" ? {} : { archive: { issues: [] } }) };
+    const context = { capabilities: minimalCapabilities, ...(field === "source_object" ? {} : { archive: { issues: [] } }) };
     expect(declareDeploy({ ...least, ...fields }, context)._unsafeUnwrapErr()).toEqual([
       { path: [field], message: reason, type: "unsupported" },
     ]);
@@ -184,6 +184,6 @@ describe("what the provider allows less than the contract", () => {
 
   test("what is not used is not refused, and what is only not enforced neither", () => {
     const plain = { volumes: "{}", schedule: "", use_http2: "false", source_object: "", session_affinity: "true" };
-    expect(declared(plain, { capabilities: nothingMuch }).sessionAffinity).toBe(true);
+    expect(declared(plain, { capabilities: minimalCapabilities }).sessionAffinity).toBe(true);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { MiB } from "../../../../core/domain/accounts/limits.ts";
 import { declareDeploy } from "../../../../core/domain/deploy/declaration.ts";
-import { everything } from "../../../support/providers/capabilities.ts";
+import { fullCapabilities } from "../../../support/providers/capabilities.ts";
 
 const limits = {
   deployments: 1,
@@ -17,7 +17,7 @@ const limits = {
 const read = (fields: Readonly<Record<string, unknown>>) =>
   declareDeploy(
     { function_name: "app", volumes: {}, ...fields },
-    { capabilities: everything, limits, archive: { issues: [] } },
+    { capabilities: fullCapabilities, limits, archive: { issues: [] } },
   );
 
 interface Bound {

@@ -6,7 +6,7 @@ import { type DeployPlan, planDeploy, planInWords } from "../../../../core/domai
 import type { Service } from "../../../../core/domain/deploy/service-template.ts";
 import type { Capabilities } from "../../../../core/domain/wire/capabilities.ts";
 import { serviceOf, templateOf, volumeNamed } from "../../../support/logs/services.ts";
-import { everything, nothingMuch } from "../../../support/providers/capabilities.ts";
+import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
 const acme = "acme" as AccountId;
 
@@ -17,8 +17,8 @@ interface PlanOptions {
 }
 
 const plan = (fields: Readonly<Record<string, unknown>>, options: PlanOptions = {}): DeployPlan => {
-  const { current = null, capabilities = everything, volumes = [] } = options;
-  const context = { capabilities: everything, archive: { issues: [] } };
+  const { current = null, capabilities = fullCapabilities, volumes = [] } = options;
+  const context = { capabilities: fullCapabilities, archive: { issues: [] } };
   const declaration = declareDeploy({ function_name: "app", volumes: {}, ...fields }, context)._unsafeUnwrap();
   return planDeploy(acme, declaration, current, capabilities, volumes.map(volumeNamed));
 };
@@ -68,7 +68,7 @@ test("a raise is announced, and the raised value is what is deployed", () => {
 });
 
 test("what no size of the provider fits stays as it was declared", () => {
-  const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...everything, resources: [] } });
+  const larger = plan({ cpu: 4, memory: "16Gi" }, { capabilities: { ...fullCapabilities, resources: [] } });
   expect(larger.spec).toMatchObject({ cpu: 4, memory: 16 * 1024 ** 3 });
   expect(larger.adjustments).toEqual([]);
 });
@@ -128,7 +128,7 @@ describe("env", () => {
 });
 
 test("what this provider does not enforce is said, affinity and read-only mounts only where they were asked for", () => {
-  const said = (fields: Readonly<Record<string, unknown>>) => plan(fields, { capabilities: nothingMuch }).notEnforced;
+  const said = (fields: Readonly<Record<string, unknown>>) => plan(fields, { capabilities: minimalCapabilities }).notEnforced;
   expect(said({})).toEqual([
     "memory is not enforced: no memory limit here",
     "cpu is not enforced: no CPU limit here",

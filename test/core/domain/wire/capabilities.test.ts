@@ -2,14 +2,14 @@
 import { expect, test } from "vitest";
 import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts";
 import { capabilitiesSchema, missing, offered, refusal } from "../../../../core/domain/wire/capabilities.ts";
-import { everything, nothingMuch } from "../../../support/providers/capabilities.ts";
+import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
-test.each(Object.entries({ memoryCapabilities, everything, nothingMuch }))("%s is a valid record", (_name, record) => {
+test.each(Object.entries({ memoryCapabilities, everything: fullCapabilities, nothingMuch: minimalCapabilities }))("%s is a valid record", (_name, record) => {
   expect(capabilitiesSchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
 });
 
 test("a gap without a reason is not a record", () => {
-  expect(capabilitiesSchema.safeParse({ ...everything, sql: { supported: false } }).success).toBe(false);
+  expect(capabilitiesSchema.safeParse({ ...fullCapabilities, sql: { supported: false } }).success).toBe(false);
 });
 
 test("an offer may have a note", () => {

@@ -1,7 +1,7 @@
 /** A deploy by example, over the memory provider: its records, what it leaves behind, and what it is refused for. */
 import { describe, expect, test } from "vitest";
 import { offered } from "../../../../core/domain/wire/capabilities.ts";
-import { nothingMuch } from "../../../support/providers/capabilities.ts";
+import { minimalCapabilities } from "../../../support/providers/capabilities.ts";
 import {
   deployed,
   ended,
@@ -62,7 +62,7 @@ test("a later deploy updates: fields are replaced, env is kept, the URL stays", 
 });
 
 test("raises and what is not enforced are announced before the rollout", async () => {
-  const { memory_limit, concurrency_cap } = nothingMuch;
+  const { memory_limit, concurrency_cap } = minimalCapabilities;
   const platform = startMemory({ capabilities: { memory_limit, concurrency_cap } });
   expect(words(await deployed(platform, { cpu: 3, memory: "1Gi" })).slice(2, -1)).toEqual([
     "DEPLOYING Creating 'app'",
@@ -119,7 +119,7 @@ describe("what the stream is not begun for", () => {
     ["volumes", { volumes: { "/data": "vol" } }],
     ["schedule", { schedule: "0 9 * * *" }],
   ])("%s, which this provider does not offer", async (field, fields) => {
-    const { volumes, cron } = nothingMuch;
+    const { volumes, cron } = minimalCapabilities;
     const refused = await startMemory({ capabilities: { volumes, cron } }).submit(fields);
     expect(refused._unsafeUnwrapErr()).toMatchObject({ issues: [{ path: [field], type: "unsupported" }] });
   });

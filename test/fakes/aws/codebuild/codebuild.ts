@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { CodeBuildClient } from "@aws-sdk/client-codebuild";
-import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
+import { type EngineBuild, formatLifecycle } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { clientOptions, jsonProtocol, type Message } from "../protocols.ts";
 import { AwsError, serveAws } from "../server.ts";
@@ -60,7 +60,7 @@ export const startFakeCodeBuild = async (deps: FakeCodeBuildDeps) => {
     }
     const built = await deps.build(archive, say, signal);
     if ("failure" in built) {
-      for (const line of lifecycleWords(built.failure)) say(line);
+      for (const line of formatLifecycle(built.failure)) say(line);
       return failedIn("BUILD");
     }
     push(variables.IMAGE, built.image);

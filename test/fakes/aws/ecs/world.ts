@@ -1,7 +1,7 @@
 /** Starts the fakes that a rollout needs, with their official clients. */
 
 import { clientSource } from "../../../../adapters/aws/clients.ts";
-import type { SharedParts } from "../../../../adapters/aws/config.ts";
+import type { SharedResources } from "../../../../adapters/aws/config.ts";
 import type { Mountable, TaskRoles } from "../../../../adapters/aws/deploy/rollout/prepare.ts";
 import { canBeAccessPoint } from "../../../../adapters/aws/volumes/files/access-point.ts";
 import { accountDigest } from "../../../../adapters/shared/accounts/account-digest.ts";
@@ -21,7 +21,7 @@ const DOMAIN = "apps.portside.test";
 const role = (name: string): string => `arn:aws:iam::${ACCOUNT}:role/${name}`;
 
 /** The shared resources as the template's outputs name them. */
-export const sharedParts = (port: number): SharedParts => ({
+export const sharedParts = (port: number): SharedResources => ({
   cluster: CLUSTER,
   vpc: "vpc-1",
   subnets: ["subnet-1", "subnet-2"],

@@ -36,7 +36,7 @@ const tablesOf = (statement: string, tables: Tables): readonly string[] => {
   return names;
 };
 
-const wordsOf = (error: unknown): string => {
+const errorMessage = (error: unknown): string => {
   const failure = failureOf(error instanceof Error ? error.message : String(error));
   return "message" in failure ? failure.message : String(error);
 };
@@ -60,7 +60,7 @@ export const lookAt = async (statement: string, tables: Tables, bytesOfRow: numb
       }),
     };
   } catch (error) {
-    throw error instanceof RestError ? error : invalid(wordsOf(error));
+    throw error instanceof RestError ? error : invalid(errorMessage(error));
   }
 };
 
@@ -75,6 +75,6 @@ export const runStatement = async (statement: string, tables: Tables, inMicros: 
         .map((row) => ({ f: row.map((value, n) => cellOf(value, types[n] as DuckDBType, inMicros)) })),
     };
   } catch (error) {
-    throw invalid(wordsOf(error));
+    throw invalid(errorMessage(error));
   }
 };

@@ -3,7 +3,7 @@
  * the source from the fake storage, streams the log to it, and pushes the image to the fake registry.
  */
 import { randomUUID } from "node:crypto";
-import { type EngineBuild, lifecycleWords } from "../../engine/builds.ts";
+import { type EngineBuild, formatLifecycle } from "../../engine/builds.ts";
 import { Faults } from "../../faults.ts";
 import { GrpcError, type GrpcServer, type Message, messages, serveGrpc } from "../grpc.ts";
 import type { StorageWorld } from "../storage/world.ts";
@@ -145,7 +145,7 @@ export class FakeBuild {
     }
     const built = await this.#deps.build(archive, say, signal);
     if ("failure" in built) {
-      for (const line of lifecycleWords(built.failure)) say(line);
+      for (const line of formatLifecycle(built.failure)) say(line);
       return failed("USER_BUILD_STEP", { steps });
     }
     const images = build.images.map((name: string) => ({ name, digest: this.#deps.push(name, built.image) }));
