@@ -1,5 +1,5 @@
 /** Checks with one cheap call each that the shared resources exist, and says how to fix it if one does not. */
-import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
+import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { nameOf } from "./call-policy.ts";
 import type { ClientSource } from "./clients.ts";
 import type { SharedResources } from "./config.ts";

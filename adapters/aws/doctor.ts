@@ -1,5 +1,5 @@
 /** Checks everything that the platform needs in its AWS account. Each problem comes with the command that fixes it. */
-import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
+import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { type FindPackage, packagesProblem } from "../shared/runtime/optional-package.ts";
 import { nameOf } from "./call-policy.ts";
@@ -7,7 +7,7 @@ import { checkResources } from "./check-resources.ts";
 import { type ClientSource, packages } from "./clients.ts";
 import type { AwsSettings } from "./config.ts";
 import { actionsOf, type Need, needs, sqlNeeds } from "./requirements.ts";
-import { joinResources, outputsOf, unnamedResources, sqlResources } from "./shared-resources.ts";
+import { joinResources, outputsOf, sqlResources, unnamedResources } from "./shared-resources.ts";
 
 type Asked = Pick<
   AwsSettings,

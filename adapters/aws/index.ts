@@ -4,6 +4,12 @@ export type { StartRefused } from "../shared/runtime/start-refused.ts";
 export type { AwsRuntimeDeps } from "./call-policy.ts";
 export { awsCapabilities } from "./capabilities.ts";
 export { type AwsClients, type ClientSource, clientSource } from "./clients.ts";
-export { type AwsConfig, type AwsConfigInput, type AwsSettings, awsSettingsOf, type SharedResources } from "./config.ts";
+export {
+  type AwsConfig,
+  type AwsConfigInput,
+  type AwsSettings,
+  awsSettingsOf,
+  type SharedResources,
+} from "./config.ts";
 export { diagnoseAws } from "./doctor.ts";
 export { type AwsProvider, createAwsProvider } from "./provider.ts";

@@ -1,5 +1,5 @@
 /** Checks what a platform needs in its project. Each finding names what is missing and the command that fixes it. */
-import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
+import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { spoolPlace } from "../shared/archives/spool-place.ts";
 import { UnusablePackage } from "../shared/runtime/optional-package.ts";
 import { serviceAccountOf } from "./accounts/service-accounts.ts";

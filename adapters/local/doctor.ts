@@ -3,7 +3,7 @@ import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { GiB } from "../../core/domain/accounts/limits.ts";
-import { type Finding, pass, fail, warn } from "../../core/domain/wire/check.ts";
+import { type Finding, fail, pass, warn } from "../../core/domain/wire/check.ts";
 import { installCommand } from "../shared/runtime/optional-package.ts";
 import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";

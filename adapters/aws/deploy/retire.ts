@@ -143,7 +143,11 @@ const detach = async (deps: RetireDeps, group: string, wanted: Retired, retry: R
  * `serves`: the revision has traffic and was left unchanged. `gone`: it can never get traffic, because a rule cannot
  * forward to a deleted group, however late a writer tries.
  */
-export const retire = async (deps: RetireDeps, wanted: Retired, retry: RetryOptions = {}): Called<"gone" | "serves"> => {
+export const retire = async (
+  deps: RetireDeps,
+  wanted: Retired,
+  retry: RetryOptions = {},
+): Called<"gone" | "serves"> => {
   const { owner, revision, drain } = wanted;
   const found = await deps.balancer.group(revision, retry);
   if (found.isErr()) return err(found.error);

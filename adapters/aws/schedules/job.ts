@@ -93,7 +93,11 @@ const retryPolicy = {
 type ScheduleResources = Pick<SharedResources, "cronFunctionArn" | "schedulerRoleArn" | "logGroup">;
 
 /** Returns one schedule or two. @param now start of the examined intervals */
-export const renderSchedules = (resources: ScheduleResources, job: CronJob, now: Instant): readonly RenderedSchedule[] => {
+export const renderSchedules = (
+  resources: ScheduleResources,
+  job: CronJob,
+  now: Instant,
+): readonly RenderedSchedule[] => {
   const names = scheduleNames(job);
   const fire: Omit<Fire, "days"> = {
     portside: 1,

@@ -111,7 +111,12 @@ export const readObject = (
     return ok((found.value.Body as AsyncIterable<Uint8Array> | undefined) ?? nothing());
   });
 
-export const removeObject = (deps: VolumeDeps, volume: StoredVolume, path: ObjectPath, options: CallOptions): Found<void> =>
+export const removeObject = (
+  deps: VolumeDeps,
+  volume: StoredVolume,
+  path: ObjectPath,
+  options: CallOptions,
+): Found<void> =>
   whereItLives(deps, volume, options, async () => {
     const gone = await deps.api.deleteObject(volume.id, path, options);
     if (gone.isErr()) return err(gone.error);

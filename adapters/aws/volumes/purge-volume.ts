@@ -32,7 +32,11 @@ export const isDue = ({ clock, records }: VolumeDeps, record: VolumeRecord): boo
 };
 
 /** `more`: versions are left. */
-const emptied = async ({ api }: VolumeDeps, bucket: string, options: CallOptions): Answer<"empty" | "more" | "gone"> => {
+const emptied = async (
+  { api }: VolumeDeps,
+  bucket: string,
+  options: CallOptions,
+): Answer<"empty" | "more" | "gone"> => {
   for (let page = 0; page < PAGES; page++) {
     const found = await api.versions(bucket, options);
     if (found.isErr()) return err(found.error);
@@ -45,7 +49,12 @@ const emptied = async ({ api }: VolumeDeps, bucket: string, options: CallOptions
 };
 
 /** False: not finished yet. */
-const clear = async (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): Answer<boolean> => {
+const clear = async (
+  deps: VolumeDeps,
+  account: string,
+  record: VolumeRecord,
+  options: CallOptions,
+): Answer<boolean> => {
   const { api, files, marks, records } = deps;
   const { id } = record;
   const unmounted = await files.remove(id, options);
@@ -68,7 +77,12 @@ const clear = async (deps: VolumeDeps, account: string, record: VolumeRecord, op
  * Opens a restored bucket once more. By now, an interrupted discard has ended or will see that the volume is live. Closes
  * the bucket again if the volume was deleted again meanwhile.
  */
-const reopened = async (deps: VolumeDeps, account: string, record: VolumeRecord, options: CallOptions): Answer<unknown> => {
+const reopened = async (
+  deps: VolumeDeps,
+  account: string,
+  record: VolumeRecord,
+  options: CallOptions,
+): Answer<unknown> => {
   const opened = await openAgain(deps, account, record, options);
   if (opened.isErr()) return err(opened.error);
   const ended = await deps.records.change(
@@ -88,7 +102,12 @@ const reopened = async (deps: VolumeDeps, account: string, record: VolumeRecord,
 };
 
 /** Resumes due work, unless the volume was restored or the work finished meanwhile. */
-export const goOn = async (deps: VolumeDeps, account: string, due: VolumeRecord, options: CallOptions): Answer<unknown> => {
+export const goOn = async (
+  deps: VolumeDeps,
+  account: string,
+  due: VolumeRecord,
+  options: CallOptions,
+): Answer<unknown> => {
   if (due.state === "deleting") return finishTrash(deps, account, due, options);
   if (due.state === "live") return reopened(deps, account, due, options);
   const begun = await deps.records.change(

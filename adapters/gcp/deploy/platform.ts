@@ -11,7 +11,7 @@ import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
 import { noteDeploy } from "./note.ts";
 import { parseOwn } from "./parse.ts";
-import { allowPublicAccess } from "./public.ts";
+import { allowPublicAccess } from "./public-access.ts";
 import { removeService } from "./remove.ts";
 import { Rollout, type RolloutDeps } from "./rollout.ts";
 import { runServices } from "./services.ts";

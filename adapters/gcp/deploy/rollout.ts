@@ -18,7 +18,7 @@ import { failed, INTERRUPTED } from "../../shared/deploy/rollout-ends.ts";
 import type { Identities } from "../accounts/identities.ts";
 import { failureOfUnavailable } from "../failures.ts";
 import { hasAllTraffic, type OwnService } from "./parse.ts";
-import type { AllowPublicAccess } from "./public.ts";
+import type { AllowPublicAccess } from "./public-access.ts";
 import { labelsOf, type RevisionTemplate, type RolloutState, renderRecord } from "./record.ts";
 import { type RunService, renderTemplate } from "./render.ts";
 import type { RetryOptions } from "./services.ts";

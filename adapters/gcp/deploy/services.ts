@@ -40,7 +40,11 @@ const absentAs = <T>(result: Result<T, CallState | Unavailable>, absent: T): Res
   return ok(absent);
 };
 
-export const runServices = (place: CloudRunLocation, clients: ClientSource, ambient: GoogleRuntimeDeps): RunServices => {
+export const runServices = (
+  place: CloudRunLocation,
+  clients: ClientSource,
+  ambient: GoogleRuntimeDeps,
+): RunServices => {
   const call = googleCalls(ambient);
 
   return {

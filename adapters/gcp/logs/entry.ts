@@ -61,7 +61,11 @@ const payloadFor = ({ text, json }: NewLogEntry): Pick<ProtoEntry, "textPayload"
   return isTooDeep(json) ? { textPayload: JSON.stringify(json) } : { jsonPayload: structOf(json) };
 };
 
-export const protoEntryOf = ({ project, region }: LogLocation, entry: NewLogEntry, place: WritePosition): ProtoEntry => ({
+export const protoEntryOf = (
+  { project, region }: LogLocation,
+  entry: NewLogEntry,
+  place: WritePosition,
+): ProtoEntry => ({
   logName: writtenLogName(project, entry.logName),
   resource: {
     type: RESOURCE_TYPE,

@@ -8,7 +8,15 @@ import { type CallState, isCallState, type ProviderCall } from "../../shared/cal
 import { type GoogleRuntimeDeps, googleCalls } from "../call-policy.ts";
 import type { ClientSource } from "../clients.ts";
 import type { GcpConfig } from "../config.ts";
-import { type SchedulerLocation, jobName, type ProtoJob, parentOf, parseJob, renderedFields, renderJob } from "./job.ts";
+import {
+  jobName,
+  type ProtoJob,
+  parentOf,
+  parseJob,
+  renderedFields,
+  renderJob,
+  type SchedulerLocation,
+} from "./job.ts";
 
 /** Timeout of one call, in milliseconds. */
 const CALL_MS = 20_000;

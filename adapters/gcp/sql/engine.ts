@@ -19,8 +19,8 @@ import type { GcpConfig } from "../config.ts";
 import {
   cancel,
   dryRun,
-  type JobReference,
   fetchNextPage,
+  type JobReference,
   type Query,
   type QueryAnswer,
   type QueryLimits,

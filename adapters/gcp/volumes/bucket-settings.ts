@@ -67,7 +67,9 @@ export const softDeleteProblem = (
     if (found.isErr()) return err(found.error);
     if (found.value === undefined) return ok(formatForeignBucket(bucket));
     const seconds = Number(found.value.softDeletePolicy?.retentionDurationSeconds ?? 0);
-    return ok(config.softDelete === "required" && seconds < trashSeconds ? formatShortRetention(bucket, seconds) : undefined);
+    return ok(
+      config.softDelete === "required" && seconds < trashSeconds ? formatShortRetention(bucket, seconds) : undefined,
+    );
   };
   return ResultAsync.fromSafePromise(look()).andThen((result) =>
     result.isOk() ? okAsync(result.value) : errAsync(result.error),

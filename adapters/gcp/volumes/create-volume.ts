@@ -50,7 +50,13 @@ const drop = async ({ api, buckets }: VolumeDeps, owner: AccountId, id: string, 
 };
 
 /** The last step. The claim must still hold here, or another bucket may have taken the name. */
-const enliven = async (deps: VolumeDeps, owner: AccountId, bucket: VolumeBucket, claim: Claim, options: CallOptions) => {
+const enliven = async (
+  deps: VolumeDeps,
+  owner: AccountId,
+  bucket: VolumeBucket,
+  claim: Claim,
+  options: CallOptions,
+) => {
   const { buckets, claims } = deps;
   const standing = await claims.read(owner, bucket.name, options);
   if (standing.isErr()) return err(standing.error);

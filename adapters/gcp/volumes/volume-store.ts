@@ -13,7 +13,7 @@ import { type VolumeBucket, volumeOf } from "./bucket.ts";
 import { createClaimsBucket, softDeleteProblem } from "./bucket-settings.ts";
 import { Buckets } from "./buckets.ts";
 import { Claims } from "./claims.ts";
-import { dropAbandoned, createVolume } from "./create-volume.ts";
+import { createVolume, dropAbandoned } from "./create-volume.ts";
 import type { VolumeDeps } from "./deps.ts";
 import { current, reveal, upToDate } from "./find-bucket.ts";
 import { signedGrant } from "./grants.ts";
@@ -21,7 +21,7 @@ import { accountPrefix, claimsBucket } from "./names.ts";
 import { listObjects, readObject, removeObject, statObject } from "./objects.ts";
 import { inTrash, restoreVolume } from "./restore-volume.ts";
 import { StorageApi } from "./storage-calls.ts";
-import { trashVolume, finishTrash } from "./trash-volume.ts";
+import { finishTrash, trashVolume } from "./trash-volume.ts";
 
 /** Milliseconds after which a listing finishes an interrupted discard, or cleans up an interrupted creation. */
 const CUT_MS = { deleting: 60_000, making: 600_000 };

@@ -9,7 +9,7 @@ import type { Source } from "../../../core/ports/source-spool.ts";
 import { ArchiveWalk } from "../../shared/archives/archive-walk.ts";
 import type { TarEntry, TarVisitor } from "../../shared/archives/tar/reader.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
-import { FairSemaphore } from "../logs/turns.ts";
+import { FairSemaphore } from "../logs/fair-semaphore.ts";
 import { BuildFailed } from "./steps.ts";
 import { TreeWriter } from "./tree-writer.ts";
 import type { UnpackPiece, UnpackReport } from "./unpack.ts";

@@ -19,11 +19,11 @@ import {
   type Runner,
   type Running,
 } from "../sandbox/runner.ts";
-import { RunningContainer, type PreparedContainer } from "./contained.ts";
 import { type ContainerEngine, hasImage, statusOf } from "./engine.ts";
 import { ensureHostImage, hostMounts } from "./host-image.ts";
 import { MountPoints, mountsWithin } from "./mount-points.ts";
 import { ensureNetwork, SCOPE } from "./network.ts";
+import { type PreparedContainer, RunningContainer } from "./running-container.ts";
 import { type ContainerJob, imageCapabilities } from "./settings.ts";
 
 /** A service whose image contains everything that it needs. */

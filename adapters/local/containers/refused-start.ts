@@ -1,7 +1,7 @@
 /** Interprets the engine's failure to create or start a container: the image, the port, or the engine itself. */
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Exit } from "../sandbox/runner.ts";
-import { type ContainerEngine, statusOf, engineMessage } from "./engine.ts";
+import { type ContainerEngine, engineMessage, statusOf } from "./engine.ts";
 
 const NOT_STARTED: Exit = { code: 125, signal: null, outOfMemory: false };
 

@@ -13,7 +13,7 @@ import type { LogFindings, LogQuery, LogScope } from "../../../core/ports/log-st
 import { compileRe2 } from "../../shared/logs/re2.ts";
 import { isDamage } from "../data-folder/error.ts";
 import { columnTime, entryOf, FIRST_NS, type Key, keyOf, LAST_NS, lettersOf, positionOf, type Row } from "./rows.ts";
-import { NANOS_OF, type WhereClause, whereClause } from "./where.ts";
+import { NANOS_OF, type WhereClause, whereClause } from "./where-clause.ts";
 import { Windows } from "./windows.ts";
 
 export interface LogSearch {

@@ -2,8 +2,8 @@
 import Tinypool from "tinypool";
 import type { LogFindings } from "../../../core/ports/log-store.ts";
 import { packagedScript } from "../../shared/runtime/packaged-script.ts";
+import { FairSemaphore } from "./fair-semaphore.ts";
 import { isWhole, type LogSearch, search as searchHere } from "./scan.ts";
-import { FairSemaphore } from "./turns.ts";
 
 /** Maximum number of concurrent searches, each of a different account; further ones wait. */
 const AT_ONCE = 2;

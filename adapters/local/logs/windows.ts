@@ -1,7 +1,7 @@
 /** Splits a deployment's rows into windows that each take a fraction of a second. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Key } from "./rows.ts";
-import type { WhereClause } from "./where.ts";
+import type { WhereClause } from "./where-clause.ts";
 
 /** The first window is small: most searches find their matches nearby. */
 const FIRST_ROWS = 1000;

@@ -8,10 +8,10 @@ import type { Logger } from "../../../core/ports/system.ts";
 import { DataFolderError, explainFileError } from "../data-folder/error.ts";
 import { makePrivateFile, openDataFolder } from "../data-folder/layout.ts";
 import { setAside } from "../data-folder/set-aside.ts";
-import { CHECK_FILE, writeCheck, resetCheck } from "./check-file.ts";
+import { CHECK_FILE, resetCheck, writeCheck } from "./check-file.ts";
 import { COPY_FILE, inspectDataFolder, STATE_FILE } from "./inspect.ts";
 import { judgeState, knownGeneration, type StateVerdict } from "./verdict.ts";
-import { readVersion, writeVersion, type StateVersion, trackChanges, versionTable } from "./version.ts";
+import { readVersion, type StateVersion, trackChanges, versionTable, writeVersion } from "./version.ts";
 
 const schema = `
   CREATE TABLE services (

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { explainFileError, isDamage } from "../data-folder/error.ts";
 import { recordPath } from "../volumes/records.ts";
 import { CHECK_FILE, readCheck } from "./check-file.ts";
-import type { StateEvidence, FoundState } from "./verdict.ts";
+import type { FoundState, StateEvidence } from "./verdict.ts";
 import { digestOf, readVersion } from "./version.ts";
 
 export const STATE_FILE = "state.sqlite";

@@ -39,7 +39,12 @@ export type StateVerdict =
       readonly isAcceptable: boolean;
     };
 
-const outdated = (problem: string): StateVerdict => ({ kind: "refused", problem, isDamaged: false, isAcceptable: true });
+const outdated = (problem: string): StateVerdict => ({
+  kind: "refused",
+  problem,
+  isDamaged: false,
+  isAcceptable: true,
+});
 
 const damaged = (problem: string, isAcceptable: boolean): StateVerdict => ({
   kind: "refused",

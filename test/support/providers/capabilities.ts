@@ -16,7 +16,10 @@ export const fullCapabilities: Capabilities = {
 };
 
 /** The same, selling these sizes. */
-export const selling = (catalogue: ResourceCatalogue): Capabilities => ({ ...fullCapabilities, resources: [...catalogue] });
+export const selling = (catalogue: ResourceCatalogue): Capabilities => ({
+  ...fullCapabilities,
+  resources: [...catalogue],
+});
 
 /** A provider that offers none of what a deploy may ask for; each with a reason that names itself. */
 export const minimalCapabilities: Capabilities = {

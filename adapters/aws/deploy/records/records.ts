@@ -13,7 +13,7 @@ import type { Unavailable } from "../../../../core/errors.ts";
 import { err, ok, type Result } from "../../../../core/result.ts";
 import { accountDigest } from "../../../shared/accounts/account-digest.ts";
 import type { CallState } from "../../../shared/calls/provider-call.ts";
-import type { RetryOptions, PutCondition, StateBucket } from "../../state-bucket.ts";
+import type { PutCondition, RetryOptions, StateBucket } from "../../state-bucket.ts";
 import { type HeldRecord, type NameRecord, parseRecord, renderRecord } from "./record.ts";
 
 /** What is stored under a name, and the object's ETag for S3's conditions. */
@@ -33,7 +33,11 @@ export interface Records {
     retry?: RetryOptions,
   ): Promise<Result<string, CallState | Unavailable>>;
   /** Records that the account may have a deployment of this name. Must precede the record. */
-  point(owner: AccountId, name: DeploymentName, retry?: RetryOptions): Promise<Result<unknown, CallState | Unavailable>>;
+  point(
+    owner: AccountId,
+    name: DeploymentName,
+    retry?: RetryOptions,
+  ): Promise<Result<unknown, CallState | Unavailable>>;
   list(owner: AccountId, retry?: RetryOptions): Promise<Result<readonly HeldRecord[], Unavailable>>;
 }
 

@@ -25,7 +25,7 @@ import { failureOfCall } from "../rollout/verdict.ts";
 import { hostOf } from "./names.ts";
 import { etagOf, type HeldRecord, type RevisionTemplate } from "./record.ts";
 import type { Found, Records } from "./records.ts";
-import { isInDoubt, isMoving, isRemoved, knownOf, type EcsLocation, servingOf } from "./service.ts";
+import { type EcsLocation, isInDoubt, isMoving, isRemoved, knownOf, servingOf } from "./service.ts";
 
 export interface WriteDeps {
   readonly records: Records;

@@ -25,7 +25,11 @@ export const abandonRevision = async (attempt: Attempt, failure: DeployFailure):
 };
 
 /** Ends the rollout; the former revisions keep the traffic. If even this write fails, the record's time limit ends it. */
-export const failRollout = async (attempt: Attempt, record: HeldRecord, failure: DeployFailure): Promise<RolloutEvent> => {
+export const failRollout = async (
+  attempt: Attempt,
+  record: HeldRecord,
+  failure: DeployFailure,
+): Promise<RolloutEvent> => {
   if (isLost(failure)) return abandonRevision(attempt, failure);
   const { deps, request, revision, signal } = attempt;
   // Fence a revision that may have traffic first, so that what is written next stays true.

@@ -112,7 +112,11 @@ const createService = async (
   return create();
 };
 
-export const createRevision = async (deps: RevisionDeps, wanted: NewRevision, retry: RetryOptions): Step<CreatedRevision> => {
+export const createRevision = async (
+  deps: RevisionDeps,
+  wanted: NewRevision,
+  retry: RetryOptions,
+): Step<CreatedRevision> => {
   const { services, balancer, place } = deps;
   const { template, revision, write, former, listenDeadline } = wanted;
   const over = former === undefined ? ok<Standing>({ instances: 1 }) : await standing(deps, former.id, retry);

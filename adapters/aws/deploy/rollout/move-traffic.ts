@@ -6,7 +6,7 @@ import { failed } from "../../../shared/deploy/rollout-ends.ts";
 import { tagsOf } from "../records/names.ts";
 import type { HeldRecord } from "../records/record.ts";
 import { routedTo } from "../retire.ts";
-import { resolveUncertainWrite, failRollout, abandonRevision } from "./abandon.ts";
+import { abandonRevision, failRollout, resolveUncertainWrite } from "./abandon.ts";
 import { completeRollout } from "./after-traffic.ts";
 import { ensureRule, failureOfRule } from "./listener-rule.ts";
 import { type Attempt, FINAL_RETRY_TIMEOUT_MS, RETRY_TIMEOUT_MS, type Say, type Step } from "./run-rollout.ts";
@@ -40,7 +40,8 @@ export const moveTraffic = async (
   say: Say,
 ): Promise<RolloutEvent> => {
   const moving = await attempt.goOn(record, "moving", {}, retry);
-  if (moving.isErr()) return isLost(moving.error) ? abandonRevision(attempt, moving.error) : resolveUncertainWrite(attempt, moving.error);
+  if (moving.isErr())
+    return isLost(moving.error) ? abandonRevision(attempt, moving.error) : resolveUncertainWrite(attempt, moving.error);
   const routed = await route(attempt, group);
   if (routed.isErr()) {
     const isServing = await isRouted(attempt);

@@ -10,7 +10,7 @@
 import { isLost } from "../../../../core/domain/volumes/write-condition.ts";
 import type { RolloutEvent, RolloutRequest } from "../../../../core/ports/service-platform.ts";
 import { failed, INTERRUPTED } from "../../../shared/deploy/rollout-ends.ts";
-import { resolveUncertainWrite, failRollout } from "./abandon.ts";
+import { failRollout, resolveUncertainWrite } from "./abandon.ts";
 import { awaitReady } from "./await-ready.ts";
 import { beginRollout } from "./begin.ts";
 import { createRevision } from "./create-revision.ts";

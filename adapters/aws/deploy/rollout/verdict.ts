@@ -102,9 +102,7 @@ export const verdictOn = async (
       revision: candidate.revision,
       reason: primary?.rolloutStateReason,
     });
-    return err(
-      limited ?? (await withLastLines(deps, candidate, didNotListen(candidate.template.port), retry.signal)),
-    );
+    return err(limited ?? (await withLastLines(deps, candidate, didNotListen(candidate.template.port), retry.signal)));
   }
   if (runningCount === 0) return ok("starting");
   if (primary?.rolloutState !== "COMPLETED") return ok("running");

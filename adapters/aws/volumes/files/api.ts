@@ -109,7 +109,9 @@ export class FilesApi {
     );
     if (put.isOk()) return ok(true);
     if (!isCallState(put.error)) return err(put.error);
-    return put.error.code === "invalid" ? ok(false) : err(unavailable(errorMessage(put.error.error), 30, put.error.error));
+    return put.error.code === "invalid"
+      ? ok(false)
+      : err(unavailable(errorMessage(put.error.error), 30, put.error.error));
   }
 
   /** Deleting something missing succeeds; a conflict is `there`. */
@@ -134,7 +136,9 @@ export class FilesApi {
     for (let next: string | undefined; ; ) {
       const found = await this.#send(what, options, (client, sdk, send) => page(client, sdk, send, next));
       if (found.isErr() && isCallState(found.error))
-        return found.error.code === "not_found" ? ok(all) : err(unavailable(errorMessage(found.error.error), 30, found.error));
+        return found.error.code === "not_found"
+          ? ok(all)
+          : err(unavailable(errorMessage(found.error.error), 30, found.error));
       if (found.isErr()) return err(found.error as Unavailable);
       all.push(...found.value.items);
       next = found.value.next;

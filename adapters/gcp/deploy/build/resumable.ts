@@ -76,17 +76,20 @@ export const resumableUpload = (
     const end = put + bytes.length;
     const total = isLast ? String(end) : "*";
     let isRepeat = false;
-    const done = await call<void>({ what: "storage.objects.insert.chunk", timeoutMs: PATIENCE_MS, signal }, async () => {
-      const from = isRepeat ? await held(uri, total) : put;
-      isRepeat = true;
-      if (from === undefined || (!isLast && from >= end)) return;
-      const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
-      const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
-      const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
-      if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
-      // The session may have taken part of the piece; the next attempt sends the rest.
-      throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
-    });
+    const done = await call<void>(
+      { what: "storage.objects.insert.chunk", timeoutMs: PATIENCE_MS, signal },
+      async () => {
+        const from = isRepeat ? await held(uri, total) : put;
+        isRepeat = true;
+        if (from === undefined || (!isLast && from >= end)) return;
+        const headers = { "content-range": `bytes ${from}-${end - 1}/${total}` };
+        const body = bytes.subarray(from - put) as Uint8Array<ArrayBuffer>;
+        const response = await send(uri, { method: "PUT", headers, body }, PIECE_MS, signal);
+        if (response.ok || (!isLast && response.headers.get("range") === `bytes=0-${end - 1}`)) return;
+        // The session may have taken part of the piece; the next attempt sends the rest.
+        throw failureOf(response.status === INCOMPLETE ? TRY_AGAIN : response.status, response.headers);
+      },
+    );
     if (done.isOk()) put = end;
     return done;
   };

@@ -8,10 +8,10 @@ import type { ImageInspectInfo } from "dockerode";
 import { Parser } from "tar";
 import { KeyedMutex } from "../../../shared/runtime/keyed-mutex.ts";
 import { BuildFailed } from "../../builds/steps.ts";
-import { type ContainerEngine, statusOf, engineMessage } from "../engine.ts";
+import { type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
 import { explainBaseImageError } from "./output.ts";
-import { type BaseImage, type Builder, validateDockerfile, type RefusedLine } from "./refused-lines.ts";
-import { readHostAddresses, registryOf, registryBlockedReason } from "./registries.ts";
+import { type BaseImage, type Builder, type RefusedLine, validateDockerfile } from "./refused-lines.ts";
+import { readHostAddresses, registryBlockedReason, registryOf } from "./registries.ts";
 
 const refusal = ({ line, text, why }: RefusedLine): BuildFailed =>
   new BuildFailed({

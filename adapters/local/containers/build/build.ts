@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import { BuildFailed } from "../../builds/steps.ts";
-import { type ContainerEngine, statusOf, engineMessage } from "../engine.ts";
+import { type ContainerEngine, engineMessage, statusOf } from "../engine.ts";
 import { type ContainerBuild, predefinedArguments } from "./arguments.ts";
 import { checkDockerfile } from "./base-images.ts";
 import { buildWithKit } from "./build-kit.ts";

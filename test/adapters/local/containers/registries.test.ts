@@ -1,7 +1,11 @@
 /** Which registries only this machine reaches. */
 import { BlockList } from "node:net";
 import { expect, test } from "vitest";
-import { readHostAddresses, registryOf, registryBlockedReason } from "../../../../adapters/local/containers/build/registries.ts";
+import {
+  readHostAddresses,
+  registryBlockedReason,
+  registryOf,
+} from "../../../../adapters/local/containers/build/registries.ts";
 
 const own = new BlockList();
 own.addAddress("192.0.2.7");

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { LogFile } from "../../../../adapters/local/logs/file.ts";
 import { rowOf } from "../../../../adapters/local/logs/rows.ts";
 import { type LogSearch, scan } from "../../../../adapters/local/logs/scan.ts";
-import { whereClause } from "../../../../adapters/local/logs/where.ts";
+import { whereClause } from "../../../../adapters/local/logs/where-clause.ts";
 import { compileRe2 } from "../../../../adapters/shared/logs/re2.ts";
 import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { behind, comparePositions, ordinalCode } from "../../../../core/domain/logs/cursor.ts";

@@ -176,7 +176,10 @@ describe("what the provider allows less than the contract", () => {
     ["use_http2", { use_http2: "true" }, "no HTTP/2 here"],
     ["source_object", { source_object: "vol/x.tar.gz" }, "no source objects here"],
   ])("%s, where it is not offered, is a 422 with the provider's own reason", (field, fields, reason) => {
-    const context = { capabilities: minimalCapabilities, ...(field === "source_object" ? {} : { archive: { issues: [] } }) };
+    const context = {
+      capabilities: minimalCapabilities,
+      ...(field === "source_object" ? {} : { archive: { issues: [] } }),
+    };
     expect(declareDeploy({ ...least, ...fields }, context)._unsafeUnwrapErr()).toEqual([
       { path: [field], message: reason, type: "unsupported" },
     ]);

@@ -128,7 +128,8 @@ describe("env", () => {
 });
 
 test("what this provider does not enforce is said, affinity and read-only mounts only where they were asked for", () => {
-  const said = (fields: Readonly<Record<string, unknown>>) => plan(fields, { capabilities: minimalCapabilities }).notEnforced;
+  const said = (fields: Readonly<Record<string, unknown>>) =>
+    plan(fields, { capabilities: minimalCapabilities }).notEnforced;
   expect(said({})).toEqual([
     "memory is not enforced: no memory limit here",
     "cpu is not enforced: no CPU limit here",

@@ -4,9 +4,12 @@ import { memoryCapabilities } from "../../../../adapters/memory/capabilities.ts"
 import { capabilitiesSchema, missing, offered, refusal } from "../../../../core/domain/wire/capabilities.ts";
 import { fullCapabilities, minimalCapabilities } from "../../../support/providers/capabilities.ts";
 
-test.each(Object.entries({ memoryCapabilities, everything: fullCapabilities, nothingMuch: minimalCapabilities }))("%s is a valid record", (_name, record) => {
-  expect(capabilitiesSchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
-});
+test.each(Object.entries({ memoryCapabilities, everything: fullCapabilities, nothingMuch: minimalCapabilities }))(
+  "%s is a valid record",
+  (_name, record) => {
+    expect(capabilitiesSchema.parse(JSON.parse(JSON.stringify(record)))).toEqual(record);
+  },
+);
 
 test("a gap without a reason is not a record", () => {
   expect(capabilitiesSchema.safeParse({ ...fullCapabilities, sql: { supported: false } }).success).toBe(false);

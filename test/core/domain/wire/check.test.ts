@@ -1,6 +1,6 @@
 /** What a platform lacks is said with what mends it, and keeps it from starting; a warning does not. */
 import { expect, test } from "vitest";
-import { pass, fail, refusalToStart, warn } from "../../../../core/domain/wire/check.ts";
+import { fail, pass, refusalToStart, warn } from "../../../../core/domain/wire/check.ts";
 
 test("a platform that lacks nothing may start, warnings or not", () => {
   expect(refusalToStart([])).toBeUndefined();

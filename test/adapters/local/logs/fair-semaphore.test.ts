@@ -1,6 +1,6 @@
 /** Few places, shared by who: nobody has two, nobody waits for ever, and who gives up is no burden. */
 import { expect, test } from "vitest";
-import { FairSemaphore } from "../../../../adapters/local/logs/turns.ts";
+import { FairSemaphore } from "../../../../adapters/local/logs/fair-semaphore.ts";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 

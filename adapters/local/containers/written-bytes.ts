@@ -26,7 +26,11 @@ const volumeSizes = (docker: Docker): Promise<ReadonlyMap<string, number>> => {
   return asked;
 };
 
-export const measureWrittenBytes = async (docker: Docker, container: Container, volumes: readonly string[]): Promise<number> => {
+export const measureWrittenBytes = async (
+  docker: Docker,
+  container: Container,
+  volumes: readonly string[],
+): Promise<number> => {
   // The package's types lack this option.
   const asked: object = { size: true };
   const { SizeRw = 0 } = (await container.inspect(asked)) as { SizeRw?: number };

@@ -11,7 +11,7 @@ import type { ContainerEngine } from "./engine.ts";
 import { ContainerLog } from "./log.ts";
 import { refusedStart } from "./refused-start.ts";
 import { type ContainerJob, containerName, createOptions } from "./settings.ts";
-import { anonymousVolumes, measureWrittenBytes } from "./written.ts";
+import { anonymousVolumes, measureWrittenBytes } from "./written-bytes.ts";
 
 /** A container's settings, prepared when its turn comes, and the cleanup for when it is gone. */
 export interface PreparedContainer {

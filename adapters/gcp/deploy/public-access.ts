@@ -28,7 +28,11 @@ const forbidden: DeployFailure = {
 export type AllowPublicAccess = (name: DeploymentName, retry: RetryOptions) => Promise<DeployFailure | undefined>;
 
 /** Returns a function that opens a service to the public. It returns the failure, or undefined on success. */
-export const allowPublicAccess = (place: CloudRunLocation, clients: ClientSource, ambient: GoogleRuntimeDeps): AllowPublicAccess => {
+export const allowPublicAccess = (
+  place: CloudRunLocation,
+  clients: ClientSource,
+  ambient: GoogleRuntimeDeps,
+): AllowPublicAccess => {
   const call = googleCalls(ambient);
 
   /** Returns a failure, or whether the service is now public. */
