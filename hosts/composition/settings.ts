@@ -298,8 +298,7 @@ export const resolveSettings = (
   configFile?: string,
 ): ServeSettings => {
   refuseUnknown(Object.keys(flags), "There is");
-  const dataDir = flags["dataDir"] ?? env[variableOf("dataDir")] ?? undefined;
-  const folder = dataDir ?? defaultDataDir(env);
+  const folder = flags["dataDir"] ?? (env[variableOf("dataDir")] || defaultDataDir(env));
   const path = configFile ?? join(folder, "portside.config.json");
   const file = readFile(path, configFile === undefined ? folder : undefined);
   const sections = sectionsOf(file, path);

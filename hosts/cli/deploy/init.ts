@@ -20,7 +20,7 @@ const server = createServer((request, response) => {
 
 server.listen(process.env.PORT ?? 8080);
 
-// The platform asks before it stops an instance; finish what is under way.
+// Portside sends SIGTERM before it stops an instance. Finish the running requests, then exit.
 process.on("SIGTERM", () => server.close(() => process.exit(0)));
 `;
 
@@ -45,7 +45,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-# The platform asks before it stops an instance.
+# Portside sends SIGTERM before it stops an instance.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 ThreadingHTTPServer(("0.0.0.0", int(os.environ.get("PORT", "8080"))), Handler).serve_forever()
 `;

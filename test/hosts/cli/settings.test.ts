@@ -35,6 +35,8 @@ describe("a setting", () => {
 
   test("may be empty in the environment, which is as good as absent", () => {
     expect(resolveSettings({}, { PORTSIDE_DATA_DIR: "/nonexistent", PORTSIDE_PORT: "" }).port).toBe(8787);
+    const home = { HOME: "/nonexistent" };
+    expect(resolveSettings({}, { ...home, PORTSIDE_DATA_DIR: "" }).dataDir).toBe(resolveSettings({}, home).dataDir);
   });
 
   test("may be a list, by a flag that is given again and by a variable with commas", async () => {
