@@ -61,7 +61,7 @@ async function* credentials(clients: ClientSource): AsyncGenerator<Finding, Call
 const deployStack = ({ stack, region }: Asked, ...parameters: readonly string[]): string =>
   [
     `aws cloudformation deploy --stack-name ${stack} --region ${region} --capabilities CAPABILITY_IAM`,
-    "--template-file node_modules/portside/docs/aws-template.yaml",
+    "--template-file node_modules/portside/docs/providers/aws-template.yaml",
     ...(parameters.length === 0 ? [] : ["--parameter-overrides", ...parameters]),
   ].join(" ");
 

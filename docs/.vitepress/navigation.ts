@@ -18,7 +18,7 @@ const group = (text: string, pages: Readonly<Record<string, string>>): Group => 
 });
 
 /** What the package exports, what most people need first. */
-const subpaths = [
+export const subpaths = [
   "",
   "http",
   "memory",

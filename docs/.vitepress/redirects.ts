@@ -1,9 +1,13 @@
 /** Pages that moved: the old name redirects to the new one, so links to the site keep working. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { subpaths } from "./navigation.ts";
+
+const exportPages = subpaths.map((name) => (name === "" ? "portside" : `portside-${name}`));
 
 /** Old page to new page, both below docs/ and without an extension. */
 export const redirects: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(exportPages.map((page) => [`reference/${page}`, `exports/${page}`])),
   api: "reference/api",
   aws: "providers/aws",
   bundling: "guides/bundling",

@@ -30,7 +30,7 @@ export const findQuarantine = async (settings: ServeSettings) => {
 };
 
 /**
- * Checks the provider's requirements, such as credentials and installed tools, and yields each finding as it is made.
+ * Checks the provider's requirements, such as credentials and installed tools, and yields each finding immediately.
  * @throws SettingsError for any provider except local, gcp and aws
  */
 export async function* diagnose(settings: ServeSettings, env: NodeJS.ProcessEnv): AsyncGenerator<Finding> {

@@ -65,7 +65,7 @@ test("no folder has more than 20 files, except decisions and the innermost folde
   expect(crowded.map(([folder, inside]) => `${folder}: ${inside.length}`)).toEqual([]);
 });
 
-/** A circle of files that import each other, as a path that ends where it begins; undefined if there is none. */
+/** Returns a path of imports that ends where it begins, or undefined if no files import each other in a circle. */
 const circleIn = (imports: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined => {
   const done = new Set<string>();
   const visit = (file: string, path: readonly string[]): readonly string[] | undefined => {
@@ -103,4 +103,15 @@ test("the table of moves leads to files", () => {
     .map((row) => row.split("\t")[1] as string)
     .filter((now) => now !== "(removed)" && !existsSync(join(now)));
   expect(lost).toEqual([]);
+});
+
+test("a file of the package that a message or a page names is there", () => {
+  const texts = globSync(["{adapters,hosts}/**/*.ts", "docs/**/*.md", "*.md"]).map((file) =>
+    readFileSync(file, "utf8"),
+  );
+  const named = texts.flatMap((text) =>
+    [...text.matchAll(/node_modules\/portside\/([\w./-]*\w)/g)].map(([, path]) => path),
+  );
+  expect(named.length).toBeGreaterThanOrEqual(2);
+  expect(named.filter((path) => !existsSync(path as string))).toEqual([]);
 });

@@ -57,7 +57,7 @@ export const freeSubscription = (provider: string): Subscription => ({
 /** Formats an interval: `month`, `3 months`. */
 export const intervalInWords = (unit: string, count: number): string => (count === 1 ? unit : `${count} ${unit}s`);
 
-/** Sorts active subscriptions before those that are past due, and these before all others. */
+/** Sorts active subscriptions before past-due ones, and those before all others. */
 const rank = (status: SubscriptionStatus): number =>
   status === "active" || status === "trialing" ? 0 : status === "past_due" ? 1 : 2;
 

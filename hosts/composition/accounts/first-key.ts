@@ -1,4 +1,4 @@
-/** The first start of a platform creates an API key, because nobody could use the platform without one. */
+/** The first start of a platform creates an API key, because every request needs one. */
 import { type AccountId, parseAccount } from "../../../core/domain/accounts/account.ts";
 import type { Platform } from "../container.ts";
 

@@ -13,7 +13,7 @@ export interface Known {
   readonly name: string;
   /** What it answers since the last deploy that was seen to end well; undefined: there was none. */
   serving?: string | undefined;
-  /** A deploy whose end was not seen: what it would answer, and its id once that was told. */
+  /** A deploy whose end the client has not seen: the text that it would serve, and its id after the first record. */
   pending?: { readonly text: string; deployId?: string } | undefined;
   /** A delete that was sent, and whether it was answered. */
   deleting?: "sent" | "done" | undefined;
