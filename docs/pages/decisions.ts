@@ -17,7 +17,10 @@ export const decisions = (): string => {
 
 ${MADE}
 
-Choices that had alternatives, each on a page: the problem, what was chosen, instead of what, and what follows from it.
+Each page records one choice between alternatives: the context, the decision with the rejected alternatives, and the
+consequences. A decision that replaces an earlier one changes the earlier one's status. Numbers are not reused: 22 and 27 are
+now the sections about the clouds' fakes in [gcp.md](../providers/gcp.md#assumptions-of-the-fakes) and
+[aws.md](../providers/aws.md#assumptions-of-the-fakes).
 
 ${lines.join("\n")}
 `;
