@@ -17,21 +17,21 @@ import type { SqlAnswer } from "./domain/sql/answer.ts";
 import type { Subscription } from "./domain/usage/subscription.ts";
 import type { DownloadGrant, ObjectPage, TrashedVolume, UploadGrant, Volume } from "./domain/volumes/volume.ts";
 import { withFormerNames } from "./domain/wire/capabilities.ts";
-import type { capabilitiesAnswerSchema } from "./domain/wire/responses.ts";
+import type { capabilitiesResponseSchema } from "./domain/wire/responses.ts";
 import { type ControlPlaneError, internal, type RateLimited, rateLimited } from "./errors.ts";
 import { CONTRACT_VERSION, type Ports } from "./ports/provider.ts";
 import type { ReceivedSource } from "./ports/source-spool.ts";
 import type { CallOptions } from "./ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "./result.ts";
 import * as credentials from "./use-cases/accounts/credentials.ts";
-import { cancelDeploy, type PlanAnswer, plan, resumeDeploy } from "./use-cases/deploy/control.ts";
+import { cancelDeploy, type PlanResponse, plan, resumeDeploy } from "./use-cases/deploy/control.ts";
 import { deploy } from "./use-cases/deploy/deploy.ts";
 import { checkName, deleteDeployment, listDeployments, type NameCheck } from "./use-cases/deploy/deployments.ts";
 import type { DeployRequest } from "./use-cases/deploy/prepare.ts";
 import { receiveSource } from "./use-cases/deploy/receive-source.ts";
 import type { DeployRun } from "./use-cases/deploy/run.ts";
 import { readLogs } from "./use-cases/logs/read-logs.ts";
-import { attempt } from "./use-cases/pipeline/catch-bugs.ts";
+import { catchBugs } from "./use-cases/pipeline/catch-bugs.ts";
 import { type Context, createContext, type Settings, type SettingsInput } from "./use-cases/pipeline/context.ts";
 import type { Raw } from "./use-cases/pipeline/raw.ts";
 import { runSql } from "./use-cases/sql/run-sql.ts";
@@ -40,12 +40,12 @@ import * as objects from "./use-cases/volumes/objects.ts";
 import * as volumes from "./use-cases/volumes/volumes.ts";
 
 type Answer<T> = ResultAsync<T, ControlPlaneError>;
-export type CapabilitiesAnswer = z.output<typeof capabilitiesAnswerSchema>;
+export type CapabilitiesResponse = z.output<typeof capabilitiesResponseSchema>;
 
 export interface ControlPlane {
   readonly settings: Settings;
   /** What the provider can and cannot do, and the account's limits. */
-  capabilities(): CapabilitiesAnswer;
+  capabilities(): CapabilitiesResponse;
   /** Ok where the backing services answer. */
   check(options?: CallOptions): Answer<void>;
   authenticate(headers: credentials.CredentialHeaders, options?: CallOptions): Answer<Principal>;
@@ -55,7 +55,7 @@ export interface ControlPlane {
   checkName(principal: Principal, request: Raw, options?: CallOptions): Answer<NameCheck>;
   /** Receives and walks a source. Who got it discards it, unless it was given to `deploy`, which does that itself. */
   receiveSource(principal: Principal, bytes: AsyncIterable<Uint8Array>, options?: CallOptions): Answer<ReceivedSource>;
-  plan(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<PlanAnswer>;
+  plan(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<PlanResponse>;
   deploy(principal: Principal, request: DeployRequest, options?: CallOptions): Answer<DeployRun>;
   resumeDeploy(principal: Principal, request: Raw): Result<{ run: DeployRun; after: number }, ControlPlaneError>;
   cancelDeploy(principal: Principal, request: Raw): Answer<{ detail: string }>;
@@ -89,7 +89,7 @@ export interface ControlPlane {
   close(): Promise<void>;
 }
 
-const answerCapabilities = ({ ports, settings }: Context): CapabilitiesAnswer => {
+const capabilitiesResponse = ({ ports, settings }: Context): CapabilitiesResponse => {
   const { accountLimits: limits } = settings;
   return {
     ...withFormerNames(ports.provider.capabilities),
@@ -128,8 +128,8 @@ const offeredIn =
   <A extends unknown[], T>(useCase: UseCase<A, T>) =>
   (principal: Principal, ...rest: A): Answer<T> =>
     // Not `ResultAsync.orTee`: what it makes lives until the next full collection of garbage, with each request.
-    attempt<T, ControlPlaneError>(async () => {
-      const answer = await attempt(async () =>
+    catchBugs<T, ControlPlaneError>(async () => {
+      const answer = await catchBugs(async () =>
         isAccount(principal.account)
           ? await useCase(context, principal, ...rest)
           : err<T, ControlPlaneError>(internal(`There is no account '${principal.account}'; make one by accountOf().`)),
@@ -147,7 +147,7 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
       `The provider was made for version ${made} of Portside's ports; this is version ${CONTRACT_VERSION}.`,
     );
   const context = createContext(ports, input);
-  const capabilities = answerCapabilities(context);
+  const capabilities = capabilitiesResponse(context);
   const countRequest = requestCounter(context);
   const offered = offeredIn(context);
   return Object.freeze<ControlPlane>({
@@ -184,4 +184,4 @@ export const createControlPlane = (ports: Ports, input: SettingsInput = {}): Con
   });
 };
 
-export type { DeployRequest, DeployRun, PlanAnswer, ReceivedSource };
+export type { DeployRequest, DeployRun, PlanResponse, ReceivedSource };

@@ -1,11 +1,11 @@
 /** The public surface of `portside`: the control plane, its pure rules, and every type and schema of the contract. */
 export {
-  type CapabilitiesAnswer,
+  type CapabilitiesResponse,
   type ControlPlane,
   createControlPlane,
   type DeployRequest,
   type DeployRun,
-  type PlanAnswer,
+  type PlanResponse,
 } from "./control-plane.ts";
 export {
   type AccountId,

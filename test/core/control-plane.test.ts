@@ -4,7 +4,7 @@ import { createMemoryProvider } from "../../adapters/memory/index.ts";
 import { createControlPlane } from "../../core/control-plane.ts";
 import { accountLimits, deployLimits, logLimits } from "../../core/domain/accounts/limits.ts";
 import { reservedNames } from "../../core/domain/wire/names.ts";
-import { capabilitiesAnswerSchema } from "../../core/domain/wire/responses.ts";
+import { capabilitiesResponseSchema } from "../../core/domain/wire/responses.ts";
 import { unavailable } from "../../core/errors.ts";
 import { errAsync } from "../../core/result.ts";
 
@@ -32,7 +32,7 @@ test("settings are the contract's unless told, each on its own", () => {
 test("capabilities are the provider's record and the account's limits", () => {
   const { ports } = createMemoryProvider();
   const answer = createControlPlane(ports, { accountLimits: { instances: 7 } }).capabilities();
-  expect(capabilitiesAnswerSchema.parse(JSON.parse(JSON.stringify(answer)))).toEqual(answer);
+  expect(capabilitiesResponseSchema.parse(JSON.parse(JSON.stringify(answer)))).toEqual(answer);
   expect(answer).toEqual({
     ...ports.provider.capabilities,
     volumes: {

@@ -17,7 +17,7 @@ import {
   unsupported,
 } from "../../core/errors.ts";
 import { err, ok, ResultAsync } from "../../core/result.ts";
-import { attempt } from "../../core/use-cases/pipeline/catch-bugs.ts";
+import { catchBugs } from "../../core/use-cases/pipeline/catch-bugs.ts";
 
 const makers: { readonly [K in ErrorKind]: (message: string) => Extract<ControlPlaneError, { kind: K }> } = {
   invalid_input: (message) => invalidInput([issue(["field"], message, "value_error")]),
@@ -50,16 +50,16 @@ test("invalid input is told in one line, too", () => {
   expect(invalidInput(issues)).toEqual({ kind: "invalid_input", message: "port: too high; volumes./a: odd", issues });
 });
 
-describe("attempt", () => {
+describe("catchBugs", () => {
   test("passes results on", async () => {
-    expect(await attempt(async () => ok(5))).toEqual(ok(5));
-    expect(await attempt(async () => err(conflict("no")))).toEqual(err(conflict("no")));
-    expect(attempt(async () => ok(5))).toBeInstanceOf(ResultAsync);
+    expect(await catchBugs(async () => ok(5))).toEqual(ok(5));
+    expect(await catchBugs(async () => err(conflict("no")))).toEqual(err(conflict("no")));
+    expect(catchBugs(async () => ok(5))).toBeInstanceOf(ResultAsync);
   });
 
   test("an exception is a bug: internal, the cause kept for the log", async () => {
     const cause = new Error("oops");
-    const failed = await attempt<never, Internal>(async () => {
+    const failed = await catchBugs<never, Internal>(async () => {
       throw cause;
     });
     const bug = failed._unsafeUnwrapErr();

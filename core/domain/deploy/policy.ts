@@ -47,8 +47,11 @@ export type Ruling =
 export interface Policy {
   /** Appended to the message of each ruling. */
   readonly name: string;
-  /** Returns the rulings, or an empty list. Must be pure: it runs for a plan, before a deploy, and again in the deploy. */
-  judge(question: PolicyQuestion): readonly Ruling[];
+  /**
+   * Returns the rulings. An empty list, `null` and `undefined` mean no objection. Must be pure: it runs for a plan, before
+   * a deploy, and again in the deploy.
+   */
+  judge(question: PolicyQuestion): readonly Ruling[] | null | undefined;
 }
 
 /**
@@ -99,7 +102,7 @@ const failure = ({ name }: Policy, problem: string, cause?: unknown): Internal =
 
 const rulingsOf = (policy: Policy, question: PolicyQuestion): Result<readonly Ruling[], Internal> => {
   try {
-    const rulings = policy.judge(question);
+    const rulings = policy.judge(question) ?? [];
     return Array.isArray(rulings) ? ok(rulings) : err(failure(policy, "it returned no list of rulings"));
   } catch (cause) {
     return err(failure(policy, cause instanceof Error ? cause.message : String(cause), cause));

@@ -53,7 +53,7 @@ export const limitsSchema = z.object({
 
 const capabilitiesShape = capabilitiesSchema.unwrap().shape;
 
-export const capabilitiesAnswerSchema = z
+export const capabilitiesResponseSchema = z
   .object({
     ...capabilitiesShape,
     volumes: capabilitiesShape.volumes.extend(formerNames),

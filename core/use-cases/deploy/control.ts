@@ -11,13 +11,13 @@ import type { planSchema } from "../../domain/wire/responses.ts";
 import { type ControlPlaneError, conflict, forbidden, invalidInput, notFound } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 import { type DeployRequest, preparePlan, readDeclaration } from "./prepare.ts";
 import type { DeployRun, Run } from "./run.ts";
 
-export type PlanAnswer = z.output<typeof planSchema>;
+export type PlanResponse = z.output<typeof planSchema>;
 
 /** What the deploy would do, in words and data; the source is optional and not read. */
 export const plan = (
@@ -25,8 +25,8 @@ export const plan = (
   principal: Principal,
   request: DeployRequest,
   options: CallOptions = {},
-): ResultAsync<PlanAnswer, ControlPlaneError> =>
-  attempt<PlanAnswer, ControlPlaneError>(async () => {
+): ResultAsync<PlanResponse, ControlPlaneError> =>
+  catchBugs<PlanResponse, ControlPlaneError>(async () => {
     const declaration = readDeclaration(context, request, true);
     if (declaration.isErr()) return err(declaration.error);
     const prepared = await preparePlan(context, principal, declaration.value, options);
@@ -71,7 +71,7 @@ export const cancelDeploy = (
   principal: Principal,
   raw: Raw,
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
-  attempt<{ detail: string }, ControlPlaneError>(async () => {
+  catchBugs<{ detail: string }, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(cancelFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
     const found = ownRun(context, principal, values.deploy_id as string);

@@ -14,7 +14,7 @@ import { type ControlPlaneError, unavailable } from "../../errors.ts";
 import type { Source } from "../../ports/source-spool.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import { type DeployRequest, preparePlan, readDeclaration } from "./prepare.ts";
 import type { DeployRun, Run } from "./run.ts";
@@ -50,11 +50,11 @@ const perform = async (
   given: GivenSource,
 ): Promise<{ url: string; revision: string } | DeployFailure> => {
   const { ports, settings, runs } = context;
-  const place = runs.builds.enter(run.owner);
+  const permit = runs.builds.acquire(run.owner);
   let source: Source | undefined;
-  if (!place.admitted) run.emit(building("Waiting: your account builds as many sources at once as it may"));
+  if (!permit.granted) run.emit(building("Waiting: your account builds as many sources at once as it may"));
   try {
-    await Promise.race([place.turn, aborted(run.signal)]);
+    await Promise.race([permit.whenGranted, aborted(run.signal)]);
     if (run.signal.aborted) return endedEarly(run);
     const plan = await preparePlan(context, principal, declaration, { signal: run.signal });
     if (run.signal.aborted) return endedEarly(run);
@@ -69,7 +69,7 @@ const perform = async (
     source = fetched.value;
     const built = await buildStep(ports, settings.deployLimits, run, source);
     if (!built.ok) return built.failure;
-    place.leave();
+    permit.release();
     const bound = await volumesStep(ports, run, plan.value);
     if (!bound.ok) return run.signal.aborted ? endedEarly(run) : bound.failure;
     const image = built.value;
@@ -78,7 +78,7 @@ const perform = async (
     const scheduled = await scheduleStep(ports, settings.deployLimits, run, plan.value, rolled.value);
     return scheduled.ok ? rolled.value : scheduled.failure;
   } finally {
-    place.leave();
+    permit.release();
     if (given.kind === "object") await discard(context, source);
   }
 };
@@ -129,11 +129,11 @@ const execute = async (
   given: GivenSource,
 ): Promise<void> => {
   const { runs, ports } = context;
-  const lane = runs.names.enter(run.name);
+  const permit = runs.names.acquire(run.name);
   try {
     run.emit(building(`Deploying as '${run.name}'`));
-    if (!lane.admitted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
-    await Promise.race([lane.turn, aborted(run.signal)]);
+    if (!permit.granted) run.emit(building(`Waiting for an earlier deploy of '${run.name}'`));
+    await Promise.race([permit.whenGranted, aborted(run.signal)]);
     // Not before its turn: a platform remembers one deploy a name, and that is the one that runs.
     if (!run.signal.aborted) await remember(context, run, building("A deploy began"));
     const outcome = run.signal.aborted ? endedEarly(run) : await perform(context, run, principal, declaration, given);
@@ -145,7 +145,7 @@ const execute = async (
     await remember(context, run, bug).catch(() => undefined);
     if (run.phase !== "ended") run.emit(bug);
   } finally {
-    lane.leave();
+    permit.release();
   }
   if (given.kind === "received") await discard(context, given.source);
 };
@@ -167,7 +167,7 @@ export const deploy = (
   options: CallOptions = {},
 ): ResultAsync<DeployRun, ControlPlaneError> => {
   const received = request.archive?.kind === "kept" ? request.archive.source : undefined;
-  return attempt<DeployRun, ControlPlaneError>(async () => {
+  return catchBugs<DeployRun, ControlPlaneError>(async () => {
     const declaration = readDeclaration(context, request);
     if (declaration.isErr()) return err(declaration.error);
     const plan = await preparePlan(context, principal, declaration.value, options);
@@ -187,7 +187,7 @@ export const deploy = (
     return ok(run);
   }).orElse((error) =>
     // Before the refusal is known, so that whoever knows it finds nothing left.
-    attempt<DeployRun, ControlPlaneError>(async () => {
+    catchBugs<DeployRun, ControlPlaneError>(async () => {
       await discard(context, received);
       return err(error);
     }),

@@ -9,7 +9,7 @@ import { checkNameFields, deleteFields } from "../../domain/wire/requests.ts";
 import { type ControlPlaneError, forbidden, invalidInput, notFound } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 
@@ -25,7 +25,7 @@ export const checkName = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<NameCheck, ControlPlaneError> =>
-  attempt<NameCheck, ControlPlaneError>(async () => {
+  catchBugs<NameCheck, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(checkNameFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
     const name = values.name as DeploymentName;
@@ -46,7 +46,7 @@ export const listDeployments = (
   options: CallOptions = {},
 ): ResultAsync<readonly Deployment[], ControlPlaneError> =>
   // Not `ResultAsync.map`: what it makes lives until the next full collection of garbage, and this is asked most.
-  attempt<readonly Deployment[], ControlPlaneError>(async () => {
+  catchBugs<readonly Deployment[], ControlPlaneError>(async () => {
     const services = await context.ports.provider.services.list(principal.account, options);
     return services.map((own) => withFirstDeploys(context, principal, own.map(deploymentOf)));
   });
@@ -77,7 +77,7 @@ export const deleteDeployment = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
-  attempt<{ detail: string }, ControlPlaneError>(async () => {
+  catchBugs<{ detail: string }, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(deleteFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
     const name = values.name as DeploymentName;
@@ -85,15 +85,15 @@ export const deleteDeployment = (
     const present = await ownService(context, principal, name, options);
     if (present.isErr() && !(present.error.kind === "not_found" && active.length > 0)) return err(present.error);
     for (const run of active) run.end("deleted");
-    const lane = context.runs.names.enter(name);
+    const permit = context.runs.names.acquire(name);
     try {
-      await lane.turn;
+      await permit.whenGranted;
       const removed = await removeService(context, principal, name, options);
       if (removed.isErr() && removed.error.kind === "not_found" && active.length > 0)
         return ok({ detail: `The deploy of '${name}' was ended before it made anything.` });
       return removed;
     } finally {
-      lane.leave();
+      permit.release();
     }
   });
 

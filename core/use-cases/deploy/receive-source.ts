@@ -17,16 +17,16 @@ export const receiveSource = (
   options: CallOptions = {},
 ): ResultAsync<ReceivedSource, ControlPlaneError> => {
   const { uploads, settings, ports } = context;
-  if (!uploads.hasRoom(principal.account))
+  if (!uploads.isAvailable(principal.account))
     return errAsync(
       rateLimited(
         `Your account may send ${settings.accountLimits.uploadsAtOnce} sources at once; wait for one to end.`,
         5,
       ),
     );
-  const place = uploads.enter(principal.account);
+  const permit = uploads.acquire(principal.account);
   return ports.provider.spool
     .receive(bytes, options)
-    .andTee(() => place.leave())
-    .orTee(() => place.leave());
+    .andTee(() => permit.release())
+    .orTee(() => permit.release());
 };

@@ -4,7 +4,7 @@ import type { DeployLimits } from "../../domain/accounts/limits.ts";
 import { plusMillis } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { Clock } from "../../ports/system.ts";
-import { Lanes } from "../pipeline/keyed-semaphore.ts";
+import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
 import { type DeployIdentity, type EndReason, Run } from "./run.ts";
 
 /** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
@@ -12,9 +12,9 @@ const KEPT_BYTES = 64 * 1024 * 1024;
 
 export class DeployRuns {
   /** One deploy of a name at a time, in the order of arrival. */
-  readonly names = new Lanes(1);
+  readonly names = new KeyedSemaphore(1);
   /** So many builds of an account at once. */
-  readonly builds: Lanes;
+  readonly builds: KeyedSemaphore;
   readonly #runs = new Map<string, Run>();
   /** Those of them that have not ended. The list is read often, and the others may be many. */
   readonly #live = new Set<Run>();
@@ -26,7 +26,7 @@ export class DeployRuns {
   constructor(clock: Clock, limits: DeployLimits, buildsAtOnce: number) {
     this.#clock = clock;
     this.#limits = limits;
-    this.builds = new Lanes(buildsAtOnce);
+    this.builds = new KeyedSemaphore(buildsAtOnce);
   }
 
   begin(identity: DeployIdentity): Run {

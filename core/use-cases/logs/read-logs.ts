@@ -16,7 +16,7 @@ import { type ControlPlaneError, forbidden, invalidInput, notFound } from "../..
 import type { LogQuery, LogScope } from "../../ports/log-store.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 
@@ -72,7 +72,7 @@ export const readLogs = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<LogPage, ControlPlaneError> =>
-  attempt<LogPage, ControlPlaneError>(async () => {
+  catchBugs<LogPage, ControlPlaneError>(async () => {
     const { provider, clock } = context.ports;
     const request = readRequest(context, raw);
     if (request.isErr()) return err(request.error);

@@ -13,7 +13,7 @@ import type { Policy } from "../../domain/deploy/policy.ts";
 import { reservedNames } from "../../domain/wire/names.ts";
 import type { Ports } from "../../ports/provider.ts";
 import { DeployRuns } from "../deploy/runs.ts";
-import { Lanes } from "./keyed-semaphore.ts";
+import { KeyedSemaphore } from "./keyed-semaphore.ts";
 
 export interface Settings {
   readonly accountLimits: AccountLimits;
@@ -31,9 +31,9 @@ export interface Context {
   readonly settings: Settings;
   readonly runs: DeployRuns;
   /** Uploads that are being received, by account. */
-  readonly uploads: Lanes;
+  readonly uploads: KeyedSemaphore;
   /** SQL queries that run, by account. */
-  readonly queries: Lanes;
+  readonly queries: KeyedSemaphore;
 }
 
 export interface SettingsInput {
@@ -66,7 +66,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
     ports,
     settings,
     runs: new DeployRuns(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
-    uploads: new Lanes(settings.accountLimits.uploadsAtOnce),
-    queries: new Lanes(settings.accountLimits.sqlAtOnce),
+    uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
+    queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
   };
 };

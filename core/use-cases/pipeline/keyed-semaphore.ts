@@ -1,66 +1,67 @@
-/** First come, first served, a queue a key: deploys of one name, builds and uploads of one account. */
+/** A semaphore per key, first in, first out: for deploys of one name, and for builds and uploads of one account. */
 
-export interface Ticket {
-  /** Resolves when it is this ticket's turn; at once where the lane has room. */
-  readonly turn: Promise<void>;
-  /** True from the moment of its turn. */
-  readonly admitted: boolean;
-  /** Gives the place to the next; also leaves the queue before the turn. Calling it again does nothing. */
-  leave(): void;
+export interface Permit {
+  /** Resolves when the permit is granted. */
+  readonly whenGranted: Promise<void>;
+  /** Stays true after `release`. */
+  readonly granted: boolean;
+  /** Returns the permit, or leaves the queue if it is not granted yet. Idempotent. */
+  release(): void;
 }
 
-interface Place extends Ticket {
-  admitted: boolean;
-  admit: () => void;
+interface QueuedPermit extends Permit {
+  granted: boolean;
+  grant: () => void;
 }
 
-export class Lanes {
-  readonly #width: number;
-  readonly #places = new Map<string, Place[]>();
+export class KeyedSemaphore {
+  readonly #capacity: number;
+  /** The granted permits of each key, then the waiting ones. */
+  readonly #permits = new Map<string, QueuedPermit[]>();
 
-  /** @param width how many tickets of one key have their turn at once */
-  constructor(width: number) {
-    this.#width = width;
+  /** @param capacity how many permits of one key may be granted at the same time */
+  constructor(capacity: number) {
+    this.#capacity = capacity;
   }
 
-  /** How many tickets of the key wait for their turn. */
+  /** Returns how many permits of the key wait. */
   waiting(key: string): number {
-    return this.#places.get(key)?.filter((place) => !place.admitted).length ?? 0;
+    return this.#permits.get(key)?.filter((permit) => !permit.granted).length ?? 0;
   }
 
-  /** True where a ticket of the key would have its turn at once. */
-  hasRoom(key: string): boolean {
-    return (this.#places.get(key)?.length ?? 0) < this.#width;
+  /** Returns true if `acquire` would grant a permit immediately. */
+  isAvailable(key: string): boolean {
+    return (this.#permits.get(key)?.length ?? 0) < this.#capacity;
   }
 
-  enter(key: string): Ticket {
-    const places = this.#places.get(key) ?? [];
-    this.#places.set(key, places);
+  acquire(key: string): Permit {
+    const permits = this.#permits.get(key) ?? [];
+    this.#permits.set(key, permits);
     const { promise, resolve } = Promise.withResolvers<void>();
-    const place: Place = {
-      turn: promise,
-      admitted: false,
-      admit: () => {
-        place.admitted = true;
+    const permit: QueuedPermit = {
+      whenGranted: promise,
+      granted: false,
+      grant: () => {
+        permit.granted = true;
         resolve();
       },
-      leave: () => this.#leave(key, place),
+      release: () => this.#release(key, permit),
     };
-    places.push(place);
-    this.#admit(places);
-    return place;
+    permits.push(permit);
+    this.#grantNext(permits);
+    return permit;
   }
 
-  #leave(key: string, place: Place): void {
-    const places = this.#places.get(key);
-    const index = places?.indexOf(place) ?? -1;
-    if (places === undefined || index < 0) return;
-    places.splice(index, 1);
-    if (places.length === 0) this.#places.delete(key);
-    this.#admit(places);
+  #release(key: string, permit: QueuedPermit): void {
+    const permits = this.#permits.get(key);
+    const index = permits?.indexOf(permit) ?? -1;
+    if (permits === undefined || index < 0) return;
+    permits.splice(index, 1);
+    if (permits.length === 0) this.#permits.delete(key);
+    this.#grantNext(permits);
   }
 
-  #admit(places: Place[]): void {
-    for (const place of places.slice(0, this.#width)) if (!place.admitted) place.admit();
+  #grantNext(permits: QueuedPermit[]): void {
+    for (const permit of permits.slice(0, this.#capacity)) if (!permit.granted) permit.grant();
   }
 }

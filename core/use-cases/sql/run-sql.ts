@@ -11,7 +11,7 @@ import { type ControlPlaneError, invalidInput, rateLimited, type Unavailable } f
 import { isSqlFailure, type SqlFailure, type SqlRows } from "../../ports/sql-engine.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 
@@ -73,18 +73,18 @@ export const runSql = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<SqlAnswer, ControlPlaneError> =>
-  attempt<SqlAnswer, ControlPlaneError>(async () => {
+  catchBugs<SqlAnswer, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(sqlFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
     const missing = refusal(context.ports.provider.capabilities.sql.queries);
     if (missing !== undefined) return err(missing);
     const { sqlAtOnce } = context.settings.accountLimits;
-    if (!context.queries.hasRoom(principal.account))
+    if (!context.queries.isAvailable(principal.account))
       return err(rateLimited(`Your account may run ${sqlAtOnce} SQL query at a time; wait for it to end.`, 1));
-    const ticket = context.queries.enter(principal.account);
+    const permit = context.queries.acquire(principal.account);
     try {
       return await answer(context, principal, values.query as string, options);
     } finally {
-      ticket.leave();
+      permit.release();
     }
   });

@@ -5,7 +5,7 @@ import { refusal } from "../../domain/wire/capabilities.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import { err, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 
 export const getSubscription = (
@@ -13,7 +13,7 @@ export const getSubscription = (
   { account }: Principal,
   options: CallOptions = {},
 ): ResultAsync<Subscription, ControlPlaneError> =>
-  attempt<Subscription, ControlPlaneError>(async () => {
+  catchBugs<Subscription, ControlPlaneError>(async () => {
     const missing = refusal(ports.provider.capabilities.subscription);
     return missing === undefined ? await ports.billing.subscription(account, options) : err(missing);
   });

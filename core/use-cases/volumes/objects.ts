@@ -12,7 +12,7 @@ import { type ControlPlaneError, invalidInput } from "../../errors.ts";
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume, UploadsInParts } from "../../ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 import { admitted, ownVolume } from "./volumes.ts";
@@ -24,7 +24,7 @@ export const listObjects = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<ObjectPage, ControlPlaneError> =>
-  attempt<ObjectPage, ControlPlaneError>(async () => {
+  catchBugs<ObjectPage, ControlPlaneError>(async () => {
     const request = parseFields(objectsFields, raw);
     const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);
@@ -43,7 +43,7 @@ export const deleteObject = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
-  attempt<{ detail: string }, ControlPlaneError>(async () => {
+  catchBugs<{ detail: string }, ControlPlaneError>(async () => {
     const request = parseFields(objectFields, raw);
     const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);
@@ -92,7 +92,7 @@ export const grantUpload = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<UploadGrant, ControlPlaneError> =>
-  attempt<UploadGrant, ControlPlaneError>(async () => {
+  catchBugs<UploadGrant, ControlPlaneError>(async () => {
     const { values, issues: broken } = parseFields(uploadFields, raw);
     const unread = broken.some(({ path: [field] }) => field === "object" || field === "path");
     const issues = [...broken, ...(unread ? [] : oneTarget(values))];
@@ -115,7 +115,7 @@ export const grantDownload = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<DownloadGrant, ControlPlaneError> =>
-  attempt<DownloadGrant, ControlPlaneError>(async () => {
+  catchBugs<DownloadGrant, ControlPlaneError>(async () => {
     const request = parseFields(objectFields, raw);
     const volume = await admitted(context, principal, request.issues, request.values.volume, options);
     if (volume.isErr()) return err(volume.error);

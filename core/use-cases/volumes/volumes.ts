@@ -13,7 +13,7 @@ import { type ControlPlaneError, conflict, forbidden, invalidInput, notFound } f
 import type { CallOptions } from "../../ports/system.ts";
 import type { StoredVolume } from "../../ports/volume-store.ts";
 import { err, ok, type Result, type ResultAsync } from "../../result.ts";
-import { attempt } from "../pipeline/catch-bugs.ts";
+import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
 
@@ -81,7 +81,7 @@ export const createVolume = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<CreatedVolume, ControlPlaneError> =>
-  attempt<CreatedVolume, ControlPlaneError>(async () => {
+  catchBugs<CreatedVolume, ControlPlaneError>(async () => {
     const { volumes } = context.ports.provider;
     const { values, issues } = parseFields(createVolumeFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
@@ -100,7 +100,7 @@ export const listVolumes = (
   { account }: Principal,
   options: CallOptions = {},
 ): ResultAsync<readonly Volume[], ControlPlaneError> =>
-  attempt<readonly Volume[], ControlPlaneError>(async () => {
+  catchBugs<readonly Volume[], ControlPlaneError>(async () => {
     const missing = unlessOffered(context);
     if (missing !== undefined) return err(missing);
     const { volumes, services } = context.ports.provider;
@@ -154,7 +154,7 @@ export const deleteVolume = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<{ detail: string }, ControlPlaneError> =>
-  attempt<{ detail: string }, ControlPlaneError>(async () => {
+  catchBugs<{ detail: string }, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(deleteVolumeFields, raw);
     const volume = await admitted(context, principal, issues, values.name, options);
     if (volume.isErr()) return err(volume.error);
@@ -170,7 +170,7 @@ export const listTrash = (
   { account }: Principal,
   options: CallOptions = {},
 ): ResultAsync<readonly TrashedVolume[], ControlPlaneError> =>
-  attempt<readonly TrashedVolume[], ControlPlaneError>(async () => {
+  catchBugs<readonly TrashedVolume[], ControlPlaneError>(async () => {
     const missing = unlessOffered(context);
     if (missing !== undefined) return err(missing);
     const { provider, clock } = context.ports;
@@ -187,7 +187,7 @@ export const restoreVolume = (
   raw: Raw,
   options: CallOptions = {},
 ): ResultAsync<Volume, ControlPlaneError> =>
-  attempt<Volume, ControlPlaneError>(async () => {
+  catchBugs<Volume, ControlPlaneError>(async () => {
     const { values, issues } = parseFields(restoreVolumeFields, raw);
     if (issues.length > 0) return err(invalidInput(issues));
     const name = values.name as VolumeName;

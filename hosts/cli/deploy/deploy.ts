@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PlanAnswer } from "../../../core/control-plane.ts";
+import type { PlanResponse } from "../../../core/control-plane.ts";
 import { type DeployEvent, isFinal } from "../../../core/domain/deploy/events.ts";
 import { resetsOf } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
@@ -17,17 +17,17 @@ import { RecordPrinter, Spinner } from "./progress.ts";
 import { type Deployable, formFields, readDeployable } from "./project.ts";
 import { formBody } from "./upload.ts";
 
-const planOf = (client: Client, deployable: Deployable): Promise<PlanAnswer> =>
+const planOf = (client: Client, deployable: Deployable): Promise<PlanResponse> =>
   client.call("/v1/deploy/plan", { body: formBody(formFields(deployable), undefined, () => undefined) });
 
 /** A deploy is a complete declaration: without a file it would reset the running deployment's settings. */
-const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanAnswer): void => {
+const checkUndeclared = (io: Io, { name, folder }: Deployable, { changes }: PlanResponse): void => {
   const resets = resetsOf(changes);
   if (resets.length > 0) throw new CommandError(resetLines(name, folder, resets).join("\n"));
   say(io, `No ${PROJECT_FILE} here: deploying as '${name}', without storage.`);
 };
 
-const showPlan = (io: Io, plan: PlanAnswer, json: boolean): number => {
+const showPlan = (io: Io, plan: PlanResponse, json: boolean): number => {
   if (json) printJson(io, plan);
   else for (const line of planLines(plan)) print(io, line);
   return 0;

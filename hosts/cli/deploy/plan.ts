@@ -1,6 +1,6 @@
 /** Formats a deploy's plan. */
 import { join } from "node:path";
-import type { PlanAnswer } from "../../../core/control-plane.ts";
+import type { PlanResponse } from "../../../core/control-plane.ts";
 import { type Change, said } from "../../../core/domain/deploy/plan.ts";
 import { PROJECT_FILE } from "../../../core/domain/deploy/project-file.ts";
 import { nextFiresWords } from "../schedules/fires.ts";
@@ -8,13 +8,13 @@ import { nextFiresWords } from "../schedules/fires.ts";
 const SCHEDULED = "Scheduled: ";
 
 /** Formats a schedule's next fires and its time limit. */
-const fireLines = ({ cron, timezone, max_seconds }: PlanAnswer["schedule"]): string[] => {
+const fireLines = ({ cron, timezone, max_seconds }: PlanResponse["schedule"]): string[] => {
   if (cron === null || timezone === null) return [];
   const next = nextFiresWords({ cron, timezone });
   return [...(next === undefined ? [] : [`Next: ${next}`]), `A run may take at most ${max_seconds} s`];
 };
 
-export const planLines = ({ summary, schedule }: PlanAnswer): string[] =>
+export const planLines = ({ summary, schedule }: PlanResponse): string[] =>
   summary.flatMap((line) => (line.startsWith(SCHEDULED) ? [line, ...fireLines(schedule)] : [line]));
 
 const resetLine = ({ field, from, to }: Change): string => {

@@ -4,7 +4,7 @@ import { issue } from "../../../core/domain/wire/issue.ts";
 import { createKeyFields, revokeKeyFields } from "../../../core/domain/wire/requests.ts";
 import {
   apiKeySchema,
-  capabilitiesAnswerSchema,
+  capabilitiesResponseSchema,
   detailSchema,
   newKeySchema,
   tokenSchema,
@@ -23,7 +23,7 @@ export const accountEndpoints: readonly Endpoint[] = [
       "delay, limits of your account.",
     place: "query",
     fields: {},
-    answer: capabilitiesAnswerSchema,
+    answer: capabilitiesResponseSchema,
     run: (controlPlane) => okAsync(controlPlane.capabilities()),
   }),
   json({

@@ -74,6 +74,14 @@ test.each([
   });
 });
 
+test.each([[null], [undefined]])("a policy that returns %s has no objection", (rulings) => {
+  const asked = question();
+  expect(rule([policy("silent", () => rulings), readOnly], asked)._unsafeUnwrap()).toEqual({
+    declaration: asked.declaration,
+    adjustments: [],
+  });
+});
+
 test("a promise of rulings is none", () => {
   const late = policy("late", (async () => []) as never);
   expect(rule([late])._unsafeUnwrapErr()).toMatchObject({
