@@ -14,8 +14,8 @@ import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
 import type { Raw } from "../pipeline/raw.ts";
-import { type DeployRequest, preparePlan, readDeclaration } from "./prepare.ts";
-import type { DeployRun, Run } from "./run.ts";
+import { type DeployRequest, preparePlan, readDeclaration } from "./plan.ts";
+import type { DeployRun, RunningDeploy } from "./running-deploy.ts";
 
 export type PlanResponse = z.output<typeof planSchema>;
 
@@ -47,7 +47,7 @@ export const plan = (
     }));
   });
 
-const ownRun = (context: Context, principal: Principal, deployId: string): Result<Run, ControlPlaneError> => {
+const ownRun = (context: Context, principal: Principal, deployId: string): Result<RunningDeploy, ControlPlaneError> => {
   const run = context.runs.find(deployId);
   if (run === undefined)
     return err(notFound(`No deploy '${deployId}' runs here, or ended within the hour; see last_deploy in the list.`));

@@ -16,12 +16,14 @@ import type { CallOptions } from "../../ports/system.ts";
 import { err, ok, type ResultAsync } from "../../result.ts";
 import { catchBugs } from "../pipeline/catch-bugs.ts";
 import type { Context } from "../pipeline/context.ts";
-import { type DeployRequest, preparePlan, readDeclaration } from "./prepare.ts";
-import type { DeployRun, Run } from "./run.ts";
-import { scheduleStep } from "./schedule-step.ts";
-import { fetchStep, type GivenSource, giveSource } from "./source-step.ts";
-import { buildStep, endedEarly, rolloutStep } from "./steps.ts";
-import { volumesStep } from "./volumes-step.ts";
+import { bindVolumes } from "./bind-volumes.ts";
+import { build } from "./build.ts";
+import { fetchSource, type LocatedSource, locateSource } from "./fetch-source.ts";
+import { endedEarly } from "./phase.ts";
+import { type DeployRequest, preparePlan, readDeclaration } from "./plan.ts";
+import { rollOut } from "./roll-out.ts";
+import type { DeployRun, RunningDeploy } from "./running-deploy.ts";
+import { setSchedule } from "./set-schedule.ts";
 
 /** An error that comes up once the stream has begun, as the stream says it. */
 const failureOfError = (error: ControlPlaneError): DeployFailure => {
@@ -44,10 +46,10 @@ const failureOfError = (error: ControlPlaneError): DeployFailure => {
 /** The deploy from its turn to its last record but one; the value is what DONE says. */
 const perform = async (
   context: Context,
-  run: Run,
+  run: RunningDeploy,
   principal: Principal,
   declaration: DeployDeclaration,
-  given: GivenSource,
+  given: LocatedSource,
 ): Promise<{ url: string; revision: string } | DeployFailure> => {
   const { ports, settings, runs } = context;
   const permit = runs.builds.acquire(run.owner);
@@ -64,18 +66,18 @@ const perform = async (
         ports.logger.error("a deploy met a bug", { deployId: run.deployId, bug: message, cause: plan.error.cause });
       return failureOfError(plan.error);
     }
-    const fetched = await fetchStep(ports, settings.deployLimits, run, given);
+    const fetched = await fetchSource(ports, settings.deployLimits, run, given);
     if (!fetched.ok) return fetched.failure;
     source = fetched.value;
-    const built = await buildStep(ports, settings.deployLimits, run, source);
+    const built = await build(ports, settings.deployLimits, run, source);
     if (!built.ok) return built.failure;
     permit.release();
-    const bound = await volumesStep(ports, run, plan.value);
+    const bound = await bindVolumes(ports, run, plan.value);
     if (!bound.ok) return run.signal.aborted ? endedEarly(run) : bound.failure;
     const image = built.value;
-    const rolled = await rolloutStep(ports, settings, run, plan.value, { image, mounts: bound.value });
+    const rolled = await rollOut(ports, settings, run, plan.value, { image, mounts: bound.value });
     if (!rolled.ok) return rolled.failure;
-    const scheduled = await scheduleStep(ports, settings.deployLimits, run, plan.value, rolled.value);
+    const scheduled = await setSchedule(ports, settings.deployLimits, run, plan.value, rolled.value);
     return scheduled.ok ? rolled.value : scheduled.failure;
   } finally {
     permit.release();
@@ -95,7 +97,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
  * A kill may come between the two. So it is noted first that a deploy begins, and last that it has ended: what the log
  * tells of it has an end, or a note by which the next server finds that the end is missing.
  */
-const remember = async (context: Context, run: Run, news: DeployNews): Promise<void> => {
+const remember = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
   const { provider, logger, clock } = context.ports;
   const { status, reason } = news;
   const finishedAt = isFinal(status) ? timestampOf(clock.now()) : null;
@@ -112,7 +114,7 @@ const remember = async (context: Context, run: Run, news: DeployNews): Promise<v
 };
 
 /** Remembered before it is said, so that a client that saw the last record finds it in the list. */
-const conclude = async (context: Context, run: Run, news: DeployNews): Promise<void> => {
+const conclude = async (context: Context, run: RunningDeploy, news: DeployNews): Promise<void> => {
   await remember(context, run, news);
   run.emit(news);
 };
@@ -123,10 +125,10 @@ const servesWords = ({ revision, runner }: { readonly revision: string; readonly
 
 const execute = async (
   context: Context,
-  run: Run,
+  run: RunningDeploy,
   principal: Principal,
   declaration: DeployDeclaration,
-  given: GivenSource,
+  given: LocatedSource,
 ): Promise<void> => {
   const { runs, ports } = context;
   const permit = runs.names.acquire(run.name);
@@ -175,7 +177,7 @@ export const deploy = (
     const { name } = declaration.value;
     const full = tooManyWaiting(context, name);
     if (full !== undefined) return err(full);
-    const source = await giveSource(context, principal, declaration.value, received, options);
+    const source = await locateSource(context, principal, declaration.value, received, options);
     if (source.isErr()) return err(source.error);
     const run = context.runs.begin({
       deployId: context.ports.ids.id(),

@@ -12,7 +12,7 @@ import { type EnvAliases, envAliasesProblem } from "../../domain/deploy/environm
 import type { Policy } from "../../domain/deploy/policy.ts";
 import { reservedNames } from "../../domain/wire/names.ts";
 import type { Ports } from "../../ports/provider.ts";
-import { DeployRuns } from "../deploy/runs.ts";
+import { RunningDeploys } from "../deploy/running-deploys.ts";
 import { KeyedSemaphore } from "./keyed-semaphore.ts";
 
 export interface Settings {
@@ -29,7 +29,7 @@ export interface Settings {
 export interface Context {
   readonly ports: Ports;
   readonly settings: Settings;
-  readonly runs: DeployRuns;
+  readonly runs: RunningDeploys;
   /** Uploads that are being received, by account. */
   readonly uploads: KeyedSemaphore;
   /** SQL queries that run, by account. */
@@ -65,7 +65,7 @@ export const createContext = (ports: Ports, input: SettingsInput): Context => {
   return {
     ports,
     settings,
-    runs: new DeployRuns(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
+    runs: new RunningDeploys(ports.clock, settings.deployLimits, settings.accountLimits.buildsAtOnce),
     uploads: new KeyedSemaphore(settings.accountLimits.uploadsAtOnce),
     queries: new KeyedSemaphore(settings.accountLimits.sqlAtOnce),
   };

@@ -5,7 +5,7 @@ import { Pool as UndiciPool } from "undici";
 import { expect, test } from "vitest";
 import { Pool } from "../../../adapters/local/ingress/pool.ts";
 import { createSystemClock } from "../../../adapters/shared/runtime/system.ts";
-import { Run } from "../../../core/use-cases/deploy/run.ts";
+import { RunningDeploy } from "../../../core/use-cases/deploy/running-deploy.ts";
 import { helloServer, nodeSource } from "../../support/archives/archives.ts";
 import { shiftedClock } from "../../support/clocks/shifted-clock.ts";
 import { startLocal } from "../../support/providers/local-platform.ts";
@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 const kept = () => ({
   pools: queryObjects(Pool, { format: "count" }),
   connections: queryObjects(UndiciPool, { format: "count" }),
-  runs: queryObjects(Run, { format: "count" }),
+  runs: queryObjects(RunningDeploy, { format: "count" }),
   files: readdirSync("/proc/self/fd").length,
 });
 

@@ -5,8 +5,8 @@ import type { AccountId } from "../../../../core/domain/accounts/account.ts";
 import { deployLimits } from "../../../../core/domain/accounts/limits.ts";
 import { building, done, failed } from "../../../../core/domain/deploy/events.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
-import { Run } from "../../../../core/use-cases/deploy/run.ts";
-import { DeployRuns } from "../../../../core/use-cases/deploy/runs.ts";
+import { RunningDeploy } from "../../../../core/use-cases/deploy/running-deploy.ts";
+import { RunningDeploys } from "../../../../core/use-cases/deploy/running-deploys.ts";
 import { accepted, recordsOf, startMemory } from "../../../support/providers/memory-platform.ts";
 
 const identity = { deployId: "d1", owner: "acme" as AccountId, name: "app" as DeploymentName };
@@ -57,7 +57,7 @@ test("so is a deploy that waits its turn", async () => {
 
 test("the interval is a setting, and nothing is repeated once a deploy has ended", async () => {
   const clock = createManualClock();
-  const runs = new DeployRuns(clock, { ...deployLimits, heartbeat: 1000 }, 1);
+  const runs = new RunningDeploys(clock, { ...deployLimits, heartbeat: 1000 }, 1);
   const run = runs.begin(identity);
   run.emit(building("one"));
   await clock.advance(3500);
@@ -69,7 +69,7 @@ test("the interval is a setting, and nothing is repeated once a deploy has ended
 });
 
 test("a record that may not come now is a bug, and is not recorded", () => {
-  const run = new Run(createManualClock(), identity);
+  const run = new RunningDeploy(createManualClock(), identity);
   expect(() => run.emit(done("https://x", "too early"))).toThrow("begun");
   run.emit(building("one"));
   expect(() => run.emit(done("https://x", "too early"))).toThrow("building");

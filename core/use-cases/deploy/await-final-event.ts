@@ -8,7 +8,7 @@ interface Progress {
 
 type FinalEvent<E> = Exclude<E, Progress>;
 
-export interface Watched<E> {
+export interface FinalEventResult<E> {
   /** The port's own last word; undefined where it gave none in time. */
   readonly end: FinalEvent<E> | undefined;
   readonly timedOut: boolean;
@@ -21,11 +21,11 @@ const PATIENCE_MS = 15_000;
  * Runs `start` until its final event. When the deadline passes or `signal` aborts, the call is aborted and its last
  * word still waited for, because the port alone knows whether traffic had moved by then.
  */
-export const watchPort = async <E extends { readonly kind: string }>(
+export const awaitFinalEvent = async <E extends { readonly kind: string }>(
   start: (signal: AbortSignal) => AsyncIterable<E | Progress>,
   watch: { readonly clock: Clock; readonly signal: AbortSignal; readonly deadline: number },
   onProgress: (message: string) => void,
-): Promise<Watched<E>> => {
+): Promise<FinalEventResult<E>> => {
   const { clock, signal, deadline } = watch;
   const call = new AbortController();
   const over = new AbortController();

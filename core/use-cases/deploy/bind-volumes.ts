@@ -7,7 +7,8 @@ import type { VolumeName } from "../../domain/wire/names.ts";
 import type { ControlPlaneError } from "../../errors.ts";
 import type { Ports } from "../../ports/provider.ts";
 import type { VolumeState } from "../../ports/volume-store.ts";
-import type { Run, Step } from "./run.ts";
+import type { PhaseResult } from "./phase.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
 
 const gone = (name: string): DeployFailure => ({
   reason: "volume_unavailable",
@@ -23,7 +24,7 @@ const DECISION_MS = 5000;
 const LOOK_MS = 50;
 
 /** What stands under the name once it is decided: a volume that is hidden stays or goes within moments. */
-const decided = async (ports: Ports, run: Run, name: VolumeName): Promise<VolumeState | DeployFailure> => {
+const decided = async (ports: Ports, run: RunningDeploy, name: VolumeName): Promise<VolumeState | DeployFailure> => {
   for (let waited = 0; ; waited += LOOK_MS) {
     const found = await ports.provider.volumes.find(run.owner, name);
     if (found.isErr()) return failureOfStore(name, found.error);
@@ -33,7 +34,11 @@ const decided = async (ports: Ports, run: Run, name: VolumeName): Promise<Volume
 };
 
 /** The bucket of a planned volume. One that the plan had seen is never made again: its data would seem lost. */
-const bucketOf = async (ports: Ports, run: Run, { name, id }: PlannedVolume): Promise<string | DeployFailure> => {
+const bucketOf = async (
+  ports: Ports,
+  run: RunningDeploy,
+  { name, id }: PlannedVolume,
+): Promise<string | DeployFailure> => {
   const state = await decided(ports, run, name);
   if ("reason" in state) return state;
   if (id !== null) return state.kind === "held" && state.volume.id === id ? id : gone(name);
@@ -44,11 +49,11 @@ const bucketOf = async (ports: Ports, run: Run, { name, id }: PlannedVolume): Pr
 };
 
 /** Makes the volumes that are missing, and binds each mount to its bucket. */
-export const volumesStep = async (
+export const bindVolumes = async (
   ports: Ports,
-  run: Run,
+  run: RunningDeploy,
   { spec, volumes }: DeployPlan,
-): Promise<Step<readonly BoundMount[]>> => {
+): Promise<PhaseResult<readonly BoundMount[]>> => {
   const buckets = new Map<string, string>();
   for (const planned of volumes) {
     const bucket = await bucketOf(ports, run, planned);
@@ -63,9 +68,9 @@ export const volumesStep = async (
  * Why a revision that shows its mounts to every reader may not serve: one of the volumes went before it showed. A volume
  * that is still there now stays, because its deletion would find the mount.
  */
-export const mountsProblem = async (
+export const checkMounts = async (
   ports: Ports,
-  run: Run,
+  run: RunningDeploy,
   mounts: readonly BoundMount[],
 ): Promise<DeployFailure | undefined> => {
   for (const mount of mounts) {

@@ -13,10 +13,10 @@ import { err, ok, type Result, type ResultAsync } from "../../result.ts";
 import type { Context } from "../pipeline/context.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
 import { openSourceObject } from "../volumes/objects.ts";
-import type { Run, Step } from "./run.ts";
-import { endedEarly, fail, minutes } from "./steps.ts";
+import { endedEarly, fail, formatDuration, type PhaseResult } from "./phase.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
 
-export type GivenSource =
+export type LocatedSource =
   | { readonly kind: "received"; readonly source: Source }
   | {
       readonly kind: "object";
@@ -26,13 +26,13 @@ export type GivenSource =
     };
 
 /** The source that the declaration names: 404 where it is an object that is not there. */
-export const giveSource = async (
+export const locateSource = async (
   context: Context,
   principal: Principal,
   { source }: DeployDeclaration,
   received: Source | undefined,
   options: CallOptions,
-): Promise<Result<GivenSource, ControlPlaneError>> => {
+): Promise<Result<LocatedSource, ControlPlaneError>> => {
   if (source?.kind === "object") {
     const opened = await openSourceObject(context, principal, source, options);
     return opened.map((open) => ({ kind: "object", words: `${source.volume}/${source.path}`, open }));
@@ -62,12 +62,12 @@ const failureOfFetch = (words: string, error: ControlPlaneError): DeployFailure 
     : { reason: "provider_unavailable", message: `${words}: ${error.message} Deploy again.` };
 
 /** Brings the source here, within the time of a build; one that was sent is here already. */
-export const fetchStep = async (
+export const fetchSource = async (
   ports: Ports,
   { buildDeadline }: DeployLimits,
-  run: Run,
-  given: GivenSource,
-): Promise<Step<Source>> => {
+  run: RunningDeploy,
+  given: LocatedSource,
+): Promise<PhaseResult<Source>> => {
   if (given.kind === "received") return { ok: true, value: given.source };
   const { words } = given;
   run.emit(building(`Fetching the source '${words}'`));
@@ -82,7 +82,7 @@ export const fetchStep = async (
   const received = await withinDeadline(ports.clock, buildDeadline, fetch, run.signal);
   if (received === undefined) {
     if (run.signal.aborted) return fail(endedEarly(run));
-    const message = `${words}: fetching it took longer than ${minutes(buildDeadline)} and was ended.`;
+    const message = `${words}: fetching it took longer than ${formatDuration(buildDeadline)} and was ended.`;
     return fail({ reason: "build_timeout", message });
   }
   if (received.isErr()) return fail(run.signal.aborted ? endedEarly(run) : failureOfFetch(words, received.error));

@@ -1,7 +1,7 @@
 /** Long port calls end: by themselves, by deadline, by abort, and even where the port does not listen. */
 import { describe, expect, test } from "vitest";
 import { createManualClock } from "../../../../adapters/memory/index.ts";
-import { watchPort } from "../../../../core/use-cases/deploy/watch-port.ts";
+import { awaitFinalEvent } from "../../../../core/use-cases/deploy/await-final-event.ts";
 import { whileTicking } from "../../../simulation/ticking.ts";
 
 type Event =
@@ -37,7 +37,7 @@ const watch = async (
   const from = clock.now();
   const watched = await whileTicking(
     clock,
-    watchPort<Event>(start, { clock, signal, deadline }, (message) => said.push(message)),
+    awaitFinalEvent<Event>(start, { clock, signal, deadline }, (message) => said.push(message)),
   );
   return { ...watched, said, seconds: Number((clock.now() - from) / 1_000_000_000n) };
 };
@@ -83,7 +83,7 @@ describe("an abort", () => {
     const { abort, clock } = abortedAfter(5000);
     const watched = await whileTicking(
       clock,
-      watchPort<Event>(obedient, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
+      awaitFinalEvent<Event>(obedient, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
     );
     expect(watched).toEqual({ end: { kind: "ended" }, timedOut: false });
   });
@@ -100,7 +100,7 @@ describe("an abort", () => {
     const { abort, clock } = abortedAfter(59_000);
     const watched = await whileTicking(
       clock,
-      watchPort<Event>(deaf, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
+      awaitFinalEvent<Event>(deaf, { clock, signal: abort.signal, deadline: 60_000 }, () => undefined),
     );
     expect(watched).toEqual({ end: undefined, timedOut: false });
   });
@@ -113,8 +113,10 @@ test("what a port says after it was left is not passed on", async () => {
     await clock.sleep(80_000);
     yield { kind: "progress", message: "too late" };
   };
-  const watched = watchPort<Event>(late, { clock, signal: new AbortController().signal, deadline: 60_000 }, (message) =>
-    said.push(message),
+  const watched = awaitFinalEvent<Event>(
+    late,
+    { clock, signal: new AbortController().signal, deadline: 60_000 },
+    (message) => said.push(message),
   );
   await clock.advance(100_000);
   expect(await watched).toEqual({ end: undefined, timedOut: true });

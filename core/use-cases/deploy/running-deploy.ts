@@ -10,16 +10,11 @@ import {
   type DeployPhase,
   type DeployStatus,
 } from "../../domain/deploy/events.ts";
-import type { DeployFailure, DeployReason } from "../../domain/deploy/reason.ts";
+import type { DeployReason } from "../../domain/deploy/reason.ts";
 import type { ServiceSpec } from "../../domain/deploy/service-template.ts";
 import { type Instant, timestampOf } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { Clock } from "../../ports/system.ts";
-
-/** The outcome of a phase of a deploy. */
-export type Step<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly failure: DeployFailure };
 
 /** What a client gets of a deploy. */
 export interface DeployRun {
@@ -39,7 +34,7 @@ export interface DeployIdentity {
   readonly first?: ServiceSpec | undefined;
 }
 
-export class Run implements DeployRun {
+export class RunningDeploy implements DeployRun {
   readonly deployId: string;
   readonly owner: AccountId;
   readonly name: DeploymentName;

@@ -6,20 +6,21 @@ import { type DeployPlan, scheduleInWords } from "../../domain/deploy/plan.ts";
 import { cronJobOf } from "../../domain/schedules/cron-job.ts";
 import type { Ports } from "../../ports/provider.ts";
 import { withinDeadline } from "../pipeline/within-deadline.ts";
-import type { Run, Step } from "./run.ts";
-import { fail, type Rolled } from "./steps.ts";
+import { fail, type PhaseResult } from "./phase.ts";
+import type { RolledOut } from "./roll-out.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
 
 /**
  * Makes the clock follow the plan, and says so. Where the service has no schedule it is removed in any case: a deploy
  * that was cut between its rollout and this step may have left one.
  */
-export const scheduleStep = async (
+export const setSchedule = async (
   ports: Ports,
   limits: DeployLimits,
-  run: Run,
+  run: RunningDeploy,
   plan: DeployPlan,
-  { url, cronToken }: Rolled,
-): Promise<Step<void>> => {
+  { url, cronToken }: RolledOut,
+): Promise<PhaseResult<void>> => {
   const { capabilities, scheduler } = ports.provider;
   const { name, owner } = plan.spec;
   const job = cronJobOf({ ...plan.spec, cronToken }, url, capabilities.cron.max_seconds);

@@ -6,11 +6,11 @@ import { deployLimits } from "../../../../core/domain/accounts/limits.ts";
 import { building, failed } from "../../../../core/domain/deploy/events.ts";
 import type { DeploymentName } from "../../../../core/domain/wire/names.ts";
 import type { Clock } from "../../../../core/ports/system.ts";
-import { DeployRuns } from "../../../../core/use-cases/deploy/runs.ts";
+import { RunningDeploys } from "../../../../core/use-cases/deploy/running-deploys.ts";
 
 const identity = { owner: "acme" as AccountId, name: "app" as DeploymentName };
 
-const finished = (runs: DeployRuns, deployId: string, message = "Compiling"): void => {
+const finished = (runs: RunningDeploys, deployId: string, message = "Compiling"): void => {
   const run = runs.begin({ ...identity, deployId });
   run.emit(building(message));
   run.emit(failed({ reason: "internal", message: "no" }));
@@ -19,7 +19,7 @@ const finished = (runs: DeployRuns, deployId: string, message = "Compiling"): vo
 
 test("an ended deploy is remembered for an hour, and not a moment longer", async () => {
   const clock = createManualClock();
-  const runs = new DeployRuns(clock, deployLimits, 1);
+  const runs = new RunningDeploys(clock, deployLimits, 1);
   finished(runs, "d1");
   await clock.advance(3_600_000 - 1);
   expect(runs.find("d1")).toBeDefined();
@@ -28,7 +28,7 @@ test("an ended deploy is remembered for an hour, and not a moment longer", async
 });
 
 test("those that take much room are forgotten before their hour, oldest first", () => {
-  const runs = new DeployRuns(createManualClock(), deployLimits, 1);
+  const runs = new RunningDeploys(createManualClock(), deployLimits, 1);
   finished(runs, "old", "x".repeat(40 * 1024 * 1024));
   finished(runs, "new", "x".repeat(40 * 1024 * 1024));
   expect(runs.find("old")).toBeUndefined();
@@ -36,7 +36,7 @@ test("those that take much room are forgotten before their hour, oldest first", 
 });
 
 test("one that runs is not an ended one, however much it said", () => {
-  const runs = new DeployRuns(createManualClock(), deployLimits, 1);
+  const runs = new RunningDeploys(createManualClock(), deployLimits, 1);
   runs.begin({ ...identity, deployId: "running" }).emit(building("x".repeat(80 * 1024 * 1024)));
   finished(runs, "small");
   expect(runs.find("running")).toBeDefined();
@@ -55,7 +55,7 @@ test("once a deploy has ended nothing of it sleeps, so that a server can stop at
       asleep--;
     },
   };
-  const runs = new DeployRuns(clock, deployLimits, 1);
+  const runs = new RunningDeploys(clock, deployLimits, 1);
   const run = runs.begin({ ...identity, deployId: "d1" });
   run.emit(building("Compiling"));
   await inner.advance(0);

@@ -5,19 +5,19 @@ import { plusMillis } from "../../domain/wire/instant.ts";
 import type { DeploymentName } from "../../domain/wire/names.ts";
 import type { Clock } from "../../ports/system.ts";
 import { KeyedSemaphore } from "../pipeline/keyed-semaphore.ts";
-import { type DeployIdentity, type EndReason, Run } from "./run.ts";
+import { type DeployIdentity, type EndReason, RunningDeploy } from "./running-deploy.ts";
 
 /** Records of ended deploys beyond this are dropped, oldest first, before their hour is over. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
-export class DeployRuns {
+export class RunningDeploys {
   /** One deploy of a name at a time, in the order of arrival. */
   readonly names = new KeyedSemaphore(1);
   /** So many builds of an account at once. */
   readonly builds: KeyedSemaphore;
-  readonly #runs = new Map<string, Run>();
+  readonly #runs = new Map<string, RunningDeploy>();
   /** Those of them that have not ended. The list is read often, and the others may be many. */
-  readonly #live = new Set<Run>();
+  readonly #live = new Set<RunningDeploy>();
   readonly #clock: Clock;
   readonly #limits: DeployLimits;
   /** Set once all deploys were told to end: one that was still being checked then ends with its first record. */
@@ -29,9 +29,9 @@ export class DeployRuns {
     this.builds = new KeyedSemaphore(buildsAtOnce);
   }
 
-  begin(identity: DeployIdentity): Run {
+  begin(identity: DeployIdentity): RunningDeploy {
     this.#forgetOld();
-    const run = new Run(this.#clock, identity);
+    const run = new RunningDeploy(this.#clock, identity);
     this.#runs.set(run.deployId, run);
     this.#live.add(run);
     void run.settled.then(() => this.#live.delete(run));
@@ -40,18 +40,18 @@ export class DeployRuns {
     return run;
   }
 
-  find(deployId: string): Run | undefined {
+  find(deployId: string): RunningDeploy | undefined {
     this.#forgetOld();
     return this.#runs.get(deployId);
   }
 
   /** The account's deploys of a name that have not ended. */
-  active(owner: AccountId, name: DeploymentName): Run[] {
+  active(owner: AccountId, name: DeploymentName): RunningDeploy[] {
     return this.#active().filter((run) => run.owner === owner && run.name === name);
   }
 
   /** The account's deploys that make a deployment and have not ended, in the order of arrival. */
-  makingNew(owner: AccountId): Run[] {
+  makingNew(owner: AccountId): RunningDeploy[] {
     return this.#active().filter((run) => run.owner === owner && run.first !== undefined && run.phase !== "ended");
   }
 
@@ -63,11 +63,11 @@ export class DeployRuns {
     await Promise.all(runs.map((run) => run.settled));
   }
 
-  #active(): Run[] {
+  #active(): RunningDeploy[] {
     return [...this.#live].filter((run) => run.endedAt === undefined);
   }
 
-  async #keepAlive(run: Run): Promise<void> {
+  async #keepAlive(run: RunningDeploy): Promise<void> {
     const settled = new AbortController();
     void run.settled.then(() => settled.abort());
     while (!settled.signal.aborted) {

@@ -1,0 +1,38 @@
+/** The build phase: turns the source into an image and streams the output of the build. */
+import type { DeployLimits } from "../../domain/accounts/limits.ts";
+import { BuildOutput, cleanLine, withoutControls } from "../../domain/deploy/build-output.ts";
+import { building } from "../../domain/deploy/events.ts";
+import type { BuildEvent } from "../../ports/image-builder.ts";
+import type { Ports } from "../../ports/provider.ts";
+import type { Source } from "../../ports/source-spool.ts";
+import { awaitFinalEvent } from "./await-final-event.ts";
+import { endedEarly, fail, failureOf, formatDuration, type PhaseResult } from "./phase.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
+
+/** Returns the image. */
+export const build = async (
+  ports: Ports,
+  limits: DeployLimits,
+  run: RunningDeploy,
+  source: Source,
+): Promise<PhaseResult<string>> => {
+  const output = new BuildOutput(limits);
+  const { owner, name, deployId } = run;
+  const { end, timedOut } = await awaitFinalEvent<BuildEvent>(
+    (signal) => ports.provider.builder.build({ owner, name, deployId, source }, { signal }),
+    { clock: ports.clock, signal: run.signal, deadline: limits.buildDeadline },
+    (message) => {
+      const line = output.take(message);
+      if (line !== undefined) run.emit(building(line));
+    },
+  );
+  for (const line of output.end()) run.emit(building(line));
+  if (end?.kind === "built") return run.signal.aborted ? fail(endedEarly(run)) : { ok: true, value: end.image };
+  const message = `The build took longer than ${formatDuration(limits.buildDeadline)} and was ended.`;
+  const failure = failureOf({ end, timedOut }, run, { reason: "build_timeout", message }, output.tail);
+  return fail({
+    ...failure,
+    message: withoutControls(failure.message),
+    ...(failure.logTail === undefined ? {} : { logTail: failure.logTail.map((line) => cleanLine(line, limits)) }),
+  });
+};

@@ -1,0 +1,38 @@
+/** What the phases of a deploy share: their result, and the failures that any phase may have. */
+import type { DeployFailure } from "../../domain/deploy/reason.ts";
+import type { FinalEventResult } from "./await-final-event.ts";
+import type { RunningDeploy } from "./running-deploy.ts";
+
+export type PhaseResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: DeployFailure };
+
+export const fail = (failure: DeployFailure): PhaseResult<never> => ({ ok: false, failure });
+
+const endMessages = {
+  interrupted: "The deploy was cancelled before traffic moved.",
+  deleted: "The deployment was deleted while this deploy ran.",
+} as const;
+
+/** The failure of a deploy whose signal has aborted. */
+export const endedEarly = ({ endReason: reason }: RunningDeploy): DeployFailure => ({
+  reason,
+  message: endMessages[reason],
+});
+
+export const formatDuration = (millis: number): string =>
+  millis < 60_000 ? `${millis / 1000} s` : `${millis / 60_000} min`;
+
+/** Returns why a port call did not succeed: its own failure, the deadline, or the end of the deploy. */
+export const failureOf = (
+  { end, timedOut }: FinalEventResult<{ kind: "failed"; failure: DeployFailure }>,
+  run: RunningDeploy,
+  timeout: Omit<DeployFailure, "logTail">,
+  tail: readonly string[],
+): DeployFailure => {
+  const failure = end?.failure;
+  const interrupted = failure === undefined || failure.reason === "interrupted";
+  if (timedOut && interrupted) return { ...timeout, logTail: failure?.logTail ?? tail };
+  if (run.signal.aborted && interrupted) return endedEarly(run);
+  return failure ?? { reason: "internal", message: "The provider ended the step without saying how." };
+};
