@@ -119,7 +119,7 @@ const limits = (): string => {
   const reading = [
     ["entries of a page", String(fieldLimits.logs.max)],
     ["characters of a filter", String(logLimits.filterChars)],
-    ["scanning for one page, then the page is partial", seconds(logLimits.patience)],
+    ["scanning for one page, then the page is partial", seconds(logLimits.timeoutMs)],
   ];
   const queries = [
     ["characters of a statement", String(sqlLimits.chars)],

@@ -5,17 +5,22 @@ import type { NotFound, Unauthenticated, Unavailable, Unsupported } from "../err
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
+/** The credential of a request, as the client sent it. */
 export type Credential =
   | { readonly kind: "api_key"; readonly value: string }
   | { readonly kind: "bearer"; readonly value: string };
 
+/** Verifies credentials. */
 export interface Authenticator {
   /**
-   * Returns the principal of a credential.
+   * Returns the principal of a credential. The credential is untrusted: the caller may pass any text.
    *
-   * Fails with `unauthenticated` if the credential is malformed, unknown, revoked, expired or not yet valid. The message
-   * must not distinguish the first three and must not repeat the credential. The principal of an API key or of an issued
-   * token has a `credentialKind`. After a key is revoked, every replica must refuse the tokens issued with it within 10 s.
+   * Fails with `unauthenticated` if the credential is malformed, unknown, revoked, expired or not yet valid. The
+   * message must not distinguish a malformed, an unknown and a revoked credential, and must not contain the credential.
+   * Fails with `unavailable` if the credential cannot be checked now.
+   *
+   * The principal of an API key or of a token of this platform must have a `credentialKind`. After `ApiKeys.revoke`,
+   * every replica must refuse the key's tokens within 10 seconds.
    */
   authenticate(credential: Credential, options?: CallOptions): ResultAsync<Principal, Unauthenticated | Unavailable>;
 }
@@ -24,28 +29,41 @@ export interface Authenticator {
 export interface ApiKey {
   readonly id: string;
   readonly account: AccountId;
+  /** The description that the user gave the key. May be empty. */
   readonly label: string;
-  /** The first characters of the secret, so that people can recognise the key. */
+  /** The first characters of the secret, so that a user can recognize the key. */
   readonly prefix: string;
   readonly createdAt: Timestamp;
+  /** The last time the key authenticated a request, or null. An adapter may update it only once a minute. */
   readonly lastUsedAt: Timestamp | null;
 }
 
+/** Stores API keys. An adapter must store hashes of the secrets, never the secrets. */
 export interface ApiKeys {
-  /** Creates a key: `psk_` and 40 base62 characters. The key must authenticate as soon as the call succeeds. */
+  /**
+   * Creates a key. Returns its secret, `psk_` and 40 base62 characters, which no later call returns. The key must
+   * authenticate as soon as the call succeeds.
+   */
   create(
     account: AccountId,
     label: string,
     options?: CallOptions,
   ): ResultAsync<ApiKey & { readonly key: string }, Unavailable>;
-  /** Returns the account's keys, oldest first, without revoked ones. */
+  /** Returns the account's keys, oldest first. Omits revoked keys. */
   list(account: AccountId, options?: CallOptions): ResultAsync<readonly ApiKey[], Unavailable>;
-  /** Revokes a key, which must then be refused. Fails with `not_found` if the account has no such key. */
+  /**
+   * Revokes a key. Afterwards the key must not authenticate. Fails with `not_found` if the account has no key with this
+   * id, or if the key is already revoked.
+   */
   revoke(account: AccountId, id: string, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 }
 
+/** Issues short-lived bearer tokens. */
 export interface TokenIssuer {
-  /** Issues a bearer token for the principal's account. Fails with `unsupported` if another system issues the tokens. */
+  /**
+   * Issues a bearer token for the principal's account. Returns the token and its expiry, at most one hour away. Fails
+   * with `unsupported` if an external issuer provides the tokens.
+   */
   issue(
     principal: Principal,
     options?: CallOptions,

@@ -1,14 +1,17 @@
-/** Port for subscriptions. Independent of the provider, like identity. */
+/** Port for subscriptions. Independent of the provider that runs the services. */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { Subscription } from "../domain/usage/subscription.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
+/** Reads subscriptions from a billing provider. */
 export interface Billing {
   /**
-   * Returns the account's subscription, at most one minute old. An account that the billing provider does not know has the
-   * free plan. If an account has several subscriptions, `mostRelevant` decides. Account names are case-sensitive.
+   * Returns the account's subscription. The answer may be up to 60 seconds old.
+   *
+   * Returns `freeSubscription` if the billing provider does not know the account. If the account has several
+   * subscriptions, returns the one that `mostRelevant` selects. Must compare account names case-sensitively.
    *
    * Fails with `unavailable` if the billing provider is down or refuses the request. The message must not contain the
    * account or a secret.

@@ -1,4 +1,4 @@
-/** What the author of an adapter sees: the ports, the domain types that they mention, and the errors. */
+/** The ports that an adapter implements, with the domain types and errors that the ports refer to. */
 export type { AccountId, Principal } from "../domain/accounts/account.ts";
 export type { Environment } from "../domain/deploy/environment.ts";
 export type { DeployOutcome, DeployStatus } from "../domain/deploy/events.ts";

@@ -1,4 +1,4 @@
-/** Port for logs. The entries of a deployment have a total order. */
+/** Port for logs. The entries of one deployment have a total order. */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { LogPosition } from "../domain/logs/cursor.ts";
 import type { LogEntry, NewLogEntry } from "../domain/logs/entry.ts";
@@ -9,62 +9,83 @@ import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** Identifies a log by account and deployment name. A name alone does not identify a log. */
+/**
+ * Identifies the log of a deployment. Both fields are required: after a deployment is deleted, another account may use
+ * its name and must not read the earlier log.
+ */
 export interface LogScope {
   readonly owner: AccountId;
   readonly service: DeploymentName;
 }
 
+/** A search in one log. */
 export interface LogQuery {
+  /** The entries to return. `matcherOf` implements it for stores that cannot evaluate it themselves. */
   readonly filter: LogFilter;
   /** Maximum number of entries. The caller must pass 1 to 1000. */
   readonly limit: number;
-  /** Newest time of an entry to return, because later entries may still be arriving. Absent: no bound. */
+  /**
+   * The newest time of an entry to return. The caller sets it if the store shows entries late (`settle_seconds`), to
+   * exclude times at which entries may still be missing. Absent: no bound.
+   */
   readonly until?: Instant;
-  /** Milliseconds from the call, including time in a queue, after which the search must return what it has found. */
-  readonly patience: number;
+  /**
+   * Milliseconds from the call after which the search must return the entries found so far. Includes the time that the
+   * search waits in a queue.
+   */
+  readonly timeoutMs: number;
 }
 
+/** The result of a search. */
 export interface LogFindings {
-  /** Oldest first. Contains fewer than `limit` entries if more would exceed the size of a page (`pageRoom`). */
+  /** Oldest first. May contain fewer than `limit` entries, because a page has a maximum size in bytes (`fitting`). */
   readonly entries: readonly LogEntry[];
   /**
-   * Where the next search continues. The search has covered every entry up to and including this position, except those
-   * that `newest` omits because of its limit, page size or time limit. Absent if there were no entries to search.
+   * The position from which the next search continues. The search covered every entry up to and including it, except
+   * the entries that `newest` omitted to stay within its limit, page size or timeout. Absent if the log has no entries
+   * to search.
    */
   readonly seen?: LogPosition;
-  /** True if the search reached its time limit or page size first. A search that continues from `seen` makes progress. */
+  /**
+   * True if the timeout or the page size ended the search early. A search that continues from `seen` must make
+   * progress, even with a `timeoutMs` of 0.
+   */
   readonly partial: boolean;
 }
 
+/** Stores log entries and searches them. */
 export interface LogStore {
   /**
-   * Appends entries in order. The store assigns each a position: an instant that is not before the last one of the log,
-   * and a code that distinguishes entries of the same nanosecond.
+   * Appends entries in order. The store assigns each entry a position: an instant that is not before the last instant
+   * of the log, and a code that distinguishes entries of the same nanosecond.
    *
-   * The caller must pass `json` values that survive a round trip through JSON. The store may drop an entry that does not,
-   * but must keep the others.
+   * The caller must pass `json` values that survive a round trip through JSON. The store may drop an entry that does
+   * not, but must store the others.
    *
-   * A search that begins `capabilities.logs.settle_seconds` after the call succeeds must find the entries. If the call
-   * fails with `unavailable`, some entries may be stored, so a second call may duplicate them.
+   * A search that begins `capabilities.logs.settle_seconds` after the call succeeds must find the entries. Fails with
+   * `unavailable` if the store cannot accept the entries. Some of them may be stored even then, so a second call may
+   * duplicate them.
    */
   append(entries: readonly NewLogEntry[], options?: CallOptions): ResultAsync<void, Unavailable>;
 
   /**
-   * Returns the newest matches. A log without entries returns none and does not fail. `seen` is the newest entry of the
-   * log, whether it matches or not. If the matches exceed the page size, the oldest are omitted. If `signal` aborts, the
-   * search must fail soon.
+   * Returns the newest matching entries. Returns no entries for a log that is empty or does not exist.
+   *
+   * `seen` is the position of the newest entry of the log, whether or not that entry matches. If the matches exceed the
+   * page size, the store must omit the oldest. If `signal` aborts, the search must fail promptly with `unavailable`.
    */
   newest(scope: LogScope, query: LogQuery, options?: CallOptions): ResultAsync<LogFindings, Unavailable>;
 
   /**
-   * Returns the first matches after a position. `seen` is the last match if the search reached its limit, otherwise the
-   * last entry that it examined; absent if no entry follows the position. If the matches exceed the page size, the newest
-   * are omitted, and the next call returns them.
+   * Returns the first matching entries after a position.
+   *
+   * `seen` is the position of the last match if the search reached its limit, and of the last examined entry otherwise.
+   * It is absent if no entry follows the position. If the matches exceed the page size, the store must omit the newest;
+   * the next call returns them. If `signal` aborts, the search must fail promptly with `unavailable`.
    */
   after(
     scope: LogScope,
-    place: LogPosition,
+    position: LogPosition,
     query: LogQuery,
     options?: CallOptions,
   ): ResultAsync<LogFindings, Unavailable>;

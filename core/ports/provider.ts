@@ -1,4 +1,4 @@
-/** The ports that a provider implements, and all ports that the control plane needs. */
+/** The ports of a provider, and all ports that the control plane needs. */
 
 import type { CompilePattern } from "../domain/logs/filter/pattern.ts";
 import type { Capabilities } from "../domain/wire/capabilities.ts";
@@ -15,12 +15,14 @@ import type { SqlEngine } from "./sql-engine.ts";
 import type { CallOptions, Clock, Ids, Logger } from "./system.ts";
 import type { VolumeStore } from "./volume-store.ts";
 
-/** The version of these ports. The control plane refuses a provider of another version. */
+/** The version of these ports. `createControlPlane` throws if a provider has another version. */
 export const CONTRACT_VERSION = 1;
 
 /** A platform that runs services, with its builds, volumes, schedules, logs and SQL. */
 export interface Provider {
+  /** Must be `CONTRACT_VERSION` of the package that the adapter was written for. */
   readonly contractVersion: typeof CONTRACT_VERSION;
+  /** What the provider supports. Must not change while the control plane runs. */
   readonly capabilities: Capabilities;
   readonly services: ServicePlatform;
   readonly builder: ImageBuilder;
@@ -29,7 +31,10 @@ export interface Provider {
   readonly logs: LogStore;
   readonly sql: SqlEngine;
   readonly spool: SourceSpool;
-  /** Checks the backing services. Fails with `unavailable` if one does not respond. */
+  /**
+   * Checks the backing services, for `GET /ready`. Fails with `unavailable` if one does not respond. The error may list
+   * the failing services in `down`, which must be safe to publish.
+   */
   check(options?: CallOptions): ResultAsync<void, Unavailable>;
 }
 
@@ -40,6 +45,7 @@ export interface Identity {
   readonly tokens: TokenIssuer;
 }
 
+/** All ports of a control plane, the first argument of `createControlPlane`. */
 export interface Ports {
   readonly provider: Provider;
   readonly identity: Identity;
@@ -47,5 +53,6 @@ export interface Ports {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  /** Compiles the regular expressions of log filters. Clients write them, so matching must take linear time. */
   readonly compilePattern: CompilePattern;
 }

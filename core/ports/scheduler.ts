@@ -1,4 +1,4 @@
-/** Port for schedules. A service receives `POST /cron` each time its schedule fires. */
+/** Port for schedules. When a schedule fires, its service receives `POST /cron`. */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { CronJob } from "../domain/schedules/cron-job.ts";
 import type { DeploymentName } from "../domain/wire/names.ts";
@@ -6,20 +6,25 @@ import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
+/** Identifies a service by name and owner. */
 export interface ScheduledService {
   readonly name: DeploymentName;
   readonly owner: AccountId;
 }
 
+/** Stores the schedules of services and fires them. */
 export interface Scheduler {
   /**
-   * Sets the service's schedule and replaces an earlier one, which must not fire afterwards. At each fire the service
-   * receives `POST /cron` with `X-Cron-Token` and `X-Cron-Time`, at least once and within the accuracy of the provider.
-   * Retries must follow `fire-policy.ts`.
+   * Sets the schedule of a service. Replaces an earlier schedule, which must not fire afterwards.
+   *
+   * At each fire, the service must receive `POST /cron` at least once, with the headers `X-Cron-Token` (the job's
+   * token) and `X-Cron-Time` (the scheduled time). A provider that names the second header itself may use its own name.
+   * A fire that gets no response or a 5xx must be retried after the delays of `fireLimits`, unless the next fire comes
+   * first. Runs may overlap.
    */
   put(job: CronJob, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Removes the service's schedule. Succeeds if it has none. Runs that have started continue. */
+  /** Removes the schedule of a service. Succeeds if the service has none. Must not end runs that have started. */
   remove(service: ScheduledService, options?: CallOptions): ResultAsync<void, Unavailable>;
-  /** Returns the service's current schedule, or null. */
+  /** Returns the schedule of a service, or null if it has none. */
   find(service: ScheduledService, options?: CallOptions): ResultAsync<CronJob | null, Unavailable>;
 }

@@ -1,6 +1,6 @@
 /**
- * Port for running services. The platform is also the control plane's database: the templates of its services are the only
- * record of what runs, who owns it and what it mounts.
+ * Port for running services. The platform is also the control plane's database: the templates of its services are the
+ * only record of the running services, their owners and their mounts.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { DeployOutcome } from "../domain/deploy/events.ts";
@@ -14,59 +14,77 @@ import type { CallOptions } from "./system.ts";
 
 /** The state of a deployment name. */
 export type NameState =
+  /** Any account may use the name. */
   | { readonly kind: "free" }
+  /** A service has the name. */
   | { readonly kind: "held"; readonly owner: AccountId; readonly service: Service }
   /**
-   * The owner freed the name less than seven days ago (only with the capability `names.remembers_freed`). Or something
-   * outside this control plane uses the name on a shared platform; no account has the name of that owner.
+   * No service of this control plane has the name, but only `owner` may use it. Either the owner deleted the service
+   * less than seven days ago (capability `names.remembers_freed`), or another system uses the name on a shared
+   * platform. In the second case, `owner` must not be the name of any account.
    */
   | { readonly kind: "reserved"; readonly owner: AccountId };
 
+/** The input of a rollout. */
 export interface RolloutRequest {
-  /** The caller must pass resources of the platform's catalogue and an image of the platform's builder. */
+  /**
+   * The template of the new revision. Its resources must be in the platform's catalogue, its image from the builder.
+   */
   readonly template: ServiceTemplate;
   /** The state of the name when the deploy began. */
   readonly expected: Expected;
-  /** Milliseconds that the new revision may take until it listens. */
+  /** Milliseconds within which the new revision must listen. */
   readonly listenDeadline: number;
   /**
-   * The platform must call it after every reader sees the template as `rollingOut`, and before traffic moves. If it
-   * returns a failure, the rollout must end with that failure. Absent: traffic may move.
+   * A last check by the caller. The platform must call it after all readers see the template as `rollingOut` and before
+   * it moves traffic. If the check returns a failure, the rollout must end with that failure. Absent: no check.
    */
   readonly mayServe?: () => Promise<DeployFailure | undefined>;
 }
 
+/** An event of a running rollout. */
 export type RolloutEvent =
+  /** A sentence for the client. */
   | { readonly kind: "progress"; readonly message: string }
-  /** `runner` names how the service runs, on platforms with several ways. */
+  /** The new revision serves. `runner` names the way in which the service runs, on platforms with several. */
   | { readonly kind: "ready"; readonly revision: string; readonly url: string; readonly runner?: string }
+  /** The rollout failed. The revision that served before still serves. */
   | { readonly kind: "failed"; readonly failure: DeployFailure };
 
+/** Runs services and stores their templates. */
 export interface ServicePlatform {
-  /** Returns the state of the name. A read that begins after a write has ended must see that write. */
+  /** Returns the state of a name. Must see every write of this port that ended before the call. */
   find(name: DeploymentName, options?: CallOptions): ResultAsync<NameState, Unavailable>;
 
-  /** Returns all services of the account, sorted by name. Sees writes as `find` does. */
+  /**
+   * Returns all services of an account, sorted by name. Must see every write of this port that ended before the call.
+   */
   list(owner: AccountId, options?: CallOptions): ResultAsync<readonly Service[], Unavailable>;
 
   /**
-   * Creates or replaces a service. Yields progress, and exactly one `ready` or `failed` as its last event. Never throws.
+   * Creates a service, or replaces its template with a new revision.
    *
-   * The write is conditional. If the state of the name is not `expected`, the rollout must fail with `superseded`,
-   * `name_taken` or `deleted` and change nothing (see `writeConflict`). During the rollout the service shows the template
-   * as `rollingOut`, and the previous revision keeps serving.
+   * Yields `progress` events, then exactly one `ready` or `failed` as the last event. Must not throw.
    *
-   * On `ready`, the new revision has all traffic, `find` shows it as serving, and a connection to `url` has succeeded. On
-   * `failed`, the previous revision still serves. A service that never served remains, without a serving revision, so that
-   * its logs can be read. If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 s. If
-   * it aborts later, the rollout must end with `ready`.
+   * The write is conditional. If the state of the name is not `expected`, the rollout must change nothing and fail with
+   * `superseded`, `name_taken` or `deleted` (`writeConflict` decides which). During the rollout, `find` and `list` must
+   * return the template as `rollingOut`, and the previous revision must serve.
+   *
+   * Before `ready`, the new revision must have all traffic, `find` must return it as serving, and a connection to `url`
+   * must have succeeded. After `failed`, the previous revision must still serve. If no revision ever served, the
+   * service must remain without a serving revision, so that its logs can be read.
+   *
+   * If `signal` aborts before traffic moves, the rollout must fail with `interrupted` within 10 seconds. If it aborts
+   * later, the rollout must complete and yield `ready`.
    */
   rollout(request: RolloutRequest, options?: CallOptions): AsyncIterable<RolloutEvent>;
 
   /**
-   * Stops and deletes a service. Its volumes and logs remain. Afterwards no instance may receive requests, and the name is
-   * reserved for its owner if the platform supports that. Fails with `conflict` if the service is not the expected one, and
-   * with `not_found` if there is none.
+   * Stops and deletes a service. Must not delete its volumes or logs.
+   *
+   * When the call returns, no instance may receive requests, and the name must be reserved for its owner if the
+   * platform declares `names.remembers_freed`. Fails with `conflict` if the service differs from `expected`, and with
+   * `not_found` if the service does not exist.
    */
   remove(
     name: DeploymentName,
@@ -75,10 +93,11 @@ export interface ServicePlatform {
   ): ResultAsync<void, NotFound | Conflict | Unavailable>;
 
   /**
-   * Persists the status of a deploy for `Service.lastDeploy`. The last call wins. The service's etag must not change, so
-   * that the call never conflicts with another deploy. If the owner has no such service, the platform may keep the status
-   * until it has one, or ignore the call. A platform that finds an unfinished status at its start must end it with
-   * `interrupted` and log that.
+   * Persists the status of a deploy, which later reads return as `Service.lastDeploy`. The last call wins.
+   *
+   * The service's etag must not change, so that the call cannot make another deploy fail. If the owner has no such
+   * service, an adapter may store the status until the service exists, or ignore the call. If the platform finds an
+   * unfinished status when it starts, it must end that status with `interrupted` and write a log entry.
    */
   noteDeploy(
     service: { readonly name: DeploymentName; readonly owner: AccountId },

@@ -1,37 +1,45 @@
-/** Port for uploaded sources: validates them on arrival and stores them until their build. */
+/** Port for uploaded sources. The spool validates an archive as it arrives and stores it until its build has ended. */
 import type { Issue } from "../domain/wire/issue.ts";
 import type { Unavailable } from "../errors.ts";
 import type { ResultAsync } from "../result.ts";
 import type { CallOptions } from "./system.ts";
 
-/** A source archive that was received completely and is valid. */
+/** A complete and valid source archive. */
 export interface Source {
   /** `sha256:` and the hexadecimal digest of the archive's bytes. */
   readonly digest: string;
+  /** The size of the archive. */
   readonly bytes: number;
-  /** Returns the archive's bytes from the start. May be called several times before `discard`. */
+  /**
+   * Returns the archive's bytes from the start. The caller may call it several times and must not call it after
+   * `discard`. The iteration throws if reading fails.
+   */
   open(): AsyncIterable<Uint8Array>;
-  /** Deletes the stored archive. Idempotent. */
+  /** Deletes the stored archive. The caller may call it several times. Must not reject. */
   discard(): Promise<void>;
 }
 
+/** The result of receiving an archive. */
 export type ReceivedSource =
+  /** The archive is valid and stored. The caller must `discard` the source when it is no longer needed. */
   | { readonly kind: "kept"; readonly source: Source }
-  /** The archive is invalid. Nothing of it is stored. */
+  /** The archive is invalid and nothing is stored. */
   | { readonly kind: "refused"; readonly issues: readonly Issue[] };
 
+/** Options of `SourceSpool.receive`. */
 export interface ReceiveOptions extends CallOptions {
-  /** Maximum bytes of the archive. Absent: the limit of an upload. */
+  /** Maximum size of the archive in bytes. Defaults to the limit of an upload, 100 MiB. */
   readonly fileBytes?: number;
 }
 
+/** Stores uploaded sources. */
 export interface SourceSpool {
   /**
-   * Receives and validates an archive, in bounded memory.
+   * Receives, validates and stores an archive. Must use bounded memory, whatever the size of the archive.
    *
-   * Returns `refused`, with `too_large` or `archive_invalid` and the name of the entry, as soon as the archive is known to
-   * be invalid; the rest of `bytes` is not read. Fails with `unavailable` if there is no space or `bytes` throws; nothing
-   * is stored then.
+   * Returns `refused` as soon as it finds the archive invalid, without reading the rest of `bytes`. The issue has the
+   * type `too_large` or `archive_invalid`; its message names the entry. Fails with `unavailable`, and stores nothing,
+   * if no space is left or if `bytes` throws.
    */
   receive(bytes: AsyncIterable<Uint8Array>, options?: ReceiveOptions): ResultAsync<ReceivedSource, Unavailable>;
 }

@@ -1,33 +1,34 @@
-/** Port for the operator's metrics. */
+/** Port for the operator's metrics of the local engine. */
 
-/** The current load of the engine. */
+/** The current load of the engine. Each field is a count. */
 export interface Load {
   readonly instances: {
-    /** Starting because requests wait. */
+    /** Instances that start because requests wait. */
     readonly starting: number;
-    /** Serving at least one request. */
+    /** Instances that serve at least one request. */
     readonly busy: number;
+    /** Instances that listen and serve no request. */
     readonly idle: number;
-    /** Belonging to a revision that is rolling out or draining. */
+    /** Instances of a revision that is rolling out or draining. */
     readonly rolling: number;
   };
-  /** Requests that wait for capacity in an instance. */
+  /** Requests that wait for an instance with free capacity. */
   readonly requestsWaiting: number;
-  /** Log entries that are accepted but not stored yet. */
+  /** Log entries that the log accepted but has not stored yet. */
   readonly logEntriesWaiting: number;
 }
 
-/** Calls must be cheap and must not throw. */
+/** Receives measurements. The engine calls it on its hot path, so methods must return quickly and must not throw. */
 export interface Telemetry {
-  /** An instance started because requests waited, and listened after `seconds`. */
+  /** Records a cold start: an instance that started because requests waited listened after `seconds`. */
   coldStarted(seconds: number): void;
-  /** A request to a service received its response with `status`, `seconds` after it arrived. */
+  /** Records a request to a service, which received a response with the HTTP `status` after `seconds`. */
   requestServed(status: number, seconds: number): void;
-  /** Log entries were stored, the oldest `lagSeconds` after its timestamp. */
+  /** Records that entries were stored. `lagSeconds` is the age of the oldest at that time. */
   logStored(entries: number, lagSeconds: number): void;
-  /** Log entries could not be stored and are lost. */
+  /** Records log entries that were lost because the log could not store them. */
   logLost(entries: number): void;
-  /** Registers `read`, which is called at each collection of metrics. Returns a function that unregisters it. */
+  /** Registers `read`, to be called at each collection of metrics. Returns a function that unregisters it. */
   watchLoad(read: () => Load): () => void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Port for volumes: named storage that outlives deployments. A volume is a bucket of objects. Clients transfer bytes
- * through signed URLs, directly with the storage. The core decides about names, lifetimes and permissions.
+ * Port for volumes, which are named storage that outlives deployments. A volume is a bucket of objects. Clients
+ * transfer bytes with the storage directly, through signed URLs. The core validates names and checks permissions before
+ * each call.
  */
 import type { AccountId } from "../domain/accounts/account.ts";
 import type { ObjectPath } from "../domain/volumes/object-path.ts";
@@ -15,65 +16,79 @@ import type { CallOptions } from "./system.ts";
 export interface StoredVolume {
   readonly name: VolumeName;
   readonly owner: AccountId;
-  /** The bucket. Never reused, and URL-safe without escaping. */
+  /** The id of the bucket. Must be unique for all time and valid in a URL without escaping. */
   readonly id: string;
   readonly createdAt: Timestamp;
 }
 
-/** The state of a volume name, as one account sees it. */
+/** The state of a volume name from the view of one account. */
 export type VolumeState =
+  /** The account has a volume of this name. */
   | { readonly kind: "held"; readonly volume: StoredVolume }
-  /** The account's volume, while its deletion is in progress. */
+  /** The account has a volume of this name, and its deletion is in progress. */
   | { readonly kind: "hidden" }
-  /** Only another account has a volume of this name. */
+  /** Another account has a volume of this name. The calling account has none. */
   | { readonly kind: "elsewhere" }
+  /** No account has a volume of this name. */
   | { readonly kind: "free" };
 
+/** An object, without its bytes. */
 export interface ObjectEntry {
   readonly path: ObjectPath;
-  /** Bytes. */
+  /** The size in bytes. */
   readonly size: number;
+  /** When the object was last written. */
   readonly updated: Timestamp;
 }
 
+/** Selects a page of objects. */
 export interface ObjectQuery {
-  /** Prefix of the paths to return. Empty: all paths. */
+  /** Selects paths that begin with this text. The empty string selects all paths. */
   readonly prefix: string;
-  /** Returns only paths after this one, in the order of their UTF-8 bytes. */
+  /** Selects paths that sort after this text, by UTF-8 bytes. Absent: from the first path. */
   readonly after?: string;
+  /** Maximum number of objects. The caller must pass 1 to 1000. */
   readonly limit: number;
 }
 
+/** A page of objects. */
 export interface ObjectListing {
-  /** Sorted by the UTF-8 bytes of their paths. */
+  /** Sorted by the UTF-8 bytes of the paths. */
   readonly objects: readonly ObjectEntry[];
   /** True if more objects follow. */
   readonly more: boolean;
 }
 
-/** A signed URL that permits one operation. */
+/** A signed URL that permits one method on one object. */
 export interface Grant {
   readonly url: string;
-  /** The actual expiry, which must not be later than requested. */
+  /** When the URL expires. Must not be later than the caller requested, but may be earlier. */
   readonly expiresAt: Instant;
 }
 
-/** Signed URLs for an upload in parts: a PUT for each part, then a POST to `completeUrl`. */
+/** Signed URLs for an upload in parts. The client sends a PUT for each part, then a POST to `completeUrl`. */
 export interface PartsGrant {
-  /** In order and without gaps. `offset` and `length` are bytes of the object. */
+  /** The parts in order and without gaps. `offset` and `length` are in bytes. */
   readonly parts: readonly { readonly url: string; readonly offset: number; readonly length: number }[];
-  /** The body must be S3's `CompleteMultipartUpload`: the number of each part, from 1, and the `ETag` of its response. */
+  /**
+   * Completes the upload. The body must be S3's `CompleteMultipartUpload`: for each part its number, counted from 1,
+   * and the `ETag` of its response.
+   */
   readonly completeUrl: string;
+  /** When all of the URLs expire. */
   readonly expiresAt: Instant;
 }
 
-/** For storage that limits the size of one PUT. */
+/** Uploads in parts, for storage that limits the size of one PUT. */
 export interface UploadsInParts {
-  /** Maximum bytes of one PUT. */
+  /** Maximum size of one PUT in bytes. The control plane requests parts for larger objects only. */
   readonly above: number;
-  /** Maximum bytes of an object. */
+  /** Maximum size of an object in bytes. */
   readonly maxBytes: number;
-  /** Permits an upload of `size` bytes until `until`. The earlier object remains until the upload is complete. */
+  /**
+   * Returns URLs for an upload of `size` bytes that are valid until `until`. The storage must not replace an earlier
+   * object before the upload is complete. Fails with `not_found` if the volume does not exist.
+   */
   grant(
     volume: StoredVolume,
     path: ObjectPath,
@@ -83,16 +98,22 @@ export interface UploadsInParts {
   ): ResultAsync<PartsGrant, NotFound | Unavailable>;
 }
 
+/**
+ * Stores volumes and their objects. Every call must see the writes of this port that ended before it.
+ *
+ * A deletion has two steps, so that it cannot race with a rollout that mounts the volume: `beginDelete`, then either
+ * `moveToTrash` or `abortDelete`.
+ */
 export interface VolumeStore {
-  /** Returns the state of the name. In this port, a call that begins after a write has ended must see that write. */
+  /** Returns the state of a name. */
   find(owner: AccountId, name: VolumeName, options?: CallOptions): ResultAsync<VolumeState, Unavailable>;
 
-  /** Returns the account's volumes sorted by name, without hidden and deleted ones. */
+  /** Returns the account's volumes, sorted by name. Omits hidden volumes and volumes in the trash. */
   list(owner: AccountId, options?: CallOptions): ResultAsync<readonly StoredVolume[], Unavailable>;
 
   /**
-   * Creates a volume, or returns the existing one. Of concurrent calls, exactly one returns `created`. Fails with
-   * `conflict` if a volume of this name is hidden.
+   * Creates a volume, or returns the account's existing volume of this name. `created` is true if this call created it.
+   * Of concurrent calls, exactly one must return true. Fails with `conflict` if the volume is hidden.
    */
   create(
     owner: AccountId,
@@ -101,16 +122,18 @@ export interface VolumeStore {
   ): ResultAsync<{ readonly volume: StoredVolume; readonly created: boolean }, Conflict | Unavailable>;
 
   /**
-   * Begins a deletion: hides a volume until `abortDelete` or `moveToTrash`. Its objects and grants remain. Fails with
-   * `not_found` if there is no such volume, and with `conflict` if it is hidden already. If the caller ends before
-   * `abortDelete` or `moveToTrash`, the store must show the volume again: at its next start, or after a minute.
+   * Begins a deletion by hiding the volume. Its objects and signed URLs must continue to work.
+   *
+   * The caller must then call `abortDelete` or `moveToTrash`. If the caller stops before that, the store must make the
+   * volume visible again, when the store next starts or after one minute. Fails with `not_found` if the volume does not
+   * exist, and with `conflict` if it is already hidden.
    */
   beginDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, NotFound | Conflict | Unavailable>;
-  /** Cancels a deletion: makes a hidden volume visible. */
+  /** Cancels a deletion by making the hidden volume visible again. */
   abortDelete(volume: StoredVolume, options?: CallOptions): ResultAsync<void, Unavailable>;
   /**
-   * Completes a deletion: moves a hidden volume to the trash. Its name becomes free, and its objects and grants must not
-   * work until the volume is restored. Fails with `conflict` if the volume is no longer hidden.
+   * Completes a deletion by moving the hidden volume to the trash. The name becomes free. The objects and signed URLs
+   * must not work unless the volume is restored. Fails with `conflict` if the volume is not hidden.
    */
   moveToTrash(
     volume: StoredVolume,
@@ -118,35 +141,44 @@ export interface VolumeStore {
     options?: CallOptions,
   ): ResultAsync<void, Conflict | Unavailable>;
 
-  /** Returns the account's volumes in the trash, in any order, including those that have expired. */
+  /** Returns the account's volumes in the trash, in any order. May include volumes that can no longer be restored. */
   trash(owner: AccountId, options?: CallOptions): ResultAsync<readonly DeletedVolume[], Unavailable>;
-  /** Restores a volume with its id and objects. Fails with `conflict` if its name is in use, or `not_found` if it is purged. */
+  /**
+   * Restores a volume from the trash, with its id and objects. Fails with `conflict` if the account has a volume of the
+   * same name, and with `not_found` if the trash does not contain the volume.
+   */
   restore(
     owner: AccountId,
     id: string,
     options?: CallOptions,
   ): ResultAsync<StoredVolume, NotFound | Conflict | Unavailable>;
 
-  /** Returns a page of the volume's objects, without files of services whose names are not valid object paths. */
+  /**
+   * Returns a page of the volume's objects. Omits files that a service wrote under names that are not valid object
+   * paths. Fails with `not_found` if the volume does not exist.
+   */
   objects(
     volume: StoredVolume,
     query: ObjectQuery,
     options?: CallOptions,
   ): ResultAsync<ObjectListing, NotFound | Unavailable>;
-  /** Returns the size and time of an object. */
+  /** Returns the size and time of an object. Fails with `not_found` if the volume or the object does not exist. */
   stat(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<ObjectEntry, NotFound | Unavailable>;
-  /** Returns the object's bytes as of the call. The iteration throws if reading fails. */
+  /**
+   * Returns the object's bytes as of the call, even if the object is replaced later. The iteration throws if reading
+   * fails. Fails with `not_found` if the volume or the object does not exist.
+   */
   read(
     volume: StoredVolume,
     path: ObjectPath,
     options?: CallOptions,
   ): ResultAsync<AsyncIterable<Uint8Array>, NotFound | Unavailable>;
-  /** Deletes an object. */
+  /** Deletes an object. Fails with `not_found` if the volume or the object does not exist. */
   remove(volume: StoredVolume, path: ObjectPath, options?: CallOptions): ResultAsync<void, NotFound | Unavailable>;
 
   /**
-   * Permits a PUT of one object until `until`. The storage must replace the object atomically: an aborted upload leaves the
-   * earlier object unchanged.
+   * Returns a URL that permits a PUT of one object until `until`. The storage must replace the object atomically: a
+   * failed upload must leave the earlier object unchanged.
    */
   grantUpload(
     volume: StoredVolume,
@@ -154,9 +186,12 @@ export interface VolumeStore {
     until: Instant,
     options?: CallOptions,
   ): ResultAsync<Grant, Unavailable>;
-  /** Absent: one PUT may have any size. */
+  /** Present if the storage limits the size of one PUT. Absent: a PUT may have any size. */
   readonly uploadsInParts?: UploadsInParts;
-  /** Permits a GET of one object until `until`, and a HEAD with the capability `volumes.head_downloads`. */
+  /**
+   * Returns a URL that permits a GET of one object until `until`. With the capability `volumes.head_downloads`, the URL
+   * must also permit a HEAD.
+   */
   grantDownload(
     volume: StoredVolume,
     path: ObjectPath,

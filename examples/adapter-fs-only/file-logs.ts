@@ -84,7 +84,7 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
       }),
 
     newest: (scope, query, { signal } = {}) => {
-      const search = searchUntil(performance.now() + query.patience, query);
+      const search = searchUntil(performance.now() + query.timeoutMs, query);
       return inTurn(async () => {
         signal?.throwIfAborted();
         const all = await entriesOf(scope, query.until);
@@ -95,7 +95,7 @@ export const createFileLogs = (folder: string, clock: Clock, compile: CompilePat
     },
 
     after: (scope, place, query, { signal } = {}) => {
-      const search = searchUntil(performance.now() + query.patience, query);
+      const search = searchUntil(performance.now() + query.timeoutMs, query);
       return inTurn(async () => {
         signal?.throwIfAborted();
         const all = (await entriesOf(scope, query.until)).filter((one) => comparePositions(one, place) > 0);

@@ -339,7 +339,7 @@ const searchMutants: Mutants<ProviderSubject> = {
     after: (...args) => port.after(...args).map((found) => ({ ...found, partial: false })),
   })),
   // Takes what it has not looked at for looked at.
-  patience: {
+  timeout: {
     "store that claims to have seen everything": logs((port) => ({
       after: (scope, place, query) =>
         port
@@ -349,8 +349,8 @@ const searchMutants: Mutants<ProviderSubject> = {
           ),
     })),
     "store that takes its time": logs((port) => ({
-      newest: (scope, query, options) => port.newest(scope, { ...query, patience: 60_000 }, options),
-      after: (scope, place, query, options) => port.after(scope, place, { ...query, patience: 60_000 }, options),
+      newest: (scope, query, options) => port.newest(scope, { ...query, timeoutMs: 60_000 }, options),
+      after: (scope, place, query, options) => port.after(scope, place, { ...query, timeoutMs: 60_000 }, options),
     })),
     "store that never gets on": logs((port) => ({
       after: (scope, place, query, options) =>

@@ -109,7 +109,7 @@ export const logFilters: Bench = {
     fill(path, small ? 20_000 : 1_000_000);
     const search = (name: string, text: string): Contender => {
       const filter = parseLogFilter(text, compileRe2)._unsafeUnwrap();
-      const query = { filter, limit: 100, patience: 60_000 };
+      const query = { filter, limit: 100, timeoutMs: 60_000 };
       return { name, measure: async () => timed(() => void scan({ path, scope, query })) };
     };
     return {
@@ -134,7 +134,7 @@ export const logPatterns: Bench = {
     const { folder, remove } = inFolder();
     const search = (path: string, pattern: string): number => {
       const filter: LogFilter = { kind: "compare", path: ["textPayload"], op: "=~", literal: { text: pattern } };
-      return timed(() => void scan({ path, scope, query: { filter, limit: 100, patience: 60_000 } }));
+      return timed(() => void scan({ path, scope, query: { filter, limit: 100, timeoutMs: 60_000 } }));
     };
     const [subject, ...peers] = catastrophicLines().map((text, index): Contender => {
       const path = join(folder, `${index}.sqlite`);

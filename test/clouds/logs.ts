@@ -19,7 +19,7 @@ export const START = behind(0n as Instant);
 export const ask = (text = "", change: Partial<LogQuery> = {}): LogQuery => ({
   filter: text === "" ? everything : parseLogFilter(text, compileRe2)._unsafeUnwrap(),
   limit: 100,
-  patience: 20_000,
+  timeoutMs: 20_000,
   ...change,
 });
 
@@ -72,9 +72,9 @@ export const logReadTests = (
 
     test("a used up quota is unavailable, with the time after which it is not", async () => {
       const { clock, fake, logs } = await start({}, { logReadsPerMinute: 2 });
-      await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-      await expectOk(logs.newest(scope, ask("", { patience: 0 })));
-      expect(await expectError(logs.newest(scope, ask("", { patience: 0 })))).toMatchObject({
+      await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));
+      await expectOk(logs.newest(scope, ask("", { timeoutMs: 0 })));
+      expect(await expectError(logs.newest(scope, ask("", { timeoutMs: 0 })))).toMatchObject({
         kind: "unavailable",
         retryAfterSeconds: 60,
       });

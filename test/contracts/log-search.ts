@@ -22,10 +22,10 @@ import { expectError, expectOk } from "./support.ts";
 
 type Case = ContractCase<StoreSubject>;
 
-const asking = (filter: LogFilter = everything, limit = 1000, patience = 20_000): LogQuery => ({
+const asking = (filter: LogFilter = everything, limit = 1000, timeoutMs = 20_000): LogQuery => ({
   ...every(limit),
   filter,
-  patience,
+  timeoutMs,
 });
 
 const after = ({ provider }: StoreSubject, scope: LogScope, place: LogPosition, query = asking()) =>
@@ -288,8 +288,8 @@ export const logSearchCases: readonly Case[] = [
     },
   },
   {
-    group: "patience",
-    name: "a search without any patience finds everything all the same, page by page",
+    group: "timeout",
+    name: "a search with a timeout of 0 ms finds everything, page by page",
     run: async (subject) => {
       const scope = scopeOf(subject);
       const wanted = numbers(2500);
@@ -305,8 +305,8 @@ export const logSearchCases: readonly Case[] = [
     },
   },
   {
-    group: "patience",
-    name: "a search without any patience ends with a part of a long log",
+    group: "timeout",
+    name: "a search with a timeout of 0 ms returns part of a long log",
     run: async (subject) => {
       const scope = scopeOf(subject);
       for (const batch of [0, 1, 2, 3, 4])

@@ -22,4 +22,4 @@ export const append = ({ provider }: StoreSubject, entries: readonly NewLogEntry
   expectOk(provider.logs.append(entries));
 
 /** Every entry, so many at most. */
-export const every = (limit = 1000): LogQuery => ({ filter: everything, limit, patience: 20_000 });
+export const every = (limit = 1000): LogQuery => ({ filter: everything, limit, timeoutMs: 20_000 });

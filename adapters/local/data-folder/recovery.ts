@@ -26,7 +26,7 @@ const endOf = (rows: ServiceRows, { owner, name, deployId }: StoredDeploy): Depl
 };
 
 /** An end is noted a moment after it is in the log: nothing else has been said since, or very little. */
-const LAST_WORDS = { filter: everything, limit: 1000, patience: 1000 };
+const LAST_WORDS = { filter: everything, limit: 1000, timeoutMs: 1000 };
 
 /** How the log says that the deploy ended; undefined where it does not. */
 const loggedEnd = async (logs: LocalLogs, { owner, name, deployId }: StoredDeploy): Promise<End | undefined> => {

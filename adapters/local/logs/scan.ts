@@ -30,8 +30,8 @@ const UNWATCHED_LETTERS = 64 * 1024;
 const ROW_LETTERS = 64;
 
 /** True once the timeout has passed. Never true at first, so that repeated searches make progress. */
-const watch = (patience: number) => {
-  const ends = performance.now() + patience;
+const watch = (timeoutMs: number) => {
+  const ends = performance.now() + timeoutMs;
   let unwatched = 0;
   return {
     isOver: () => performance.now() > ends,
@@ -95,7 +95,7 @@ const reach = ({ query, place }: LogSearch): { readonly from: Key; readonly end:
 
 /** Examines window after window until something ends the search. */
 const walk = (db: DatabaseSync, search: LogSearch, where: WhereClause, found: LogEntry[]): End => {
-  const clock = watch(search.query.patience);
+  const clock = watch(search.query.timeoutMs);
   const collect = collector(search, where.exact, clock, found);
   const windows = new Windows(db, search.scope.service, search.place !== undefined, where);
   const { end, from: start } = reach(search);

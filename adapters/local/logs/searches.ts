@@ -28,9 +28,9 @@ export class Searches {
   /** Stops the search and its thread when the signal aborts. The timeout runs from now on, and includes waiting. */
   run(search: LogSearch, signal: AbortSignal | undefined): Promise<LogFindings | "damaged"> {
     const { scope, query } = search;
-    const ends = performance.now() + query.patience;
+    const ends = performance.now() + query.timeoutMs;
     return this.#semaphore.take(scope.owner, signal, () =>
-      this.#inThread({ ...search, query: { ...query, patience: ends - performance.now() } }, signal),
+      this.#inThread({ ...search, query: { ...query, timeoutMs: ends - performance.now() } }, signal),
     );
   }
 
@@ -47,7 +47,7 @@ export class Searches {
     if (this.#script !== null)
       return this.#pool(this.#script).run(search, { name: "search", ...(signal === undefined ? {} : { signal }) });
     const { query } = search;
-    return searchHere({ ...search, query: { ...query, patience: Math.min(query.patience, BLOCKING_MS) } });
+    return searchHere({ ...search, query: { ...query, timeoutMs: Math.min(query.timeoutMs, BLOCKING_MS) } });
   }
 
   #pool(worker: URL): Tinypool {

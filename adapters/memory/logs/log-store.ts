@@ -50,9 +50,9 @@ export const createMemoryLogs = (
     partial,
   });
   /** Searches entries in order until `limit` entries match or the time runs out. */
-  const search = (entries: readonly LogEntry[], { filter, limit, patience }: LogQuery) => {
+  const search = (entries: readonly LogEntry[], { filter, limit, timeoutMs }: LogQuery) => {
     const matches = matcherOf(filter, compile);
-    const ends = plusMillis(clock.now(), patience);
+    const ends = plusMillis(clock.now(), timeoutMs);
     const found: LogEntry[] = [];
     let looked = 0;
     do {

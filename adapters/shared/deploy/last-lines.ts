@@ -21,7 +21,7 @@ export interface RevisionScope {
 export type LastLines = (scope: RevisionScope, signal?: AbortSignal) => Promise<readonly RevisionLine[]>;
 
 const LINES = 100;
-const PATIENCE_MS = 5000;
+const READ_TIMEOUT_MS = 5000;
 
 const ofRevision = (revision: string): LogFilter => ({
   kind: "compare",
@@ -33,7 +33,7 @@ const ofRevision = (revision: string): LogFilter => ({
 export const lastLinesOf =
   (logs: LogStore): LastLines =>
   async ({ owner, service, revision }, signal) => {
-    const query = { filter: ofRevision(revision), limit: LINES, patience: PATIENCE_MS };
+    const query = { filter: ofRevision(revision), limit: LINES, timeoutMs: READ_TIMEOUT_MS };
     const found = await logs.newest({ owner, service }, query, signal === undefined ? {} : { signal });
     // A failure is told without its lines rather than not at all.
     if (found.isErr()) return [];

@@ -25,12 +25,12 @@ export class ReadLimiter {
   }
 
   /**
-   * Resolves when a call may be made; where none may within `patience` milliseconds, at once with the seconds after which
+   * Resolves when a call may be made; where none may within `timeoutMs` milliseconds, at once with the seconds after which
    * one may.
    */
-  async take(patience: number, signal?: AbortSignal): Promise<number | undefined> {
+  async take(timeoutMs: number, signal?: AbortSignal): Promise<number | undefined> {
     const { wait } = this;
-    if (wait > patience) return Math.ceil(wait / 1000);
+    if (wait > timeoutMs) return Math.ceil(wait / 1000);
     this.#made.push(millisOf(this.#clock.now()) + wait);
     if (wait > 0) await this.#clock.sleep(wait, signal);
     return undefined;

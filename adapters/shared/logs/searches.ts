@@ -88,8 +88,8 @@ export class LogSearches {
     this.#shared.forget(keyOf(scope));
   }
 
-  turns({ patience }: LogQuery, signal: AbortSignal | undefined): Turns {
-    const ends = millisOf(this.#clock.now()) + patience;
+  turns({ timeoutMs }: LogQuery, signal: AbortSignal | undefined): Turns {
+    const ends = millisOf(this.#clock.now()) + timeoutMs;
     const left = () => Math.max(ends - millisOf(this.#clock.now()), 0);
     return {
       take: async () => {

@@ -92,7 +92,7 @@ export const fireLimits = {
 /** Limits of reading logs. */
 export const logLimits = {
   /** Milliseconds of scanning, after which a page returns the entries found so far. */
-  patience: 20_000,
+  timeoutMs: 20_000,
   /** Maximum characters of a filter. */
   filterChars: 20_000,
 } as const;

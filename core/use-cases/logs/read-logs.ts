@@ -57,7 +57,7 @@ const readRequest = (context: Context, raw: Raw): Result<LogRequest, ControlPlan
 
 /** True where the log has any entry, or cannot be asked. */
 const hasLog = async ({ ports, settings }: Context, scope: LogScope, options: CallOptions): Promise<boolean> => {
-  const query = { filter: everything, limit: 1, patience: settings.logLimits.patience };
+  const query = { filter: everything, limit: 1, timeoutMs: settings.logLimits.timeoutMs };
   const any = await ports.provider.logs.newest(scope, query, options);
   return any.isErr() || any.value.seen !== undefined;
 };
@@ -85,7 +85,7 @@ export const readLogs = (
     const query: LogQuery = {
       filter,
       limit,
-      patience: context.settings.logLimits.patience,
+      timeoutMs: context.settings.logLimits.timeoutMs,
       ...(settle === 0 ? {} : { until: plusMillis(asked, -settle) }),
     };
     const scope = { owner: principal.account, service };

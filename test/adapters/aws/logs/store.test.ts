@@ -97,14 +97,14 @@ describe("the quota", () => {
       line(`line ${n}`);
       clock.pass(1);
     }
-    const first = await expectOk(logs.after(scope, START, ask("none", { patience: 0 })));
+    const first = await expectOk(logs.after(scope, START, ask("none", { timeoutMs: 0 })));
     expect(first).toMatchObject({ entries: [], partial: true });
     expect(first.seen?.instant).toBeGreaterThan(plusMillis(clock.now(), -12));
     const met: string[] = [];
     let place = first.seen as LogPosition;
     for (let page = 0; page < 10; page++) {
       clock.pass(60_000);
-      const found = await expectOk(logs.after(scope, place, ask("", { patience: 0 })));
+      const found = await expectOk(logs.after(scope, place, ask("", { timeoutMs: 0 })));
       met.push(...(texts(found.entries) as string[]));
       place = found.seen ?? place;
     }

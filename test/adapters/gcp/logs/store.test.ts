@@ -76,7 +76,7 @@ describe("the quota", () => {
     line("a timeout");
     let [found, refused] = [0, 0];
     for (let n = 0; n < 200; n++) {
-      const read = await logs.newest(scope, ask("timeout", { patience: 0 }));
+      const read = await logs.newest(scope, ask("timeout", { timeoutMs: 0 }));
       if (read.isOk()) found++;
       else refused++;
       clock.pass(700);
@@ -88,10 +88,10 @@ describe("the quota", () => {
   test("used up within a search ends it with what it has, and the next one goes on", async () => {
     const { clock, logs, line, make } = await start({ looksAt: 4 }, { logReadsPerMinute: 2 });
     for (let n = 0; n < 10; n++) line(`line ${n}`);
-    const first = await expectOk(logs.after(scope, START, ask("", { patience: 0 })));
+    const first = await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })));
     expect(first.partial).toBe(true);
     clock.pass(60_000);
-    const second = await expectOk(logs.after(scope, first.seen as LogPosition, ask("", { patience: 30_000 })));
+    const second = await expectOk(logs.after(scope, first.seen as LogPosition, ask("", { timeoutMs: 30_000 })));
     expect(second.partial).toBe(true);
     const third = await expectOk(make({ logReadsPerMinute: 60 }).after(scope, second.seen as LogPosition, ask()));
     expect([first, second, third].flatMap(({ entries }) => texts(entries))).toEqual(
@@ -142,7 +142,7 @@ describe("order", () => {
     line("theirs", "stdout", "other" as AccountId);
     line("theirs", "stdout", "other" as AccountId);
     line("mine");
-    expect(texts((await expectOk(logs.after(scope, START, ask("", { patience: 0 })))).entries)).toEqual(["mine"]);
+    expect(texts((await expectOk(logs.after(scope, START, ask("", { timeoutMs: 0 })))).entries)).toEqual(["mine"]);
   });
 });
 

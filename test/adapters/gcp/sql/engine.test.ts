@@ -97,7 +97,7 @@ describe("a statement", () => {
     const logs = createGcpLogs(gcpConfig, givenClients<GcpClients>({ logging: logging.client }), runtimeDeps());
     const service = "app" as DeploymentName;
     const { entries } = await expectOk(
-      logs.newest({ owner, service }, { filter: everything, limit: 100, patience: 20_000 }),
+      logs.newest({ owner, service }, { filter: everything, limit: 100, timeoutMs: 20_000 }),
     );
     const { rows } = await expectOk(
       sql.run({ owner }, "SELECT severity FROM logs ORDER BY timestamp, insert_id", plenty),

@@ -68,7 +68,7 @@ const asked = (): fc.Arbitrary<Asked> =>
       from: fc.option(logInstant(), { nil: undefined }),
     })
     .map(({ filter, limit, until, from }) => ({
-      query: { filter, limit, patience: 60_000, ...(until === undefined ? {} : { until }) },
+      query: { filter, limit, timeoutMs: 60_000, ...(until === undefined ? {} : { until }) },
       ...(from === undefined ? {} : { place: behind(from) }),
     }));
 
@@ -94,7 +94,7 @@ test("forwards and backwards, from any place, with any limit", () => {
   expect(pushed).toBeGreaterThan(300);
 });
 
-test("a search that is out of patience ends at a window's border, and goes on from there to the same end", () => {
+test("a search whose timeout passes ends at a window border, and the next one continues from there", () => {
   const all = Array.from(
     { length: 45_000 },
     (_, n): LogEntry => ({
@@ -104,7 +104,7 @@ test("a search that is out of patience ends at a window's border, and goes on fr
   );
   const path = fileWith(all);
   const filter = { kind: "search", text: "needle" } as const;
-  const query = { filter, limit: 100, patience: -1 };
+  const query = { filter, limit: 100, timeoutMs: -1 };
   let place = behind(-1n as Instant);
   const found: (string | undefined)[] = [];
   const pages: boolean[] = [];

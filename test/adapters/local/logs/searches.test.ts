@@ -89,13 +89,13 @@ test("an account that searches a lot does not keep another one waiting", async (
   await Promise.all(searches);
 });
 
-test("patience is over inside a window, too, and waiting for a thread counts", async () => {
+test("the timeout passes inside a window too, and includes waiting for a thread", async () => {
   const lines = Array.from({ length: 6 }, () => line(catastrophicLines()[0] as string));
   expect((await logs.append(lines)).isOk()).toBe(true);
-  const query = { ...every(), filter: matching("a.{90}X$"), patience: 50 };
+  const query = { ...every(), filter: matching("a.{90}X$"), timeoutMs: 50 };
   const [first, second] = await Promise.all([1, 2].map(() => logs.after(scope, START, query)));
   for (const found of [first, second]) expect(found?._unsafeUnwrap()).toMatchObject({ entries: [], partial: true });
-  // Its patience was over before it began: it has judged one line, so that whoever follows gets on.
+  // The timeout passed before the search began. It examined one line, so that a follower makes progress.
   const oldest = (await logs.after(scope, START, every(1)))._unsafeUnwrap().entries[0];
   expect(second?._unsafeUnwrap().seen).toMatchObject({ instant: oldest?.instant, code: oldest?.code });
 });

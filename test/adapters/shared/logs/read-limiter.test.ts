@@ -15,13 +15,13 @@ test("no sixty seconds have more calls than the quota", () =>
         const clock = createLeapingClock();
         const limiter = new ReadLimiter(clock, quota);
         const made: number[] = [];
-        for (const [pause, patience] of asks) {
+        for (const [pause, timeoutMs] of asks) {
           clock.pass(pause);
           const asked = millisOf(clock.now());
-          const wait = await limiter.take(patience);
+          const wait = await limiter.take(timeoutMs);
           if (wait === undefined) made.push(millisOf(clock.now()));
           else {
-            expect(wait * 1000).toBeGreaterThan(patience);
+            expect(wait * 1000).toBeGreaterThan(timeoutMs);
             expect(wait).toBeLessThanOrEqual(60);
             expect(millisOf(clock.now())).toBe(asked);
           }

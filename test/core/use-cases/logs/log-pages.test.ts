@@ -117,7 +117,7 @@ test("a deleted deployment's log that does not answer is not taken for none", as
 
 test("a search that was cut says so, and its cursor goes on where it stood", async () => {
   const clock = createManualClock();
-  // Looks at four entries, then its patience is over.
+  // Examines four entries before its timeout passes.
   const impatient = createMemoryLogs(createWorld(), clock, compileRe2, 4);
   const platform = startMemory({ clock, around: () => ({ logs: impatient }) });
   await deployed(platform);
