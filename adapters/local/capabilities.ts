@@ -5,7 +5,7 @@ import { type Capabilities, deadlinesIn, type Feature, missing, offered } from "
 import { sqlQueries } from "../shared/sql/process/installed.ts";
 import type { Toolchain } from "./builds/toolchain.ts";
 import type { LocalConfig } from "./config.ts";
-import type { ChosenRunner } from "./sandbox/choose.ts";
+import type { ChosenRunner } from "./sandbox/choose-runner.ts";
 
 type Chosen = Omit<ChosenRunner, "close">;
 

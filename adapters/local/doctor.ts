@@ -9,7 +9,7 @@ import { sqlPackages, sqlQueries } from "../shared/sql/process/installed.ts";
 import { silent } from "./accounts/identity.ts";
 import { findToolchain, type Toolchain } from "./builds/toolchain.ts";
 import { quarantineOf } from "./data-folder/repair.ts";
-import { chooseRunner, type RunnerChoice } from "./sandbox/choose.ts";
+import { chooseRunner, type RunnerChoice } from "./sandbox/choose-runner.ts";
 import { uidRangeProblem } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";
 import { inspectDataFolder, STATE_FILE } from "./state/inspect.ts";

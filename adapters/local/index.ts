@@ -38,7 +38,7 @@ import { Ingress } from "./ingress/index.ts";
 import type { InstanceDeps } from "./instances/instance.ts";
 import { RUN_FOLDER } from "./instances/instance-notes.ts";
 import { LocalLogs } from "./logs/store.ts";
-import { chooseRunner } from "./sandbox/choose.ts";
+import { chooseRunner } from "./sandbox/choose-runner.ts";
 import { takeScope } from "./sandbox/scope.ts";
 import { chooseUsers } from "./sandbox/users/account-users.ts";
 import { readUidRange, type UidRange } from "./sandbox/users/uid-range.ts";

@@ -48,7 +48,7 @@ const contained = async (deed: string, words: string) => {
 
 test("memory: it is ended, and that is told", async (context) => {
   needs(context, "base images");
-  await contained("/memory", "used more than its 256Mi of memory");
+  await contained("/memory", "exceeded its memory limit of 256Mi");
 });
 
 test("its own files: it is ended, and that is told", async (context) => {

@@ -15,7 +15,7 @@ import { describeDiskFault, diskFaultOf } from "../../shared/runtime/disk-fault.
 import { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
 import { buildContainer, engineUnreachable } from "../containers/build/build.ts";
 import type { Containers } from "../containers/containers.ts";
-import { Allowance } from "../instances/paced.ts";
+import { Allowance } from "../instances/pace-output.ts";
 import type { Limits, Runner } from "../sandbox/runner.ts";
 import { NoUserLeft, type UserOf } from "../sandbox/users/account-users.ts";
 import { Extractor } from "./extract.ts";

@@ -5,7 +5,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Say } from "../../shared/runtime/channel.ts";
 import { describeDiskFault } from "../../shared/runtime/disk-fault.ts";
 import type { KeyedMutex } from "../../shared/runtime/keyed-mutex.ts";
-import { ranOutOfMemory } from "../instances/exit.ts";
+import { ranOutOfMemory } from "../instances/describe-exit.ts";
 import type { Bind, Exit, Limits, Runner } from "../sandbox/runner.ts";
 import { giveFolder } from "../tenant-files/give-tree.ts";
 import type { Toolchain } from "./toolchain.ts";

@@ -9,7 +9,7 @@ import { allProcesses, environmentOf, type ProcessInfo } from "../instances/proc
 import { groupFilesOf } from "../sandbox/cgroup.ts";
 import { type Descriptor, FIRST_DESCRIPTOR } from "../sandbox/launch.ts";
 import { MARKER } from "../sandbox/runner.ts";
-import { joinGroup } from "../sandbox/shell.ts";
+import { joinGroup } from "../sandbox/shell-wrappers.ts";
 import { callFilter } from "../sandbox/syscall-filter.ts";
 import { isDeployed } from "../state/services.ts";
 import { type ContainerEngine, findEngine } from "./engine.ts";

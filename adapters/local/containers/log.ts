@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Container } from "dockerode";
 import { type Instant, splitInstant } from "../../../core/domain/wire/instant.ts";
-import { LineSplitter } from "../instances/lines.ts";
-import { type Brake, paced } from "../instances/paced.ts";
+import { type Brake, paceOutput } from "../instances/pace-output.ts";
+import { LineSplitter } from "../instances/read-lines.ts";
 import type { OnLine, OutputStream } from "../sandbox/runner.ts";
 import { framesOf } from "./frames.ts";
 
@@ -42,7 +42,7 @@ export class ContainerLog {
     const since = from === undefined ? {} : { since: sinceOf(from) as unknown as number };
     try {
       const log = await container.logs({ follow: true, stdout: true, stderr: true, timestamps: true, ...since });
-      const pieces = paced(log as unknown as AsyncIterable<Buffer>, brakeOf(container));
+      const pieces = paceOutput(log as unknown as AsyncIterable<Buffer>, brakeOf(container));
       for await (const { stream, at, bytes } of framesOf(pieces)) {
         // `since` is inclusive.
         if (from !== undefined && at !== undefined && at <= from) continue;

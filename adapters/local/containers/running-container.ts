@@ -5,7 +5,7 @@ import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { formatMemory } from "../../../core/domain/deploy/resources.ts";
 import { listenersIn } from "../../shared/runtime/listening.ts";
 import { exitOf } from "../instances/exit-code.ts";
-import { type Address, judgeListeners, loopback, type Sight, staysOpen } from "../instances/ready.ts";
+import { type Address, judgeListeners, type ListenState, loopback, staysOpen } from "../instances/listen-state.ts";
 import type { Exit, OnLine, Running } from "../sandbox/runner.ts";
 import type { ContainerEngine } from "./engine.ts";
 import { ContainerLog } from "./log.ts";
@@ -57,7 +57,7 @@ export class RunningContainer implements Running {
     return this.#pid === 0 ? [] : [this.#pid];
   }
 
-  async look(port: number, open: boolean): Promise<Sight> {
+  async look(port: number, open: boolean): Promise<ListenState> {
     if (this.#pid === 0) return { kind: "nothing" };
     const inside = this.#inside ?? port;
     if (this.#engine.sharesKernel) return judgeListeners(await listenersIn(this.#pid), inside, true);

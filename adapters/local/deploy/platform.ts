@@ -21,7 +21,7 @@ import { LONGEST_FIRE_SECONDS } from "../capabilities.ts";
 import type { LocalConfig } from "../config.ts";
 import type { Ingress } from "../ingress/index.ts";
 import { Pool } from "../ingress/pool.ts";
-import { describeExit } from "../instances/exit.ts";
+import { describeExit } from "../instances/describe-exit.ts";
 import type { InstanceDeps } from "../instances/instance.ts";
 import { startInstance } from "../instances/start-instance.ts";
 import type { DeployRows } from "../state/deploys.ts";

@@ -1,4 +1,4 @@
-/** What a command's exit status says: also of the signal that ended it inside of a shell, a sandbox or a container. */
+/** Interprets exit statuses, including those that encode a signal. */
 import type { Exit } from "../sandbox/runner.ts";
 
 const signalNames: Readonly<Record<number, string>> = {
@@ -14,7 +14,7 @@ const signalNames: Readonly<Record<number, string>> = {
   31: "SIGSYS",
 };
 
-/** A shell reports a signal that ended its command as 128 + its number, and so do sandboxes and containers. */
+/** Shells, sandboxes and containers report a command that a signal ended as 128 + the signal's number. */
 export const exitOf = (code: number | null, signal: string | null): Exit => {
   const hidden = code !== null && code > 128 ? signalNames[code - 128] : undefined;
   return hidden === undefined

@@ -1,6 +1,6 @@
-/** Whether a service speaks HTTP/2 without TLS (h2c): asked as a client with prior knowledge asks (RFC 9113, section 3.3). */
+/** Checks whether a service speaks HTTP/2 without TLS (h2c), as a client with prior knowledge does (RFC 9113, section 3.3). */
 import { connect } from "node:net";
-import type { Address } from "./ready.ts";
+import type { Address } from "./listen-state.ts";
 
 const FRAME_HEADER = 9;
 const SETTINGS = 4;
@@ -9,34 +9,34 @@ const PREFACE = Buffer.concat([
   Buffer.from([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]),
 ]);
 
-/** Longer than an answer takes, and short enough for a start that is ended meanwhile. */
-const ANSWER_MS = 1000;
+/** Also bounds how long a cancelled start waits for the probe. */
+const ANSWER_TIMEOUT_MS = 1000;
 
-export type Http2Answer =
+export type Http2ProbeResult =
   | "speaks"
-  /** It answered something else, or hung up. */
+  /** The service sent something else, or closed the connection. */
   | "refuses"
-  /** It has not answered yet, or only in part. */
+  /** The service sent nothing, or an incomplete frame, before the timeout. */
   | "silent";
 
-/** Judges the first bytes of an answer: a server begins with a SETTINGS frame of stream 0. Undefined where there are too few. Pure. */
-export const judgeHttp2 = (bytes: Buffer): Exclude<Http2Answer, "silent"> | undefined => {
+/** Judges the first bytes of a reply: a server begins with a SETTINGS frame of stream 0. Returns undefined for an incomplete header. Pure. */
+export const judgeHttp2 = (bytes: Buffer): Exclude<Http2ProbeResult, "silent"> | undefined => {
   if (bytes.length < FRAME_HEADER) return undefined;
   const [type, flags] = [bytes[3], bytes[4]];
   return type === SETTINGS && flags === 0 && bytes.readUInt32BE(5) === 0 ? "speaks" : "refuses";
 };
 
-export const askHttp2 = ({ host, port }: Address, answerMillis = ANSWER_MS): Promise<Http2Answer> =>
+export const probeHttp2 = ({ host, port }: Address, timeoutMs = ANSWER_TIMEOUT_MS): Promise<Http2ProbeResult> =>
   new Promise((resolve) => {
     const socket = connect({ host, port });
     let bytes = Buffer.alloc(0);
-    const finish = (answer: Http2Answer) => {
+    const finish = (answer: Http2ProbeResult) => {
       clearTimeout(timer);
       socket.destroy();
       resolve(answer);
     };
-    // Not the socket's own timer, which begins anew with every byte.
-    const timer = setTimeout(() => finish("silent"), answerMillis);
+    // Not `socket.setTimeout`, which restarts with every byte.
+    const timer = setTimeout(() => finish("silent"), timeoutMs);
     socket.once("connect", () => socket.write(PREFACE));
     socket.on("data", (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);

@@ -1,5 +1,6 @@
 /**
- * Which instances run, kept in the data folder for whoever enters one: what a process says of itself, a service can make up.
+ * Records the running instances in the data folder, for `portside exec`. A service can forge what its process reports about
+ * itself, but not these files.
  */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,31 +11,31 @@ const noteSchema = z.object({ service: z.string(), job: z.string() });
 
 export type InstanceNote = z.output<typeof noteSchema>;
 
-/** Of a data folder: what runs now. */
+/** The name of the folder below the data folder that holds the notes. */
 export const RUN_FOLDER = "run";
 const ENDING = ".instance";
 
-/** Returns what removes the note. The next start removes a note that cannot be removed. */
+/** Writes the note and returns a function that removes it. If that fails, the next start of the server removes the note. */
 export const noteInstance = (runDir: string, note: InstanceNote, logger: Logger): (() => void) => {
   const file = join(runDir, `${note.job}${ENDING}`);
   const forget = (): void => {
     try {
       rmSync(file, { force: true });
     } catch (cause) {
-      logger.warn("the note of an instance could not be removed", { file, cause });
+      logger.warn("could not remove the note of an instance", { file, cause });
     }
   };
   try {
     writeFileSync(file, JSON.stringify(note), { mode: 0o600, flag: "wx" });
   } catch (error) {
-    // A full disk leaves an empty file.
+    // On a full disk the write leaves an empty file.
     forget();
     throw error;
   }
   return forget;
 };
 
-/** Those of the platform on this folder; undefined where no platform has run on it. */
+/** Returns the notes of the platform's instances; undefined if no platform has run on this data folder. */
 export const readInstanceNotes = (runDir: string): readonly InstanceNote[] | undefined => {
   try {
     return readdirSync(runDir)

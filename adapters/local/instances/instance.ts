@@ -1,4 +1,4 @@
-/** One instance of a service that was started, and what all of them need. */
+/** A started instance of a service, and the dependencies that all instances share. */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { ServiceTemplate } from "../../../core/domain/deploy/service-template.ts";
@@ -11,33 +11,33 @@ import type { Containers } from "../containers/containers.ts";
 import type { VolumeFolders } from "../sandbox/mounts.ts";
 import { type Exit, type Runner, type Running, stopRunning } from "../sandbox/runner.ts";
 import type { UserOf } from "../sandbox/users/account-users.ts";
-import { askHttp2, type Http2Answer } from "./http2-probe.ts";
-import { type Address, accepts, loopback, type Sight, staysOpen } from "./ready.ts";
+import { type Http2ProbeResult, probeHttp2 } from "./http2-probe.ts";
+import { type Address, accepts, type ListenState, loopback, staysOpen } from "./listen-state.ts";
 
 export interface InstanceDeps {
   readonly runner: Runner;
-  /** Runs what was built from a Dockerfile; or in words why nothing does. */
+  /** Runs images built from a Dockerfile; a string is the reason that none can run. */
   readonly containers: Containers | string;
-  /** Where Node must be told its memory limit, because no kernel limit tells it. */
+  /** True if Node.js needs its memory limit as an option, because no control group shows it the limit. */
   readonly tellsNodeItsMemory: boolean;
   readonly toolchain: Toolchain;
   readonly volumes: VolumeFolders;
   readonly userOf: UserOf;
-  /** Host names that lead to the loopback in the separate networks of the account's services. */
+  /** Host names that resolve to the loopback address in the separate networks of the account's services. */
   readonly namesFor: (owner: AccountId) => readonly string[];
-  /** Folders of instances that run without a sandbox. */
+  /** Holds the home folders of instances that run without a sandbox. */
   readonly runDir: string;
-  /** Holds what builds keep, such as virtual environments. */
+  /** Holds the caches of builds, such as virtual environments. */
   readonly cacheDir: string;
   readonly scope: string;
   readonly ids: Ids;
-  /** @param at when it was said, where somebody else than this process saw that */
+  /** @param at the time of the entry, if another process such as a container engine recorded it */
   readonly log: (entry: NewLogEntry, at?: Instant) => Promise<void> | undefined;
   readonly logger: Logger;
-  /** Counts how long it runs, from its start to what this returns; absent: nobody counts. */
+  /** Starts metering an instance; the returned function stops it. Undefined if usage is not metered. */
   readonly meter?: (template: ServiceTemplate) => () => void;
   readonly graceMillis: number;
-  /** How long a service may listen elsewhere before that is taken for its last word. */
+  /** How long a service may listen on another port or address before its start fails. */
   readonly elsewhereMillis: number;
 }
 
@@ -63,22 +63,22 @@ export class Instance {
     this.#tail = tail;
   }
 
-  /** Where it takes connections. */
+  /** The address at which this machine connects to the instance. */
   get address(): Address {
     return this.#running.address ?? loopback(this.port);
   }
 
-  /** Resolves when its command runs, or will not. */
+  /** Resolves when the command runs, or has failed to start. */
   get begun(): Promise<void> {
     return this.#running.begun;
   }
 
-  /** Resolves when nothing of it is left. */
+  /** Resolves when the command has exited and none of its processes is left. */
   get exited(): Promise<Exit> {
     return this.#running.exited;
   }
 
-  /** The last lines that it printed, oldest first. */
+  /** The last lines of output, oldest first. */
   get tail(): readonly string[] {
     return [...this.#tail];
   }
@@ -87,23 +87,23 @@ export class Instance {
     return this.#running.processes();
   }
 
-  /** Whether something accepts connections where it takes them. */
+  /** Whether something accepts connections at the instance's address. */
   accepts(): Promise<boolean> {
     return this.#running.accepts?.() ?? accepts(this.address);
   }
 
-  /** Whether connections reach it: in a separate network, the kernel does not show which families a socket accepts. */
+  /** Checks with a connection: in a separate network, the kernel does not show which address families a socket accepts. */
   async connects(): Promise<boolean> {
     return this.#running.accepts === undefined || staysOpen(this.address);
   }
 
   /** Whether the instance speaks HTTP/2. Opens a separate connection. */
-  askHttp2(): Promise<Http2Answer> {
-    return askHttp2(this.address);
+  probeHttp2(): Promise<Http2ProbeResult> {
+    return probeHttp2(this.address);
   }
 
-  /** @param open whether something accepts connections on its port */
-  look(open: boolean): Promise<Sight> {
+  /** @param open whether something accepts connections on the instance's port */
+  look(open: boolean): Promise<ListenState> {
     return this.#running.look(this.port, open);
   }
 

@@ -1,4 +1,4 @@
-/** Starts a service's command: a built source with this machine's programs, or a container image with its own. */
+/** Starts the command of a service: a built source runs with this machine's programs, a container image with its own. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { withAliases } from "../../../core/domain/deploy/environment.ts";
@@ -32,7 +32,7 @@ const nodeOptions = ({ deps, spec: { template } }: Launch, image: UnpackedImage)
   return { NODE_OPTIONS: `${own} --max-old-space-size=${mebibytes}`.trim() };
 };
 
-/** What every service is told, however it runs. */
+/** The variables that the platform sets for every service, whatever the runner. */
 const told = ({ spec: { template, revision }, mounts }: Launch, port: number): Readonly<Record<string, string>> =>
   withAliases(
     {
@@ -68,7 +68,7 @@ const unpackedEnvironment = (
 
 const removeHome = (deps: InstanceDeps, home: string): Promise<void> =>
   removeTree(home).catch((cause: unknown) =>
-    deps.logger.warn("the folder of an instance could not be removed", { home, cause }),
+    deps.logger.warn("could not remove the home folder of an instance", { home, cause }),
   );
 
 const limitsOf = ({ spec: { template } }: Launch): Limits => ({
@@ -92,7 +92,7 @@ const launchUnpacked = (launch: Launch, image: UnpackedImage): Running => {
       argv: ["sh", "-c", execLast(image.command)],
       cwd: app,
       env: unpackedEnvironment(launch, image, app, home),
-      // In this order no mount point is made in what a build wrote, where a link could lead elsewhere.
+      // In this order the sandbox creates no mount point inside the build output, where a symbolic link could redirect it.
       binds: [
         ...programBinds([deps.toolchain.node, ...image.needs]),
         { host: image.app, inside: app, writable: false },
@@ -127,7 +127,7 @@ const launchImage = (launch: Launch, image: string): Running => {
   );
 };
 
-/** @param hostPort at which the service should be reached, unless it has a separate network */
+/** @param hostPort the port for the service, unless the service has a separate network */
 export const launchService = (
   deps: InstanceDeps,
   spec: InstanceSpec,
@@ -145,7 +145,7 @@ export const launchService = (
     return deps.log({ owner, service, revision, instance: id, logName: stream, ...readLine(line, stream) }, at);
   };
   const launch = { deps, spec, id, port, mounts, onLine };
-  // Before it runs: a process that cannot be noted must not be left behind.
+  // Written before the start: an instance without a note must not run.
   const forget = noteInstance(deps.runDir, { service: template.name, job: `${deps.scope}.${id}` }, deps.logger);
   let running: Running;
   try {

@@ -1,4 +1,4 @@
-/** Processes of this machine, read from /proc (proc(5)). On a machine without it every answer is empty. */
+/** Reads the processes of this machine from /proc (proc(5)). Every result is empty on a machine without /proc. */
 import { readdirSync, readFileSync, statfsSync, statSync } from "node:fs";
 
 export interface ProcessInfo {
@@ -12,21 +12,21 @@ const read = (path: string): string | undefined => {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    // It ended meanwhile, or belongs to somebody else.
+    // The process has ended, or belongs to another user.
     return undefined;
   }
 };
 
-/** Reads the text of /proc/PID/stat; undefined for a process that only waits to be reaped. Pure. */
+/** Parses the text of /proc/PID/stat. Returns undefined for a zombie. Pure. */
 export const parseStat = (pid: number, stat: string): ProcessInfo | undefined => {
-  // The command stands in parentheses and may hold anything, so count from the last one.
+  // The command is in parentheses and may itself contain some, so count fields from the last one.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   if (fields[0] === "Z" || fields[0] === "X") return undefined;
   const [parent, session, threads] = [1, 3, 17].map((at) => Number(fields[at])) as [number, number, number];
   return { pid, parent, session, threads };
 };
 
-/** One process; undefined where it is gone or only waits to be reaped. */
+/** Returns undefined if the process has ended or is a zombie. */
 export const processInfo = (pid: number): ProcessInfo | undefined => {
   const stat = read(`/proc/${pid}/stat`);
   return stat === undefined ? undefined : parseStat(pid, stat);
@@ -42,7 +42,7 @@ export const allProcesses = (): ProcessInfo[] => {
   return names.flatMap((name) => (/^\d+$/.test(name) ? (processInfo(Number(name)) ?? []) : []));
 };
 
-/** A process and all that came from it, the root first. */
+/** Returns a process and its descendants, the root first. */
 export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] => {
   const children = Map.groupBy(table, (one) => one.parent);
   const tree = new Set(table.some((one) => one.pid === root) ? [root] : []);
@@ -51,11 +51,10 @@ export const treeOf = (root: number, table: readonly ProcessInfo[]): number[] =>
   return [...tree];
 };
 
-/** Bytes in memory that no file on a disk holds. */
+/** Bytes of memory that no file on a disk backs. */
 export interface MemoryUse {
-  /** The process's own. */
   readonly own: number;
-  /** Of memory that processes can share: what this one has touched. */
+  /** The shared memory that this process has touched. */
   readonly shared: number;
 }
 
@@ -67,7 +66,7 @@ export const memoryOf = (pid: number): MemoryUse => {
 
 const SHARED_MAPPING = /^(\w+)-(\w+) ..[-x]s (\w+) \S+ (\d+) +(?:\/dev\/zero|\/memfd:|\/SYSV)/gm;
 
-/** How large each piece of shared memory without a file is, by its inode, as far as the text of /proc/PID/maps shows. Pure. */
+/** Returns the size of each anonymous shared mapping by inode, from the text of /proc/PID/maps. Pure. */
 export const parseSharedMappings = (text: string): Map<string, number> => {
   const found = new Map<string, number>();
   for (const [, from = "", to = "", offset = "", inode = ""] of text.matchAll(SHARED_MAPPING)) {
@@ -80,7 +79,7 @@ export const parseSharedMappings = (text: string): Map<string, number> => {
 export const sharedMappingsOf = (pid: number): Map<string, number> =>
   parseSharedMappings(read(`/proc/${pid}/maps`) ?? "");
 
-/** Bytes in a folder as the process sees it, if the folder is a file system in memory of this size; else 0. */
+/** Returns the bytes used in a process's folder if the folder is an in-memory file system of this size, else 0. */
 export const filesInMemory = (pid: number, folder: string, size: number): number => {
   try {
     const { bsize, blocks, bfree } = statfsSync(`/proc/${pid}/root${folder}`);
@@ -90,7 +89,7 @@ export const filesInMemory = (pid: number, folder: string, size: number): number
   }
 };
 
-/** How many threads a user has now, which is what RLIMIT_NPROC counts. */
+/** Returns the user's current number of threads, which RLIMIT_NPROC limits. */
 export const threadsOf = (uid: number | undefined): number =>
   allProcesses()
     .filter(({ pid }) => ownerOf(pid) === uid)
@@ -104,17 +103,17 @@ const ownerOf = (pid: number): number | undefined => {
   }
 };
 
-/** The name of a process's program, cut to 15 characters by the kernel. */
+/** Returns the program name of a process, which the kernel cuts to 15 characters. */
 export const programOf = (pid: number): string => (read(`/proc/${pid}/comm`) ?? "").trim();
 
-/** The environment that a process was started with, one `NAME=value` each. */
+/** Returns the environment that the process started with, as `NAME=value` entries. */
 export const environmentOf = (pid: number): string[] => (read(`/proc/${pid}/environ`) ?? "").split("\0");
 
-/** Sends a signal; a process that is gone is no error. */
+/** Sends a signal. Ignores a process that has ended. */
 export const signalProcess = (pid: number, signal: NodeJS.Signals): void => {
   try {
     process.kill(pid, signal);
   } catch {
-    // Gone already.
+    // The process has ended.
   }
 };

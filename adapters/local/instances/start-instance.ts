@@ -1,4 +1,4 @@
-/** Starts an instance of a service, and watches it until it listens or it is clear that it will not. */
+/** Starts an instance of a service and watches it until it is ready or has failed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
@@ -6,21 +6,21 @@ import { mountVolumes } from "../sandbox/mounts.ts";
 import type { Exit } from "../sandbox/runner.ts";
 import { NoUserLeft } from "../sandbox/users/account-users.ts";
 import { giveFolder } from "../tenant-files/give-tree.ts";
-import { describeExit } from "./exit.ts";
+import { describeExit } from "./describe-exit.ts";
 import { freePort } from "./free-port.ts";
 import type { Instance, InstanceDeps, InstanceSpec } from "./instance.ts";
 import { launchService } from "./launch-service.ts";
-import type { Sight } from "./ready.ts";
+import type { ListenState } from "./listen-state.ts";
 
 export interface StartOptions {
-  /** Makes sure that connections reach the service, in the version of HTTP that it declares. Takes longer than to see it listen. */
+  /** Also checks with a connection, in the declared version of HTTP. Takes longer than checking the listening sockets. */
   readonly verifies?: boolean;
   readonly listenMillis: number;
   readonly signal: AbortSignal;
   readonly say: (message: string) => void;
 }
 
-/** Whoever waits for a cold start waits for the next try too: while most services come up, tries follow closely. */
+/** The polling interval adds to the latency of a cold start, so it is short during the time in which most services start. */
 const EAGER_TRY_MS = 4;
 const EAGER_FOR_MS = 500;
 const PATIENT_TRY_MS = 50;
@@ -41,31 +41,30 @@ const NOT_HTTP2 =
 const SILENT_OVER_HTTP2 =
   "the service accepts connections, but does not answer over HTTP/2 without TLS (h2c), which it declares by use_http2";
 
-/** What is known of a starting instance's sockets. */
-class Watch {
+/** Tracks the listen state of a starting instance. */
+class StartWatch {
   readonly #instance: Instance;
-  readonly #patience: number;
+  readonly #elsewhereMillis: number;
   readonly #verifies: boolean;
   readonly #useHttp2: boolean;
   #elsewhereSince: number | undefined;
-  words = "nothing listens on PORT";
+  problem = "nothing listens on PORT";
 
-  /** @param patience how long it may listen elsewhere, in milliseconds */
-  constructor(instance: Instance, patience: number, verifies: boolean, useHttp2: boolean) {
+  constructor(instance: Instance, elsewhereMillis: number, verifies: boolean, useHttp2: boolean) {
     this.#instance = instance;
-    this.#patience = patience;
+    this.#elsewhereMillis = elsewhereMillis;
     this.#verifies = verifies;
     this.#useHttp2 = useHttp2;
   }
 
-  async #see(open: boolean): Promise<Sight> {
+  async #see(open: boolean): Promise<ListenState> {
     const sight = await this.#instance.look(open);
     if (!open || sight.kind !== "right" || !this.#verifies) return sight;
     if (!(await this.#instance.connects()))
-      return { kind: "elsewhere", words: "it does not accept connections over IPv4; listen on 0.0.0.0" };
-    const answer = this.#useHttp2 ? await this.#instance.askHttp2() : "speaks";
-    if (answer === "refuses") return { kind: "elsewhere", words: NOT_HTTP2 };
-    return answer === "silent" ? { kind: "silent", words: SILENT_OVER_HTTP2 } : sight;
+      return { kind: "elsewhere", message: "it does not accept connections over IPv4; listen on 0.0.0.0" };
+    const answer = this.#useHttp2 ? await this.#instance.probeHttp2() : "speaks";
+    if (answer === "refuses") return { kind: "elsewhere", message: NOT_HTTP2 };
+    return answer === "silent" ? { kind: "silent", message: SILENT_OVER_HTTP2 } : sight;
   }
 
   /** @param open whether something accepts connections on the instance's port */
@@ -77,19 +76,19 @@ class Watch {
       return { kind: "ready" };
     }
     if (sight.kind === "lost") return { kind: "lost_port" };
-    if (sight.kind === "silent") this.words = sight.words;
+    if (sight.kind === "silent") this.problem = sight.message;
     if (sight.kind !== "elsewhere") this.#elsewhereSince = undefined;
     else {
       this.#elsewhereSince ??= Date.now();
-      this.words = sight.words;
-      if (Date.now() - this.#elsewhereSince >= this.#patience)
-        return failedToListen(`The service is up, but ${sight.words}.`, tail);
+      this.problem = sight.message;
+      if (Date.now() - this.#elsewhereSince >= this.#elsewhereMillis)
+        return failedToListen(`The service is up, but ${sight.message}.`, tail);
     }
     return undefined;
   }
 }
 
-/** Watches a new instance until it is ready or it is clear that it will not be. */
+/** Resolves when the instance is ready, has failed, or has lost its port. */
 const awaitReady = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
@@ -97,7 +96,7 @@ const awaitReady = async (
   options: StartOptions,
 ): Promise<Outcome> => {
   const { port } = instance;
-  const watch = new Watch(instance, deps.elsewhereMillis, options.verifies === true, spec.template.useHttp2);
+  const watch = new StartWatch(instance, deps.elsewhereMillis, options.verifies === true, spec.template.useHttp2);
   const begun = Date.now();
   let ended: Exit | undefined;
   void instance.exited.then((exit) => {
@@ -109,7 +108,7 @@ const awaitReady = async (
       return { kind: "failed", failure: { reason: "interrupted", message: "The rollout was ended." } };
     const open = await instance.accepts();
     if (ended !== undefined) {
-      // Something answers where the service could not listen: the port was lost to it.
+      // The service has exited but the port is open: another program has the port.
       if (ended.lostPort === true || (open && ended.failure === undefined)) return { kind: "lost_port" };
       return { kind: "failed", failure: describeExit(ended, spec.template.memory, instance.tail) };
     }
@@ -120,18 +119,18 @@ const awaitReady = async (
     }
     const waited = Date.now() - begun;
     if (waited >= options.listenMillis)
-      return failedToListen(`After ${options.listenMillis / 1000} s ${watch.words} (${port}).`, instance.tail);
+      return failedToListen(`After ${options.listenMillis / 1000} s ${watch.problem} (${port}).`, instance.tail);
     await Promise.race([sleep(waited < EAGER_FOR_MS ? EAGER_TRY_MS : PATIENT_TRY_MS), instance.exited]);
   }
 };
 
-/** What was built with an engine that is no longer there cannot run. */
-const engineGone = (why: string): DeployFailure => ({
+/** An image stays deployed after its container engine was removed, but cannot run. */
+const engineMissing = (why: string): DeployFailure => ({
   reason: "provider_unavailable",
   message: `The service runs in a container, and ${why}.`,
 });
 
-/** The user of the account's services, or the reason that it has none. */
+/** Returns the user of the account's services (0: the platform's), or a failure if no user is left. */
 const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure => {
   try {
     return deps.userOf(owner) ?? 0;
@@ -141,7 +140,7 @@ const userFor = (deps: InstanceDeps, owner: AccountId): number | DeployFailure =
   }
 };
 
-/** Resolves at the deadline as well: an engine may wait for something in the container's image for good. */
+/** Waits until the command runs, at most `listenMillis`: a container engine may hang on something in the image. */
 const begins = async (instance: Instance, { listenMillis, signal }: StartOptions): Promise<void> => {
   const begun = new AbortController();
   const late = sleep(listenMillis, undefined, { signal: AbortSignal.any([begun.signal, signal]) });
@@ -149,20 +148,20 @@ const begins = async (instance: Instance, { listenMillis, signal }: StartOptions
   begun.abort();
 };
 
-/** The machine may lack the room for it: on the disk, in its process table, for another control group. */
-const launchWhereRoom = async (
+/** Fails with `provider_unavailable` if the machine has no resources left: disk, processes, control groups. */
+const launchInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   const { image } = spec;
-  if (image.kind === "container" && typeof deps.containers === "string") return engineGone(deps.containers);
+  if (image.kind === "container" && typeof deps.containers === "string") return engineMissing(deps.containers);
   const target = image.kind === "container" && typeof deps.containers !== "string" ? deps.containers : deps.runner;
   const programs = [deps.toolchain.node, deps.toolchain.shims];
   const built = image.kind === "container" ? undefined : { app: image.app, programs: [...programs, ...image.needs] };
   const user = built === undefined ? undefined : userFor(deps, spec.template.owner);
   if (typeof user === "object") return user;
-  // An earlier server may have run builds as another user.
+  // An earlier server may have run the builds as another user.
   if (built !== undefined)
     for (const path of [built.app, ...built.programs])
       if (path === built.app || path.startsWith(`${deps.cacheDir}/`)) await giveFolder(path, user ?? 0);
@@ -174,10 +173,10 @@ const launchWhereRoom = async (
     return instance;
   } catch (cause) {
     mounts.ended();
-    deps.logger.error("an instance could not be started", { service: spec.template.name, cause });
+    deps.logger.error("could not start an instance", { service: spec.template.name, cause });
     return {
       reason: "provider_unavailable",
-      message: "The platform's machine has no room to start the service now; try again.",
+      message: "The platform's machine has no resources left to start the service. Try again later.",
     };
   } finally {
     await mounts.started();
@@ -186,14 +185,14 @@ const launchWhereRoom = async (
 
 const PORT_TRIES = 3;
 
-/** Starts an instance; what comes back listens, or says why it does not and has left nothing. */
+/** Returns an instance that is ready, or a failure after which no process of the instance is left. */
 export const startInstance = async (
   deps: InstanceDeps,
   spec: InstanceSpec,
   options: StartOptions,
 ): Promise<Instance | DeployFailure> => {
   for (let tries = 1; ; tries++) {
-    const instance = await launchWhereRoom(deps, spec, options);
+    const instance = await launchInstance(deps, spec, options);
     if ("reason" in instance) return instance;
     const outcome = await awaitReady(deps, spec, instance, options);
     if (outcome.kind === "ready") return instance;
@@ -203,7 +202,7 @@ export const startInstance = async (
     if (tries === PORT_TRIES)
       return {
         reason: "did_not_listen",
-        message: "Other programs of this machine keep taking the ports given to the service.",
+        message: `Other programs of this machine took the service's port ${PORT_TRIES} times. Deploy again.`,
       };
   }
 };

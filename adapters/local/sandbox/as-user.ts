@@ -1,16 +1,16 @@
 /**
  * Starts a sandbox as another user. bubblewrap resolves the paths that it mounts with the rights of its user, and that
  * user cannot enter the data folder. So root first mounts everything in a separate namespace, below a folder that the user
- * can enter, and then becomes the user. The mounts do not show on the host, and they end with the sandbox.
+ * can enter, and then becomes the user. The mounts are invisible on the host and end with the sandbox.
  */
 import type { Bind, Job } from "./runner.ts";
 
-/** The namespace has an empty folder here. The path exists on every machine and holds none of its programs. */
+/** An empty folder inside the namespace. The path exists on every machine and contains none of its programs. */
 const STAGE = "/tmp";
 
 /**
- * Ends the sandbox with the server. bubblewrap gives up its rights, and the kernel then does not let it end another user's
- * processes when it dies. `unshare` keeps them, and the end of the first process of its namespace ends all the others.
+ * Ends the sandbox with the server. bubblewrap drops its rights, so the kernel does not let it kill another user's processes
+ * when it dies. `unshare` keeps its rights, and the end of the first process of its namespace ends all the others.
  */
 const TIE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child"];
 
@@ -21,7 +21,7 @@ export interface Staged {
   readonly binds: readonly Bind[];
 }
 
-/** @param firstFolder the descriptor of the first of the job's folders */
+/** @param firstFolder the descriptor of the job's first folder */
 export const stageFor = (
   user: number,
   { binds, folders = [] }: Pick<Job, "binds" | "folders">,

@@ -1,7 +1,6 @@
 /**
- * Commands in a sandbox of their own by bubblewrap: own mount, pid, ipc and uts namespaces, an empty
- * read-only root with the host's /usr in it, no capabilities, and where pasta works a separate network.
- * https://github.com/containers/bubblewrap
+ * Runs each command in a bubblewrap sandbox: separate mount, pid, ipc and uts namespaces, an empty read-only root that
+ * contains the host's /usr, no capabilities, and a separate network if pasta works. https://github.com/containers/bubblewrap
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, writeFileSync } from "node:fs";
@@ -11,21 +10,21 @@ import { stageFor } from "./as-user.ts";
 import type { ControlGroups } from "./cgroup.ts";
 import { hostFolders, readableEtc } from "./host-files.ts";
 import { FIRST_DESCRIPTOR, launch } from "./launch.ts";
-import { readHostNetwork } from "./network/closed.ts";
-import { isRoot } from "./network/enter.ts";
+import { isRoot } from "./network/enter-network.ts";
+import { readHostNetwork } from "./network/host-network.ts";
 import type { Networks } from "./network/networks.ts";
 import { type Bind, type Job, MARKER, type Runner } from "./runner.ts";
-import { askServer, joinGroup, joinNetwork, limitResources } from "./shell.ts";
+import { askServer, joinGroup, joinNetwork, limitResources } from "./shell-wrappers.ts";
 import { callFilter, filtersCalls } from "./syscall-filter.ts";
 import type { Watchdog } from "./watchdog.ts";
 
-/** Where a command can write files in memory; each may be as large as its memory limit, which counts them. */
+/** In-memory file systems. Each may be as large as the memory limit, and its files count towards the limit. */
 const MEMORY_FOLDERS = ["/tmp", "/dev/shm"];
 
 /** The uid and gid of services as their sandbox shows them. */
 const NOBODY = "65534";
 
-/** /bin, /lib and their like are links into /usr on most systems, folders on the others. */
+/** /bin, /lib and similar are symbolic links into /usr on most systems, folders on the others. */
 const rootFolders = (): string[] =>
   hostFolders.flatMap((path) => {
     try {
@@ -35,7 +34,7 @@ const rootFolders = (): string[] =>
     }
   });
 
-/** Users and groups as the sandbox sees them: nobody but nobody. */
+/** Files with the only user and group of the sandbox besides root: nobody and nogroup. */
 const accountFiles = (folder: string): Bind[] => {
   mkdirSync(folder, { recursive: true });
   const files = {
@@ -45,17 +44,17 @@ const accountFiles = (folder: string): Bind[] => {
   return Object.entries(files).map(([name, text]) => {
     const host = join(folder, name);
     writeFileSync(host, text);
-    // The users of accounts must be able to read it under every umask.
+    // Accounts' users must be able to read the file, whatever the umask.
     chmodSync(host, 0o644);
     return { host, inside: `/etc/${name}`, writable: false };
   });
 };
 
-/** What the installed bubblewrap can do beyond what every version can. */
+/** Optional features of the installed bubblewrap. */
 interface Features {
-  /** It takes folders by descriptor (0.7). */
+  /** Mounts folders by descriptor (0.7). */
   readonly bindsDescriptors: boolean;
-  /** It closes user namespaces for what runs in the sandbox (0.8). */
+  /** Disables user namespaces inside the sandbox (0.8). */
   readonly closesUserNamespaces: boolean;
 }
 
@@ -81,14 +80,14 @@ const namespaces = ({ closesUserNamespaces }: Features, ownNetwork: boolean): st
   "ALL",
 ];
 
-/** The descriptors of the sandbox's own process; it closes all but the gate before the command begins. */
+/** The descriptors of the sandbox's own process, which closes all but the gate before the command starts. */
 const ARGUMENTS = FIRST_DESCRIPTOR;
 const FILTER = ARGUMENTS + 1;
 const GATE = FILTER + 1;
 const NETWORK = GATE + 1;
 const FIRST_FOLDER = NETWORK + 1;
 
-/** Everything up to the command, as bubblewrap reads it from a file descriptor, so that `ps` shows none of it. */
+/** All arguments before the command. bubblewrap reads them from a file descriptor, so `ps` does not show them. */
 export const sandboxArguments = (
   job: Pick<Job, "binds" | "folders" | "cwd" | "env" | "limits" | "id">,
   base: readonly string[],
@@ -109,8 +108,8 @@ export const sandboxArguments = (
 ];
 
 /**
- * Files of the kernel that belong to root, and ask for no capability of whoever writes them as root: a server that is root
- * would leave them open. https://man7.org/linux/man-pages/man5/proc.5.html
+ * Kernel settings that uid 0 may write without any capability, so a server that runs as root must mount them read-only.
+ * https://man7.org/linux/man-pages/man5/proc.5.html
  */
 const kernelSettings = ["sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi"].map((name) => `/proc/${name}`);
 
@@ -132,19 +131,19 @@ const baseArguments = (features: Features, ownNetwork: boolean): string[] => [
   "/var",
 ];
 
-/** The sandbox's own process gets just enough to be found; what it inherits is readable from inside. */
+/** Minimal, because the command can read the environment of the sandbox's own process. */
 const helperEnvironment = { PATH: "/usr/bin:/bin" };
 
-/** What every sandbox of a server has. */
-interface Trial {
+/** The settings shared by all sandboxes of a server. */
+interface SandboxBase {
   readonly base: readonly string[];
   readonly files: readonly Bind[];
   readonly filter: Uint8Array;
 }
 
-/** Runs a command that does nothing; returns what went wrong. */
-const tryOut = (
-  { base, files, filter }: Trial,
+/** Runs a trivial command in a sandbox. Returns the problem, or undefined if it works. */
+const trySandbox = (
+  { base, files, filter }: SandboxBase,
   before: readonly string[] = [],
   binds: readonly Bind[] = files,
 ): string | undefined => {
@@ -157,14 +156,14 @@ const tryOut = (
   return `bubblewrap does not work here: ${tried.stderr.trim().split("\n").at(-1) ?? "unknown"}`;
 };
 
-/** True if this machine can start a sandbox as another user, else the reason that it cannot. */
-const tryAs = (user: number, trial: Trial): true | string => {
+/** Returns true if this machine can start a sandbox as another user, else the reason that it cannot. */
+const trySandboxAs = (user: number, trial: SandboxBase): true | string => {
   if (process.getuid?.() !== 0) return "the platform is not root";
   const { argv, binds } = stageFor(user, { binds: trial.files }, FIRST_FOLDER);
-  return tryOut(trial, argv, binds) ?? true;
+  return trySandbox(trial, argv, binds) ?? true;
 };
 
-/** The separate network of a job, from one look at this machine's. */
+/** The separate network of a job. Reads the machine's network once, so that files and network agree. */
 const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owner }: Job, folder: string) => {
   const host = readHostNetwork();
   const files = networks.nameFiles(folder, host, names, owner === undefined ? "" : ownerFolder(owner));
@@ -173,8 +172,8 @@ const networkFor = (networks: Networks, { port, hostPorts = [], names = [], owne
 };
 
 /**
- * The runner, or in words why this machine cannot have it.
- * @param folder where the sandbox's own few files are written
+ * Returns the runner, or the reason that it does not work on this machine.
+ * @param folder for the sandbox's own files
  */
 export const createBubblewrapRunner = (
   folder: string,
@@ -188,7 +187,7 @@ export const createBubblewrapRunner = (
   const base = baseArguments(features, networks !== undefined);
   const files = accountFiles(folder);
   const trial = { base, files, filter };
-  const problem = tryOut(trial);
+  const problem = trySandbox(trial);
   if (problem !== undefined) return problem;
   const start: Runner["start"] = (given, onLine) => {
     const own = networks === undefined ? undefined : networkFor(networks, given, folder);
@@ -202,7 +201,7 @@ export const createBubblewrapRunner = (
     return launch(
       {
         job,
-        // Outermost first: what joins the group needs the server's own rights, what follows needs fewer and fewer.
+        // Outermost first: joining the control group needs the server's own rights, each later step fewer.
         argv: joinGroup(group, network === undefined ? sandboxed : joinNetwork(NETWORK, sandboxed)),
         env: helperEnvironment,
         cwd: "/",
@@ -227,7 +226,7 @@ export const createBubblewrapRunner = (
       onLine,
     );
   };
-  const setsUser = tryAs(trialUser, trial);
+  const setsUser = trySandboxAs(trialUser, trial);
   const gaps = [
     ...(features.closesUserNamespaces ? [] : ["this bubblewrap has no --disable-userns; install 0.8 or newer"]),
     ...(filtersCalls(process.arch) ? [] : [`kernel calls are not filtered on ${process.arch}`]),

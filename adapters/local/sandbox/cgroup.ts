@@ -1,5 +1,5 @@
 /**
- * Limits by control groups, where this process may make them: as root, or in a group of version 2 that is delegated to it.
+ * Enforces limits with control groups, if this process may create them: as root, or in a delegated version 2 group.
  * https://docs.kernel.org/admin-guide/cgroup-v1/ and https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
 import {
@@ -18,20 +18,20 @@ import { signalProcess } from "../instances/proc.ts";
 import type { Limits } from "./runner.ts";
 
 export interface ControlGroup {
-  /** The `cgroup.procs` files into which a process writes itself. */
+  /** The `cgroup.procs` files to which a process writes its id to join the group. */
   readonly joinFiles: readonly string[];
   processes(): number[];
-  /** True once the kernel ended a process of the group for its memory. */
+  /** True if the kernel has killed a process of the group because it was out of memory. */
   outOfMemory(): boolean;
   kill(): void;
-  /** Removes the group; its processes must be gone or going. */
+  /** Removes the group. The caller must have killed its processes. */
   remove(): Promise<void>;
 }
 
 export interface ControlGroups {
   readonly version: 1 | 2;
   create(id: string, limits: Limits): ControlGroup;
-  /** Ends and removes every group that an earlier server of this scope left. */
+  /** Kills the processes of all groups of this scope and removes the groups. */
   sweep(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ const PERIOD = 100_000;
 
 const write = (path: string, value: string): void => writeFileSync(path, value);
 
-const writeWhereThere = (path: string, value: string): void => {
+const writeIfPresent = (path: string, value: string): void => {
   if (existsSync(path)) write(path, value);
 };
 
@@ -60,7 +60,7 @@ const oomKills = (path: string): number => {
   }
 };
 
-/** A group that is still losing its last process refuses to go for a moment (EBUSY). */
+/** The kernel refuses to remove a group (EBUSY) until its last process has ended. */
 const removeFolder = async (path: string): Promise<void> => {
   for (let tries = 0; tries < 100; tries++) {
     try {
@@ -105,7 +105,7 @@ const sweepFolders = async (roots: readonly string[]): Promise<void> => {
 
 const CONTROLLERS = ["memory", "cpu", "pids"] as const;
 
-const handDown = (folder: string): void =>
+const delegateControllers = (folder: string): void =>
   write(join(folder, "cgroup.subtree_control"), CONTROLLERS.map((name) => `+${name}`).join(" "));
 
 const version1 = (mount: string, scope: string): ControlGroups => {
@@ -116,7 +116,7 @@ const version1 = (mount: string, scope: string): ControlGroups => {
       const [memory, cpu, pids] = roots.map((root) => join(root, id)) as [string, string, string];
       for (const folder of [memory, cpu, pids]) mkdirSync(folder, { recursive: true });
       write(join(memory, "memory.limit_in_bytes"), String(limits.memory));
-      writeWhereThere(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
+      writeIfPresent(join(memory, "memory.memsw.limit_in_bytes"), String(limits.memory));
       write(join(cpu, "cpu.cfs_period_us"), String(PERIOD));
       write(join(cpu, "cpu.cfs_quota_us"), String(limits.cpu * PERIOD));
       write(join(pids, "pids.max"), String(limits.processes));
@@ -132,11 +132,11 @@ const version2 = (mount: string, scope: string): ControlGroups => {
     version: 2,
     create: (id, limits) => {
       mkdirSync(root, { recursive: true });
-      handDown(root);
+      delegateControllers(root);
       const folder = join(root, id);
       mkdirSync(folder, { recursive: true });
       write(join(folder, "memory.max"), String(limits.memory));
-      writeWhereThere(join(folder, "memory.swap.max"), "0");
+      writeIfPresent(join(folder, "memory.swap.max"), "0");
       write(join(folder, "cpu.max"), `${limits.cpu * PERIOD} ${PERIOD}`);
       write(join(folder, "pids.max"), String(limits.processes));
       return groupAt([folder], join(folder, "memory.events"));
@@ -145,10 +145,10 @@ const version2 = (mount: string, scope: string): ControlGroups => {
   };
 };
 
-/** The folder of a scope's groups. */
+/** The prefix of the folder of a scope's groups. */
 const PREFIX = "portside-";
 
-/** The `cgroup.procs` files of the groups in which a server of Portside has put the process. */
+/** Returns the `cgroup.procs` files of the Portside control groups to which the process belongs. */
 export const groupFilesOf = (pid: number, mount = MOUNT): string[] =>
   readFileSync(`/proc/${pid}/cgroup`, "utf8")
     .split("\n")
@@ -176,7 +176,7 @@ const offersAll = (folder: string): boolean => {
 /** This process moves here: a group that delegates controllers must not contain processes. */
 const SUPERVISOR = "supervisor";
 
-/** The group of this process, if its owner has handed it down, as systemd does for `Delegate=yes`. */
+/** Returns the group of this process if it is delegated, as by systemd's `Delegate=yes`. */
 const delegatedGroup = (mount: string, self: string): string | undefined => {
   const own = /^0::(\/.+)$/m.exec(readFileSync(self, "utf8"))?.[1];
   if (own === undefined) return undefined;
@@ -187,20 +187,20 @@ const delegatedGroup = (mount: string, self: string): string | undefined => {
   mkdirSync(supervisor, { recursive: true });
   write(join(supervisor, "cgroup.procs"), String(process.pid));
   try {
-    handDown(base);
+    delegateControllers(base);
     return base;
   } catch (error) {
-    // Another process is in the group.
+    // The group contains another process.
     if (base === folder) write(join(base, "cgroup.procs"), String(process.pid));
     throw error;
   }
 };
 
 /**
- * The control groups that this process may use, or undefined.
+ * Returns the control groups that this process may use, or undefined.
  * @param scope a folder name that no other server uses
- * @param mount where the groups are mounted
- * @param self names the groups of this process
+ * @param mount the mount point of the control group file system
+ * @param self the file that names the groups of this process
  */
 export const findControlGroups = (
   scope: string,
@@ -210,11 +210,11 @@ export const findControlGroups = (
   if (CONTROLLERS.every((name) => writable(join(mount, name, "cgroup.procs")))) return version1(mount, scope);
   try {
     if (offersAll(mount)) {
-      handDown(mount);
+      delegateControllers(mount);
       return version2(mount, scope);
     }
   } catch {
-    // Not mounted here, or a container's own root, which has processes.
+    // Not mounted, or the root group of a container, which contains processes.
   }
   try {
     const group = delegatedGroup(mount, self);

@@ -1,9 +1,9 @@
 /**
- * A start command that replaces its shell where it can. A shell that waits reports a command that SIGTERM ended in a line
- * of its own ("Terminated"), which would be an error in the service's log at every stop that the platform asks for.
+ * Rewrites a start command so that its last part replaces the shell (`exec`). A shell that waits prints "Terminated" when
+ * SIGTERM ends its command, so every stop of a service would put an error in its log.
  */
 
-/** The shell's own words: nothing runs in its place. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html */
+/** Reserved words and built-ins, which `exec` cannot run. https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html */
 const shellWords = new Set(
   [
     "! case do done elif else esac fi for if in select then until while [[ function time coproc",
@@ -14,22 +14,22 @@ const shellWords = new Set(
 
 const QUOTED = /'[^']*'|"(?:[^"\\]|\\.)*"|\\.|\$\{[^{}()`'"]*\}/gs;
 
-/** With all that is quoted made `x`, so that the shell's signs that are left are meant as such. */
+/** Replaces everything quoted with `x`, so that the remaining special characters are operators. */
 const withoutQuotes = (command: string): string => command.replace(QUOTED, (part) => "x".repeat(part.length));
 
-/** Pipes, background, groups, substitutions, comments, documents, further lines, quotes without an end. */
+/** Pipes, background jobs, groups, substitutions, comments, here-documents, several lines, unterminated quotes. */
 const NEEDS_SHELL = /['"`(){}#\n\r]|<<|(?<!\|)\|(?!\|)|(?<![&>])&(?!&)|\btrap\b/;
 
-/** Everything up to the last of several commands, and the variables that are set for it alone. */
+/** Everything before the last command, and the variables that are set for that command only. */
 const BEFORE_LAST = /^(?:.*(?:&&|\|\||;))?\s*(?:[A-Za-z_]\w*=\S*\s+)*/;
 
-/** The command, its last part run in the shell's place; as it is where that could mean something else. */
+/** Adds `exec` to the last command. Returns the command unchanged if that could change its meaning. */
 export const execLast = (command: string): string => {
   const bare = withoutQuotes(command);
   if (NEEDS_SHELL.test(bare)) return command;
   const at = BEFORE_LAST.exec(bare)?.[0].length ?? 0;
   const [word = ""] = bare.slice(at).split(/\s/, 1);
-  // A word that a variable holds could be the shell's own.
+  // A word from a variable could be a built-in.
   if (!/^[\w./@+~-]+$/.test(word) || shellWords.has(word)) return command;
   return `${command.slice(0, at)}exec ${command.slice(at)}`;
 };

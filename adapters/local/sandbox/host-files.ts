@@ -1,9 +1,9 @@
-/** What a sandboxed command has of this machine besides /usr, read-only. */
+/** The files of this machine, besides /usr, that a sandbox mounts read-only. */
 
-/** Links into /usr on most systems, folders on the others; those that are there. */
+/** Symbolic links into /usr on most systems, folders on the others. Some do not exist. */
 export const hostFolders = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 
-/** Below /etc: how the network is reached, and how certificates are checked; no keys, which root's services could read. */
+/** Below /etc: settings of the network and the certificates. Never private keys, which a service that is root could read. */
 export const readableEtc = [
   "ssl/certs",
   "ssl/openssl.cnf",

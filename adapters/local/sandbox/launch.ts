@@ -1,12 +1,10 @@
-/**
- * Starts a command and answers for all of its processes until none is left: what both runners share.
- */
+/** Starts a command and tracks its processes until none is left. Shared by the process and bubblewrap runners. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import { exitOf } from "../instances/exit-code.ts";
-import { readLines } from "../instances/lines.ts";
+import { type Address, type ListenState, listenStateOf, watchNetwork } from "../instances/listen-state.ts";
 import {
   allProcesses,
   environmentOf,
@@ -16,16 +14,16 @@ import {
   signalProcess,
   treeOf,
 } from "../instances/proc.ts";
-import { type Address, lookAt, type Sight, watchNetwork } from "../instances/ready.ts";
+import { readLines } from "../instances/read-lines.ts";
 import type { ControlGroup } from "./cgroup.ts";
-import { namespacesOf } from "./network/enter.ts";
+import { namespacesOf } from "./network/enter-network.ts";
 import type { Network } from "./network/pasta.ts";
 import { type Exit, type Job, MARKER, type OnLine, type Running } from "./runner.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 /**
- * What a command inherits besides its standard streams: data to read, an open descriptor of this process, a gate at which
- * the command asks whether this process still lives, or the name of its network once that is made.
+ * A descriptor that a command inherits besides its standard streams: data to read, an open descriptor of this process, a gate
+ * at which the command checks that this process is alive, or the path of its network's namespaces once they exist.
  */
 export type Descriptor =
   | { readonly input: string | Uint8Array }
@@ -41,30 +39,30 @@ export interface Launch {
   readonly cwd: string;
   /** File descriptors 3, 4, 5, and so on of the command. */
   readonly descriptors?: readonly Descriptor[];
-  /** The sandbox's own programs, whose processes are not the command's. */
+  /** The names of the sandbox's own programs, which do not count as processes of the command. */
   readonly helpers?: readonly string[];
   /** Folders of the command that are file systems in memory. */
   readonly memoryFolders?: readonly string[];
   readonly group: ControlGroup | undefined;
-  /** The command's own network, which ends with it. */
+  /** The separate network of the command, which ends with the command. */
   readonly network?: Promise<Network> | undefined;
-  /** Called when the command is first seen to listen in its own network. */
+  /** Called once, when the command first listens in its separate network. */
   readonly onListening?: (() => void) | undefined;
   readonly watchdog: Watchdog;
 }
 
 /**
- * A process shows no environment while it becomes another program, which on a busy machine takes a while; and a look may
- * come between a parent's end and its child's beginning. So many looks in a row have to find none.
+ * A process shows no environment during `execve`, and a poll may fall between the end of a parent and the start of its child.
+ * So this many polls in a row must find no process.
  */
-const QUIET_LOOKS = 6;
+const QUIET_POLLS = 6;
 const LOOK_MS = 20;
-const MOST_LOOKS = 100;
+const MAX_POLLS = 100;
 
-/** Ends every process with such an entry in its environment; a bounded fight against one that keeps forking. */
-const killThoseWith = async (isMark: (entry: string) => boolean): Promise<void> => {
+/** Kills every process with a matching entry in its environment. Gives up on a fork bomb after `MAX_POLLS`. */
+const killByEnvironment = async (isMark: (entry: string) => boolean): Promise<void> => {
   let quiet = 0;
-  for (let round = 0; round < MOST_LOOKS && quiet < QUIET_LOOKS; round++) {
+  for (let round = 0; round < MAX_POLLS && quiet < QUIET_POLLS; round++) {
     const marked = allProcesses().filter(({ pid }) => environmentOf(pid).some(isMark));
     for (const { pid } of marked) signalProcess(pid, "SIGKILL");
     if (round === 0 && marked.length === 0) return;
@@ -73,23 +71,23 @@ const killThoseWith = async (isMark: (entry: string) => boolean): Promise<void> 
   }
 };
 
-/** Ends every process of a job. */
-export const killMarked = (id: string): Promise<void> => killThoseWith((entry) => entry === `${MARKER}=${id}`);
+/** Kills every process of a job. */
+export const killMarked = (id: string): Promise<void> => killByEnvironment((entry) => entry === `${MARKER}=${id}`);
 
 /**
- * Ends the processes that an earlier server of the scope left. Called before this one starts any: whatever carries
- * the scope's marker then is an orphan, also the child that an orphan has just made.
+ * Kills the processes that an earlier server of the scope left. Must run before this server starts any process: then every
+ * process with the scope's marker is an orphan.
  */
 export const killOrphans = (scope: string): Promise<void> =>
-  killThoseWith((entry) => entry.startsWith(`${MARKER}=${scope}.`));
+  killByEnvironment((entry) => entry.startsWith(`${MARKER}=${scope}.`));
 
 /**
- * A start script's shell waits for its command; ended with it, it would take the command's time to finish away
- * (in a sandbox the first process's end is everybody's).
+ * The shell of a start script waits for its command. SIGTERM to the shell would cut the command's shutdown short, because in a
+ * sandbox the end of the first process ends all others.
  */
 const isShell = (pid: number): boolean => ["sh", "dash", "bash", "busybox"].includes(programOf(pid));
 
-/** What came from the root, and what is in its session. */
+/** The descendants of the root process, and the processes of its session. */
 const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
   const session = table.filter((one) => one.session === root).map((one) => one.pid);
   return [...new Set([...treeOf(root, table), ...session])];
@@ -97,14 +95,14 @@ const membersIn = (table: readonly ProcessInfo[], root: number): number[] => {
 
 const NO_NETWORK: DeployFailure = {
   reason: "provider_unavailable",
-  message: "The platform's machine could not make a network for a sandbox; try again.",
+  message: "The platform's machine could not create a network for the sandbox. Try again.",
 };
 
-/** The first that is not a standard stream. */
+/** The first descriptor after the standard streams. */
 export const FIRST_DESCRIPTOR = 3;
 
 const serve = (descriptor: Descriptor, end: Duplex, network: Launch["network"]): void => {
-  // The command may end before it has read all of its input.
+  // The command may end before it has read all input.
   end.on("error", () => undefined);
   if ("input" in descriptor) end.end(descriptor.input);
   else if ("gate" in descriptor) end.on("data", () => end.write("\n"));
@@ -127,7 +125,7 @@ class Launched implements Running {
   readonly #child: ChildProcess;
   readonly accepts: (() => Promise<boolean>) | undefined;
   #network: Network | undefined;
-  #lookInside: () => Promise<Sight> = async () => ({ kind: "nothing" });
+  #lookInside: () => Promise<ListenState> = async () => ({ kind: "nothing" });
   #onListening: (() => void) | undefined;
   #networkFailed = false;
   #exceeded: "memory" | "processes" | undefined;
@@ -162,9 +160,9 @@ class Launched implements Running {
     return this.#network?.address;
   }
 
-  async look(port: number, open: boolean): Promise<Sight> {
+  async look(port: number, open: boolean): Promise<ListenState> {
     if (this.#launch.network !== undefined) return this.#lookInside();
-    return lookAt(this.processes(), port, open);
+    return listenStateOf(this.processes(), port, open);
   }
 
   terminate(): void {
@@ -176,12 +174,12 @@ class Launched implements Running {
 
   kill(): void {
     for (const pid of this.#members()) signalProcess(pid, "SIGKILL");
-    // Not yet in its group. Once it has ended, its number may be another's.
+    // The child may not have joined its group yet. Once it has ended, the kernel may reuse its pid.
     const { pid, exitCode, signalCode } = this.#child;
     if (pid !== undefined && exitCode === null && signalCode === null) signalProcess(pid, "SIGKILL");
   }
 
-  /** Everything that was started, the sandbox's own processes among it. A control group knows it without a process table. */
+  /** All processes, including those of the sandbox itself. A control group lists them without a process table. */
   #members(table?: readonly ProcessInfo[]): number[] {
     const { group } = this.#launch;
     const root = this.#child.pid;
@@ -190,8 +188,8 @@ class Launched implements Running {
   }
 
   /**
-   * The members without the sandbox's own processes, told by their name. A command may take that name and so spare
-   * itself SIGTERM, but neither its limits nor its end.
+   * The members without the sandbox's own processes, which are identified by name. A command that takes such a name avoids
+   * SIGTERM, but not its limits or SIGKILL.
    */
   #ofCommand(members: readonly number[]): number[] {
     const { helpers = [] } = this.#launch;
@@ -205,7 +203,7 @@ class Launched implements Running {
     return true;
   }
 
-  /** Ends the command if its network fails, because the command could neither call nor be called. */
+  /** Kills the command if its network fails, because it could then neither send nor receive requests. */
   async #followNetwork(opening: Promise<Network>): Promise<void> {
     const network = await opening.catch(() => undefined);
     this.#networkFailed = network === undefined;
@@ -242,7 +240,7 @@ class Launched implements Running {
     });
     unwatch?.();
     const failure = this.#networkFailed ? { failure: NO_NETWORK } : {};
-    await this.#leaveNothing();
+    await this.#killRemaining();
     await this.#launch.network?.then(
       (network) => network.close(),
       () => undefined,
@@ -253,10 +251,10 @@ class Launched implements Running {
     return { ...ended, outOfMemory, dataLimited: group === undefined, ...failure };
   }
 
-  async #leaveNothing(): Promise<void> {
+  async #killRemaining(): Promise<void> {
     const { group, job } = this.#launch;
     if (group !== undefined) return group.kill();
-    // Without a group they have to be looked for. A sandbox takes its processes with it, but a moment after its end.
+    // Without a control group, search for them. The processes of a sandbox end shortly after the sandbox itself.
     await killMarked(job.id);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The volumes of an instance: bound at their real paths in a sandbox; elsewhere named in the environment, and linked at
- * their paths where this user may.
+ * Mounts the volumes of an instance. A sandbox or container mounts them at their paths. A plain process finds their folders in
+ * PORTSIDE_MOUNTS, and through symbolic links at their paths if this user may create the links.
  */
 import { lstatSync, readlinkSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -15,28 +15,27 @@ import { hostFolders } from "./host-files.ts";
 import type { OpenBind } from "./runner.ts";
 
 export interface VolumeFolders {
-  /** The host folder of a volume. */
   folderOf(bucket: string): string;
-  /** Where they all are. */
+  /** The parent of all folders of volumes. */
   readonly under: string;
 }
 
 export interface InstanceMounts {
   readonly binds: readonly OpenBind[];
   readonly env: Readonly<Record<string, string>>;
-  /** To be called once the instance was started: what it needs it has by then. */
+  /** Closes the open folders. The caller must call it once the instance has started or failed to. */
   started(): Promise<void>;
-  /** To be called when nothing of the instance is left. */
+  /** Removes the links. The caller must call it when no process of the instance is left. */
   ended(): void;
 }
 
 const partsOf = (path: string | undefined): string[] => path?.split("/") ?? [];
 
 /**
- * Gives the volume's files to the user of the service; this takes time if they belong to another user. The users of a
- * container may all write. Their files change owner when a service with a user mounts the volume again.
+ * Changes the owner of the volume's files to the user of the service, which takes time if they belong to another user. Every
+ * user of a container may write. Its files change owner when a service with a user mounts the volume again.
  */
-const handOver = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
+const giveVolume = async ({ handle }: Folder, user: number | undefined, readOnly: boolean): Promise<void> => {
   if (process.getuid?.() !== 0) return;
   if (user !== undefined) return giveTree(handle.fd, user);
   if (readOnly || (await handle.stat()).uid === 0) return;
@@ -44,7 +43,7 @@ const handOver = async ({ handle }: Folder, user: number | undefined, readOnly: 
   await handle.chmod(0o777);
 };
 
-/** The mounted folder, open; a `sub_path` that is not there is made, and no link on the way is followed. */
+/** Opens the mounted folder. Creates a missing `sub_path` and does not follow symbolic links. */
 const openMount = async (
   folders: VolumeFolders,
   { bucket, subPath, readOnly }: BoundMount,
@@ -54,7 +53,7 @@ const openMount = async (
   const root = await openRoot(folders.folderOf(bucket));
   let mounted: Folder | undefined;
   try {
-    await handOver(root, user, readOnly);
+    await giveVolume(root, user, readOnly);
     // Only root can give a folder to another user.
     mounted = await descend(root, parts, true, process.getuid?.() === 0 ? user : undefined);
     return mounted;
@@ -65,19 +64,19 @@ const openMount = async (
 
 const isWithin = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
 
-/** What the sandbox has of the host, read-only: no mount point can be made there. */
+/** Read-only folders of the host in the sandbox, in which no mount point can be created. */
 const hosts = ["/usr", ...hostFolders];
 
-/** What the sandbox has of a built source. */
+/** The parts of a built source that the sandbox mounts. */
 export interface MountedImage {
   /** The folder with the built source. */
   readonly app: string;
-  /** Folders of programs, at their own paths. A build may have left links there, which bubblewrap would follow. */
+  /** Folders of programs, mounted at their own paths. A build may have left symbolic links there, which bubblewrap follows. */
   readonly programs: readonly string[];
 }
 
-/** Makes the mount point, where it lies in what the sandbox has read-only; why not, where that cannot be. */
-const makePoint = async (path: string, { app, programs }: MountedImage): Promise<string | undefined> => {
+/** Creates the mount point if it lies within the read-only source. Returns the problem if it cannot. */
+const createMountPoint = async (path: string, { app, programs }: MountedImage): Promise<string | undefined> => {
   const host = [...hosts, ...programs].find((folder) => path === folder || isWithin(path, folder));
   if (host !== undefined) return `nothing can be mounted under ${host} on this platform; use a path such as '/data'`;
   if (path === APP) return `${APP} has the service's own files here; use a path such as '/data'`;
@@ -92,18 +91,18 @@ const unavailable = (mount: BoundMount, why: string): DeployFailure => ({
   message: `The volume '${mount.volume}' cannot be mounted at ${mount.path}: ${why}.`,
 });
 
-const whyOf = (error: unknown): string =>
-  error instanceof Blocked ? `'${error.at}' is there, and is no folder` : "its folder cannot be opened";
+const mountProblem = (error: unknown): string =>
+  error instanceof Blocked ? `'${error.at}' exists and is not a folder` : "its folder cannot be opened";
 
 interface Link {
-  /** Where it lies, open: the folder's name may lead elsewhere by the time the link is removed. */
+  /** The folder of the link, kept open: its path may lead elsewhere by the time the link is removed. */
   readonly folder: Folder;
   readonly name: string;
   readonly target: string;
   instances: number;
 }
 
-/** Links that this process has made, by path. */
+/** The links that this process created, by path. */
 const links = new Map<string, Link>();
 const linking = new KeyedMutex();
 
@@ -113,7 +112,7 @@ const targetOf = (folder: Folder, name: string): string | undefined => {
   return present.isSymbolicLink() ? readlinkSync(folder.at(name)) : "";
 };
 
-const openPlace = async (path: string, target: string): Promise<Link> => {
+const openLinkFolder = async (path: string, target: string): Promise<Link> => {
   const parts = partsOf(path.slice(1));
   const name = parts.pop() as string;
   const root = await openRoot("/");
@@ -122,29 +121,29 @@ const openPlace = async (path: string, target: string): Promise<Link> => {
   return { folder: await descend(root, parts, true), name, target, instances: 0 };
 };
 
-/** Puts the link in its place; false if another program has something there. */
+/** Creates the link. Returns false if another program has a file at its path. */
 const makeLink = ({ folder, name, target, instances }: Link, under: string): boolean => {
-  const leads = targetOf(folder, name);
-  if (leads === target) return true;
-  // Only a killed server's link leads to a volume.
-  if (leads !== undefined && (instances > 0 || !isWithin(leads, under))) return false;
-  if (leads !== undefined) unlinkSync(folder.at(name));
+  const present = targetOf(folder, name);
+  if (present === target) return true;
+  // A link to another volume was left by a server that was killed.
+  if (present !== undefined && (instances > 0 || !isWithin(present, under))) return false;
+  if (present !== undefined) unlinkSync(folder.at(name));
   symlinkSync(target, folder.at(name));
   return true;
 };
 
 const takeLink = async (path: string, target: string, under: string): Promise<Link | undefined> => {
-  const link = links.get(path) ?? (await openPlace(path, target));
+  const link = links.get(path) ?? (await openLinkFolder(path, target));
   try {
     if (link.target === target && makeLink(link, under)) return link;
   } catch {
-    // This user may not.
+    // This user may not create the link.
   }
   if (link.instances === 0) await link.folder.close();
   return undefined;
 };
 
-/** Links `path` to the folder and returns what removes the link; undefined if this user may not, or the path is taken. */
+/** Links `path` to the folder. Returns a function that removes the link, or undefined if the link cannot be created. */
 const linkAt = (path: string, target: string, under: string): Promise<(() => void) | undefined> =>
   linking.take(path, new AbortController().signal, async () => {
     const link = await takeLink(path, target, under).catch(() => undefined);
@@ -163,20 +162,20 @@ const linkAt = (path: string, target: string, under: string): Promise<(() => voi
     };
   });
 
-/** What of a runner decides how volumes are mounted. */
+/** The properties of a runner that decide how volumes are mounted. */
 export interface MountTarget {
   readonly mapsPaths: boolean;
-  /** False where a folder within a volume cannot be mounted. */
+  /** False if the runner cannot mount a folder within a volume. */
   readonly mountsWithin?: boolean;
 }
 
 const NOT_WITHIN =
-  "containers get a folder within a volume only where the platform runs as root; mount the whole volume";
+  "containers can mount a folder within a volume only if the platform runs as root; mount the whole volume";
 
 /**
- * Opens what the instance mounts; or says why it cannot be.
+ * Opens the folders that the instance mounts, or returns the failure of the first one that cannot be mounted.
  * @param image undefined for a container image, which accepts mounts at every path
- * @param user the user of the service; undefined: any user of a container
+ * @param user the user of the service; undefined for any user of a container
  */
 export const mountVolumes = async (
   runner: MountTarget,
@@ -186,7 +185,7 @@ export const mountVolumes = async (
   user: number | undefined,
 ): Promise<InstanceMounts | DeployFailure> => {
   const binds: OpenBind[] = [];
-  const places: [string, string][] = [];
+  const targets: [string, string][] = [];
   const undo: (() => void)[] = [];
   const open: Folder[] = [];
   const started = async () => void (await Promise.all(open.splice(0).map((folder) => folder.close())));
@@ -200,7 +199,7 @@ export const mountVolumes = async (
     open.push(folder);
     const within = partsOf(mount.subPath);
     if (runner.mapsPaths) {
-      const problem = image === undefined ? undefined : await makePoint(mount.path, image);
+      const problem = image === undefined ? undefined : await createMountPoint(mount.path, image);
       if (problem !== undefined) return unavailable(mount, problem);
       if (within.length > 0 && runner.mountsWithin === false) return unavailable(mount, NOT_WITHIN);
       const host = within.length === 0 ? folders.folderOf(mount.bucket) : undefined;
@@ -210,7 +209,7 @@ export const mountVolumes = async (
     const target = join(folders.folderOf(mount.bucket), ...within);
     const unlink = await linkAt(mount.path, target, folders.under);
     if (unlink !== undefined) undo.push(unlink);
-    places.push([mount.path, target]);
+    targets.push([mount.path, target]);
     return undefined;
   };
   for (const mount of mounts) {
@@ -218,7 +217,7 @@ export const mountVolumes = async (
       const failure = await mountOne(mount);
       if (failure !== undefined) return await fail(failure);
     } catch (error) {
-      return await fail(unavailable(mount, whyOf(error)));
+      return await fail(unavailable(mount, mountProblem(error)));
     }
   }
   const buckets = Object.fromEntries(mounts.map(({ path, bucket }) => [path, bucket]));
@@ -226,7 +225,7 @@ export const mountVolumes = async (
     binds,
     env: {
       PORTSIDE_VOLUMES: JSON.stringify(buckets),
-      ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(places)) }),
+      ...(runner.mapsPaths ? {} : { PORTSIDE_MOUNTS: JSON.stringify(Object.fromEntries(targets)) }),
     },
     started,
     ended: () => {

@@ -1,6 +1,6 @@
-/** The kernel calls that a sandbox refuses, and why. Numbers are those of x86-64 and of arm64, where that has the call. */
+/** The system calls that a sandbox refuses, and why. Each has its number on x86-64 and, if it exists there, on arm64. */
 
-/** `EPERM`: the caller may not. `ENOSYS`: as from a kernel without the call, so that programs fall back to another one. */
+/** `EPERM`: not permitted. `ENOSYS`: the reply of a kernel without the call, so that programs fall back to another one. */
 type Refusal = "EPERM" | "ENOSYS";
 
 interface RefusedGroup {
@@ -142,7 +142,7 @@ export const refusedGroups: readonly RefusedGroup[] = [
   },
 ];
 
-/** Refused as well where Portside counts memory itself, from `/proc`. */
+/** Also refused if Portside itself counts memory, from `/proc`. */
 export const uncountedMemory: RefusedGroup = {
   reason: "Hold memory that belongs to no process, so that Portside cannot count it without control groups.",
   answer: "ENOSYS",
@@ -152,10 +152,10 @@ export const uncountedMemory: RefusedGroup = {
 interface RefusedArgument {
   readonly call: string;
   readonly number: readonly [x64: number, arm64: number];
-  /** Which argument decides, from 0; its lower 32 bits. */
+  /** The index of the argument that decides, by its lower 32 bits. */
   readonly argument: number;
   readonly reason: string;
-  /** Refused when it has one of these bits; or when it is one of these; or when it is none of these. */
+  /** Refuses an argument that has one of these bits; that is one of these values; or that is none of these values. */
   readonly when:
     | { readonly hasBit: number }
     | { readonly is: readonly number[] }

@@ -1,14 +1,14 @@
 /**
- * How a command runs on this machine: a service's instance or a step of a build.
- * The engine above knows nothing of sandboxes; the runners below know nothing of services.
+ * The interface between services and builds, which run commands, and the runners, which start them. Callers need no knowledge
+ * of sandboxes, and runners none of services.
  */
 
 import type { AccountId } from "../../../core/domain/accounts/account.ts";
 import type { DeployFailure } from "../../../core/domain/deploy/reason.ts";
 import type { Instant } from "../../../core/domain/wire/instant.ts";
-import type { Address, Sight } from "../instances/ready.ts";
+import type { Address, ListenState } from "../instances/listen-state.ts";
 
-/** The environment variable that marks a job's processes, so that they are found after their parents have ended. */
+/** The environment variable that marks a job's processes. It identifies them even after their parents have ended. */
 export const MARKER = "PORTSIDE_INSTANCE";
 
 /** A folder or file of the host that the command sees at `inside`. */
@@ -18,10 +18,10 @@ export interface Bind {
   readonly writable: boolean;
 }
 
-/** A folder that the command sees at `inside`, given open: its name may lead elsewhere by now. */
+/** An open folder that the command sees at `inside`. A path could lead elsewhere by the time it is mounted. */
 export interface OpenBind {
   readonly fd: number;
-  /** Its name on the host, where nothing that a service can write lies on the way to it. */
+  /** The path on the host, if no service can write to any of its parent folders. */
   readonly host: string | undefined;
   readonly inside: string;
   readonly writable: boolean;
@@ -30,14 +30,14 @@ export interface OpenBind {
 export interface Limits {
   /** Bytes for the whole process tree. */
   readonly memory: number;
-  /** CPUs; a share, not a pin. */
+  /** CPU time, in CPUs. Does not pin processes to CPUs. */
   readonly cpu: number;
-  /** Processes and threads. */
+  /** The number of processes and threads. */
   readonly processes: number;
 }
 
 export interface Job {
-  /** Unique on this machine; marks the job's processes. */
+  /** Unique on this machine. Marks the job's processes. */
   readonly id: string;
   readonly argv: readonly [string, ...string[]];
   /** As the command sees it. */
@@ -45,20 +45,20 @@ export interface Job {
   /** The whole environment of the command, besides the marker. */
   readonly env: Readonly<Record<string, string>>;
   readonly binds: readonly Bind[];
-  /** Mounted after `binds`. The caller closes them once `begun`; only runners that map paths take them. */
+  /** Mounted after `binds`, by runners that map paths. The caller must close them once `begun` has resolved. */
   readonly folders?: readonly OpenBind[];
-  /** The uid and gid of its processes; absent: those of this process. */
+  /** The uid and gid of its processes; defaults to those of this process. */
   readonly user?: number;
-  /** Whose it is, where accounts are kept apart. */
+  /** The account, for runners that isolate accounts from each other. */
   readonly owner?: AccountId;
   /**
-   * The port at which the command should be reached: the host's, or one of its own network where the runner makes one.
-   * Absent if the command is not called.
+   * The port on which the command must listen: of the host, or of its separate network if the runner creates one.
+   * Undefined if the command takes no requests.
    */
   readonly port?: number;
-  /** Host names that lead to the loopback; only where it has a separate network. */
+  /** Host names that resolve to the loopback address of its separate network. */
   readonly names?: readonly string[];
-  /** Ports of the host's loopback that the command needs, such as a registry's; only where it has a separate network. */
+  /** Ports of the host's loopback address that its separate network must reach, such as a registry's. */
   readonly hostPorts?: readonly number[];
   readonly limits: Limits;
 }
@@ -66,8 +66,8 @@ export interface Job {
 export type OutputStream = "stdout" | "stderr";
 
 /**
- * Takes a line without its end, and when it was said where somebody else read the clock; a returned promise holds back
- * further output until it is kept.
+ * Receives a line without its line break, and its time if a container engine recorded it. Further output waits for a returned
+ * promise.
  */
 export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promise<void> | undefined;
 
@@ -75,57 +75,57 @@ export type OnLine = (stream: OutputStream, line: string, at?: Instant) => Promi
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
-  /** It was ended for using more memory than its limit. */
+  /** The command exceeded its memory limit and was killed. */
   readonly outOfMemory: boolean;
-  /** Memory far beyond its limit would have been refused it, for want of a control group that ends it in time. */
+  /** The command ran without a control group, so the kernel refused allocations far beyond its limit (RLIMIT_DATA). */
   readonly dataLimited?: boolean;
-  /** Why the platform could not run it, or could no longer: nothing that the command did. */
+  /** A failure of the platform, not of the command. */
   readonly failure?: DeployFailure;
-  /** Somebody else has the port at which it should be reached. */
+  /** Another program has the port of the job. */
   readonly lostPort?: boolean;
 }
 
 export interface Running {
   readonly id: string;
   readonly startedAt: number;
-  /** Resolves when it runs, or will not: what its job held open is no longer needed. */
+  /** Resolves when the command runs or has failed to start. The caller may then close the job's folders. */
   readonly begun: Promise<void>;
-  /** Resolves when the command has ended, its output is read, and no process of it is left. */
+  /** Resolves when the command has exited, its output has been read, and none of its processes is left. */
   readonly exited: Promise<Exit>;
-  /** Where this machine reaches it, if not at its job's port of the loopback. */
+  /** The address at which this machine connects to it; defaults to the job's port on the loopback address. */
   readonly address?: Address | undefined;
-  /** Whether it takes connections there; absent: a connection tells. */
+  /** Whether the command accepts connections; undefined if only a connection can show that. */
   accepts?: (() => Promise<boolean>) | undefined;
-  /** The ids of the command's processes on the host, sandbox helpers left out. */
+  /** The ids of the command's processes on the host, without the sandbox's own. */
   processes(): number[];
   /**
-   * Where it listens.
-   * @param port the host's, where it should be reached
-   * @param open whether something accepts connections there
+   * Reports where the command listens.
+   * @param port the port of the host on which it must listen
+   * @param open whether something accepts connections on the port
    */
-  look(port: number, open: boolean): Promise<Sight>;
-  /** Asks every process of the command to end. */
+  look(port: number, open: boolean): Promise<ListenState>;
+  /** Sends SIGTERM to every process of the command. */
   terminate(): void;
-  /** Ends every process of the command at once. */
+  /** Sends SIGKILL to every process of the command. */
   kill(): void;
 }
 
 export interface Runner {
   readonly kind: "container" | "bubblewrap" | "process";
-  /** True where binds appear at their `inside` path; else a command sees host paths only. */
+  /** True if binds appear at their `inside` path. Otherwise a command sees host paths only. */
   readonly mapsPaths: boolean;
-  /** True where it takes the `folders` of a job. */
+  /** True if the runner supports the `folders` of a job. */
   readonly mountsFolders: boolean;
-  /** True if it takes the `user` of a job, else the reason that it does not. */
+  /** True if the runner supports the `user` of a job, else the reason that it does not. */
   readonly setsUser: true | string;
-  /** What its sandbox lacks on this machine of what it has elsewhere. */
+  /** Protections that the sandbox lacks on this machine. */
   readonly gaps?: readonly string[];
-  /** True where each command has a separate network, and with it every port. */
+  /** True if each command has a separate network, in which every port is free. */
   readonly ownNetwork: boolean;
   start(job: Job, onLine: OnLine): Running;
 }
 
-/** Ends a command: politely, then after `graceMillis` for good. */
+/** Stops a command with SIGTERM, and after `graceMillis` with SIGKILL. */
 export const stopRunning = async (running: Running, graceMillis: number): Promise<Exit> => {
   running.terminate();
   const timer = setTimeout(() => running.kill(), graceMillis);

@@ -1,4 +1,4 @@
-/** The mark of a server's processes, control groups and containers, by which its next start finds what it left. */
+/** The scope marks a server's processes, control groups and containers, so that its next start can find and end them. */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -14,7 +14,7 @@ interface Remembered {
   set(value: string): void;
 }
 
-/** Linux only: a Unix socket without a file, which the kernel closes with the process, however it ends. */
+/** Linux only: listens on an abstract Unix socket, which the kernel closes however the process ends. */
 const hold = async (name: string): Promise<Server | undefined> => {
   const server = createServer((socket) => socket.destroy());
   server.unref();
@@ -39,8 +39,8 @@ const makeNew = (remembered: Remembered): string => {
 };
 
 /**
- * Takes the data folder's scope. A copy of a folder has the same one: if the server of the original runs, the copy gets
- * a new scope, because its start would end the instances of the original.
+ * Takes the scope of the data folder. A copied data folder has the scope of the original. If the server of the original runs,
+ * the copy gets a new scope, because its start would end the instances of the original.
  */
 export const takeScope = async (remembered: Remembered, logger: Logger): Promise<Scope> => {
   const known = remembered.get();
@@ -48,7 +48,7 @@ export const takeScope = async (remembered: Remembered, logger: Logger): Promise
   if (process.platform !== "linux") return { name, release: async () => undefined };
   const held = await hold(name);
   if (held !== undefined) return { name, release: () => close(held) };
-  logger.warn("this data folder is a copy of one that another server uses: gave its processes a new mark", { name });
+  logger.warn("this data folder is a copy of one that another server uses; assigned it a new scope", { name });
   const fresh = makeNew(remembered);
   const server = await hold(fresh);
   return { name: fresh, release: async () => server && close(server) };

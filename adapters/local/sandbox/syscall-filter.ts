@@ -1,16 +1,16 @@
 /**
- * Compiles the refused calls into a seccomp filter: a program of the kernel's classic BPF machine, run before every call.
+ * Compiles the refused calls into a seccomp filter: a classic BPF program that the kernel runs before every system call.
  * https://docs.kernel.org/userspace-api/seccomp_filter.html
  */
 import { refusedArguments, refusedGroups, uncountedMemory } from "./refused-calls.ts";
 
-/** AUDIT_ARCH_* (linux/audit.h), and which number of a call is the machine's. */
+/** AUDIT_ARCH_* (linux/audit.h), and the column of the machine's call numbers. */
 const machines: Readonly<Record<string, { readonly audit: number; readonly column: 0 | 1 }>> = {
   x64: { audit: 0xc000_003e, column: 0 },
   arm64: { audit: 0xc000_00b7, column: 1 },
 };
 
-/** Codes of instructions (linux/bpf_common.h). */
+/** Instruction codes (linux/bpf_common.h). */
 const LOAD = 0x20;
 const EQUAL = 0x15;
 const AT_LEAST = 0x35;
@@ -27,7 +27,7 @@ const KILL_PROCESS = 0x8000_0000;
 const errnos = { EPERM: 1, ENOSYS: 38, EAFNOSUPPORT: 97 };
 const answerOf = (name: keyof typeof errnos): number => 0x0005_0000 | errnos[name];
 
-/** Numbers from here on are x32's, another way to call an x86-64 kernel; -1 is among them. */
+/** Numbers from here on belong to the x32 ABI of x86-64. They include -1. */
 const X32 = 0x4000_0000;
 
 interface Instruction {
@@ -40,7 +40,7 @@ interface Instruction {
 const load = (offset: number): Instruction => ({ code: LOAD, value: offset });
 const give = (value: number): Instruction => ({ code: RETURN, value });
 
-/** The instructions, run only if the number or argument that was loaded last compares so. */
+/** Runs the instructions only if the comparison with the last loaded value is true. */
 const when = (code: number, value: number, then: readonly Instruction[]): Instruction[] => [
   { code, jump: [0, then.length], value },
   ...then,
@@ -48,7 +48,7 @@ const when = (code: number, value: number, then: readonly Instruction[]): Instru
 
 type Condition = (typeof refusedArguments)[number]["when"];
 
-/** Ends the program, by the argument that was loaded last. */
+/** Ends the program with a verdict on the last loaded argument. */
 const decide = (condition: Condition, answer: number): Instruction[] => {
   if ("hasBit" in condition) return [...when(HAS_BIT, condition.hasBit, [give(answer)]), give(ALLOW)];
   const [listed, other, values] = "is" in condition ? [answer, ALLOW, condition.is] : [ALLOW, answer, condition.isNot];
@@ -66,13 +66,13 @@ const encode = (program: readonly Instruction[]): Buffer => {
   return bytes;
 };
 
-/** Whether the machine's calls are known. */
+/** Whether the call numbers of the machine are known. */
 export const filtersCalls = (machine: string): boolean => machine in machines;
 
 /**
- * The program; on a machine whose calls are not known, one that allows every call.
- * @param machine as `process.arch` names it
- * @param countsMemory whether something other than Portside counts the memory that belongs to no process
+ * Returns the filter. On a machine with unknown call numbers, it allows every call.
+ * @param machine a value of `process.arch`
+ * @param countsMemory whether control groups count the memory that belongs to no process
  */
 export const callFilter = (machine: string, countsMemory: boolean): Buffer => {
   const known = machines[machine];

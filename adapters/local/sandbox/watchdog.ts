@@ -1,26 +1,26 @@
 /**
- * Limits without control groups: a command's memory is looked at every 100 ms, its processes every 500 ms, and
- * the command is ended where they pass its limits. Kernel buffers of sockets and pipes are not counted.
+ * Enforces limits without control groups: polls a command's memory every 100 ms and its processes every 500 ms, and reports a
+ * command that exceeds them. Does not count kernel buffers of sockets and pipes.
  */
 import { allProcesses, filesInMemory, memoryOf, type ProcessInfo, sharedMappingsOf } from "../instances/proc.ts";
 import type { Limits } from "./runner.ts";
 
 const LOOK_MS = 100;
-/** The whole process table costs more to read, so new children may go unseen this long. */
+/** Reading the whole process table is expensive, so new processes may go unnoticed this long. */
 const TABLE_MS = 500;
 
 export interface Watched {
   readonly limits: Limits;
-  /** The command's processes within a process table. */
+  /** Returns the command's processes in a process table. */
   readonly processesIn: (table: readonly ProcessInfo[]) => number[];
-  /** Folders of the command that are file systems in memory, each as large as its memory limit. */
+  /** In-memory file systems of the command, each as large as its memory limit. */
   readonly memoryFolders: readonly string[];
   readonly onExceeded: (what: "memory" | "processes") => void;
 }
 
 interface Seen {
   readonly pids: readonly number[];
-  /** Sizes of shared memory by inode: the largest seen, for pages stay while any part of it is mapped. */
+  /** The largest observed size of shared memory by inode. Its pages stay while any part of it is mapped. */
   readonly shared: ReadonlyMap<string, number>;
 }
 

@@ -5,7 +5,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createBubblewrapRunner } from "../../../adapters/local/sandbox/bubblewrap.ts";
-import { namespacesOf } from "../../../adapters/local/sandbox/network/enter.ts";
+import { namespacesOf } from "../../../adapters/local/sandbox/network/enter-network.ts";
 import { Networks } from "../../../adapters/local/sandbox/network/networks.ts";
 import { Watchdog } from "../../../adapters/local/sandbox/watchdog.ts";
 import { silentLogger } from "../logs/silent-logger.ts";

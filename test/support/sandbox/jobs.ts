@@ -7,7 +7,7 @@ import { allProcesses, environmentOf } from "../../../adapters/local/instances/p
 import { createBubblewrapRunner } from "../../../adapters/local/sandbox/bubblewrap.ts";
 import { findControlGroups } from "../../../adapters/local/sandbox/cgroup.ts";
 import { killOrphans } from "../../../adapters/local/sandbox/launch.ts";
-import { createProcessRunner } from "../../../adapters/local/sandbox/process.ts";
+import { createProcessRunner } from "../../../adapters/local/sandbox/process-runner.ts";
 import type { Exit, Job, Runner, Running } from "../../../adapters/local/sandbox/runner.ts";
 import { MARKER } from "../../../adapters/local/sandbox/runner.ts";
 import { Watchdog } from "../../../adapters/local/sandbox/watchdog.ts";

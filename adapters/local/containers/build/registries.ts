@@ -4,7 +4,7 @@
  */
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { closedSubnets } from "../../sandbox/network/closed.ts";
+import { closedSubnets } from "../../sandbox/network/host-network.ts";
 
 export interface Registry {
   readonly host: string;

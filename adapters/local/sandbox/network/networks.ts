@@ -1,23 +1,23 @@
-/** The networks of a server's sandboxes. One is made ahead, because making it takes longer than starting a sandbox. */
+/** Creates the networks of a server's sandboxes. Keeps a spare one, because creating it takes longer than starting a sandbox. */
 
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../../../../core/ports/system.ts";
 import { processInfo } from "../../instances/proc.ts";
 import type { Bind } from "../runner.ts";
-import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./closed.ts";
+import { closedSubnets, type HostNetwork, readHostNetwork, readHosts } from "./host-network.ts";
 import { type Network, openNetwork } from "./pasta.ts";
 
-/** How long an address that the machine gets may stay open to sandboxes that run. */
+/** How long running sandboxes may reach an address that the machine gets while they run. */
 const LOOK_MS = 500;
-/** The next network takes a CPU for a while, which the first requests to a service that has just started need as well. */
+/** Creating a network takes CPU time, which the first requests to a service that has just started also need. */
 const PREPARE_MS = 100;
 
-/** What the last trial said; the machine does not change under a running server. */
+/** The result of the trial, cached because it does not change while the server runs. */
 let trial: Promise<string | undefined> | undefined;
 
 const tryOne = async (id: string): Promise<string | undefined> => {
-  if (process.platform !== "linux") return "networks of services need Linux";
+  if (process.platform !== "linux") return "separate networks need Linux";
   try {
     await (await openNetwork({ id, inside: undefined, opened: [], host: readHostNetwork() })).close();
     return undefined;
@@ -27,16 +27,16 @@ const tryOne = async (id: string): Promise<string | undefined> => {
   }
 };
 
-/** Why networks cannot be made here; undefined where they can. */
+/** Returns the reason that this machine cannot create networks, or undefined. */
 export const whyNoNetworks = (scope: string): Promise<string | undefined> => {
   trial ??= tryOne(`${scope}.trial`);
   return trial;
 };
 
-/** Written in place, for a running sandbox sees the file and not its name. */
+/** Overwrites the file in place: a running sandbox has mounted the file itself, not its path. */
 const nameFile = (host: string, inside: string, text: string): Bind => {
   writeFileSync(host, text);
-  // Readable for the users of services, whatever the mask of this process is.
+  // Services' users must be able to read the file, whatever the umask.
   chmodSync(host, 0o644);
   return { host, inside, writable: false };
 };
@@ -58,19 +58,19 @@ export class Networks {
   #preparing: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** @param allowed ports of this machine's loopback that every service may call */
+  /** @param allowed ports of this machine's loopback address that every service may call */
   constructor(scope: string, allowed: readonly number[], logger: Logger) {
     this.#scope = scope;
     this.#allowed = allowed;
     this.#logger = logger;
   }
 
-  /** Names the ports at which the platform itself and its services are called. */
+  /** Sets the ports on which the platform and its services listen. */
   openTo(platformPorts: () => readonly number[]): void {
     this.#platformPorts = platformPorts;
   }
 
-  /** A network in which a service listens on `inside`. */
+  /** Returns a network in which a service listens on port `inside`. */
   async forService(inside: number, host: HostNetwork): Promise<Network> {
     const spare = await this.#takeSpare(inside, host);
     if (spare === undefined) return this.#make(inside, host);
@@ -78,12 +78,12 @@ export class Networks {
     return spare;
   }
 
-  /** @param ports of this machine's loopback, such as a registry's */
+  /** @param ports ports of this machine's loopback address, such as a registry's */
   forBuild(ports: readonly number[], host: HostNetwork): Promise<Network> {
     return this.#make(undefined, host, [...new Set(ports)]);
   }
 
-  /** Makes the network of the next service that listens on `inside`, a moment later. */
+  /** Creates a spare network for the next service that listens on port `inside`, after `PREPARE_MS`. */
   prepare(inside: number): void {
     if (this.#closed || this.#spare !== undefined) return;
     this.#preparing ??= setTimeout(() => {
@@ -95,9 +95,9 @@ export class Networks {
   }
 
   /**
-   * The files by which a sandbox finds names.
-   * @param names host names that lead to the loopback, besides those of this machine
-   * @param key the sandboxes with the same key share the names; those that run see a change
+   * Writes the files with which a sandbox resolves names.
+   * @param names host names that resolve to the loopback address, besides those of this machine
+   * @param key sandboxes with the same key share the file, so running ones see a change
    */
   nameFiles(folder: string, { resolver }: HostNetwork, names: readonly string[], key: string): Bind[] {
     const settings = nameFile(join(folder, "resolv.conf"), "/etc/resolv.conf", resolver.settings);
@@ -114,7 +114,7 @@ export class Networks {
     await Promise.all([...this.#open].map((network) => network.close()));
   }
 
-  /** A port that the service listens on is the service's own. */
+  /** Omits the service's own port, on which the platform must not listen inside the network. */
   #portsFor(inside: number | undefined): number[] {
     const ports = new Set([...this.#platformPorts(), ...this.#allowed]);
     if (inside !== undefined) ports.delete(inside);
@@ -125,7 +125,7 @@ export class Networks {
     return [inside, resolver.isForwarded, ...this.#portsFor(inside)].join();
   }
 
-  /** The network that was made ahead, if it fits and still lives. */
+  /** Returns the spare network if it fits and its process is alive. */
   async #takeSpare(inside: number, host: HostNetwork): Promise<Network | undefined> {
     const spare = this.#spare;
     this.#spare = undefined;
@@ -142,13 +142,13 @@ export class Networks {
   async #make(inside: number | undefined, host: HostNetwork, opened = this.#portsFor(inside)): Promise<Network> {
     const id = `${this.#scope}.network-${this.#count++}`;
     const network = await openNetwork({ id, inside, opened, host }).catch((cause: unknown) => {
-      this.#logger.error("the network of a sandbox could not be made", { cause });
+      this.#logger.error("could not create the network of a sandbox", { cause });
       throw cause;
     });
     this.#open.add(network);
     this.#looking ??= setInterval(() => this.#look(), LOOK_MS).unref();
     void network.ended.then(() => this.#forget(network));
-    // This machine may have got an address while the network was made.
+    // The machine may have got an address during the creation.
     await this.#forbid(network, closedSubnets());
     return network;
   }
@@ -160,16 +160,16 @@ export class Networks {
     this.#looking = undefined;
   }
 
-  /** This machine may get further addresses while services run. */
+  /** The machine may get further addresses while services run. */
   #look(): void {
     const closed = closedSubnets();
     for (const network of this.#open) void this.#forbid(network, closed);
   }
 
-  /** A network that cannot be closed to an address is ended, and its service with it. */
+  /** Ends the network, and so its service, if the subnets cannot be forbidden. */
   async #forbid(network: Network, subnets: readonly string[]): Promise<void> {
     if ((await network.forbid(subnets)) || !this.#open.has(network)) return;
-    this.#logger.error("a sandbox ends, because its network could not be closed to a new address of this machine", {
+    this.#logger.error("could not forbid a new address of this machine in a sandbox's network; ended the sandbox", {
       subnets,
     });
     await network.close();

@@ -1,23 +1,23 @@
 /**
- * A network namespace that reaches the world through pasta, and nothing of this machine but named loopback ports. pasta
- * translates between the namespace and sockets of its own, so it needs no rights on the machine. https://passt.top/
+ * Creates a network namespace that reaches other machines through pasta, and on this machine only the given loopback ports.
+ * pasta translates between the namespace and its own sockets, so it needs no rights on the machine. https://passt.top/
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "../../instances/free-port.ts";
-import { type Address, loopback } from "../../instances/ready.ts";
+import { type Address, loopback } from "../../instances/listen-state.ts";
 import { MARKER } from "../runner.ts";
-import { type HostNetwork, RESOLVER } from "./closed.ts";
-import { enterNetwork, isRoot, namespacesOf } from "./enter.ts";
+import { enterNetwork, isRoot, namespacesOf } from "./enter-network.ts";
+import { type HostNetwork, RESOLVER } from "./host-network.ts";
 
 export interface NetworkOptions {
-  /** Marks its processes. */
+  /** Marks the network's processes. */
   readonly id: string;
-  /** The port that the service listens on; undefined for a network in which nothing is called. */
+  /** The port on which the service listens; undefined if nothing in the network listens. */
   readonly inside: number | undefined;
-  /** Ports of this machine's loopback that lead there from the network's own loopback. */
+  /** Ports of this machine's loopback address that pasta forwards to from the network's loopback address. */
   readonly opened: readonly number[];
   readonly host: HostNetwork;
 }
@@ -25,13 +25,13 @@ export interface NetworkOptions {
 export interface Network {
   readonly inside: number | undefined;
   readonly opened: readonly number[];
-  /** Its first process, which does nothing. */
+  /** The first process of the namespace, which only keeps it open. */
   readonly pid: number;
-  /** Where this machine reaches `inside`. Something accepts connections there whether or not the service listens. */
+  /** Forwards to `inside`. pasta accepts connections here whether or not the service listens. */
   readonly address: Address | undefined;
-  /** Resolves when it is gone, for whatever reason. */
+  /** Resolves when the network has ended, for any reason. */
   readonly ended: Promise<void>;
-  /** Closes those of the subnets that are not closed yet; resolves with false where that fails. */
+  /** Closes the given subnets, if they are still open. Resolves with false if that fails. */
   forbid(subnets: readonly string[]): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -43,8 +43,8 @@ const END_MS = 2000;
 const MAX_TRIES = 3;
 
 /**
- * pasta refuses to be root, and where only root may open the tunnel device it needs one of its own. The mount is in a
- * namespace that ends with pasta.
+ * pasta refuses to run as root. On machines where only root may open the tunnel device, it needs a separate device node. The
+ * node is in a mount namespace that ends with pasta.
  */
 const asNobody = (argv: readonly string[]): readonly string[] => {
   const device = "mount -t tmpfs none /dev/net && mknod -m 666 /dev/net/tun c 10 200";
@@ -56,9 +56,9 @@ const asNobody = (argv: readonly string[]): readonly string[] => {
 const TAP = "eth0";
 
 /**
- * Closes the subnets, lets services listen on low ports as containers do, and holds the namespace until the server closes
- * its end of the pipe or dies. Senders choose their interface for multicast, past every route; the policy stops it on
- * kernels that have policies.
+ * Closes the subnets, lets services listen on ports below 1024 as containers do, and keeps the namespace open until the server
+ * closes its end of the pipe or dies. Senders of multicast choose an interface and bypass all routes, so a policy blocks
+ * multicast on kernels with xfrm support.
  */
 const HOLD = `printf '%s\\n' "$@" | ip -batch - || exit 1
 ip xfrm policy add src 0.0.0.0/0 dst 224.0.0.0/4 dir out action block 2>/dev/null
@@ -66,9 +66,9 @@ echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start
 echo ready; exec cat`;
 
 /**
- * Makes the subnet's addresses the namespace's own, so that nothing listens there but the service itself. A route of the kind
- * `prohibit` does not close it: for a socket that is bound to an interface (SO_BINDTODEVICE, IP_PKTINFO) the kernel takes
- * the address of a route that fails for one on the link. A local route of that interface does not fail.
+ * Makes the subnet's addresses local to the namespace, so that only the service itself can listen on them. A `prohibit` route
+ * is not enough: for a socket that is bound to an interface (SO_BINDTODEVICE, IP_PKTINFO), the kernel treats an address
+ * without a usable route as on-link. A local route of that interface is usable.
  */
 const closeSubnet = (subnet: string): string => `route replace local ${subnet} dev ${TAP}`;
 
@@ -80,7 +80,7 @@ const pastaArguments = ({ inside, opened, host }: NetworkOptions, port: number):
   "--config-net",
   "--ns-ifname",
   TAP,
-  // Without it, the gateway's address leads to this machine's loopback.
+  // Without this option, the gateway's address forwards to this machine's loopback address.
   "--no-map-gw",
   ...(host.resolver.isForwarded ? ["--dns-forward", RESOLVER] : []),
   "--tcp-ports",
@@ -101,7 +101,7 @@ const killGroup = ({ pid }: ChildProcess): void => {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // Nothing of it is left.
+    // The group has ended.
   }
 };
 
@@ -125,17 +125,17 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   const child = spawn(file, args, { env, cwd: "/", stdio: ["pipe", "pipe", "pipe"], detached: true });
   const [stdin, stdout, stderr] = [child.stdin as Writable, child.stdout as Readable, child.stderr as Readable];
   stdin.on("error", () => undefined);
-  let words = "";
+  let output = "";
   stderr.setEncoding("utf8").on("data", (text: string) => {
-    words = `${words}${text}`.slice(-2000);
+    output = `${output}${text}`.slice(-2000);
   });
   const ended = new Promise<void>((resolve) => {
     child.once("error", (error) => {
-      words = error.message;
+      output = error.message;
       resolve();
     });
     child.once("exit", () => {
-      // A pasta that fails may leave the process that waits for it.
+      // If pasta fails, its child process may still run.
       killGroup(child);
       resolve();
     });
@@ -150,7 +150,7 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   const late = sleep(START_MS, false, { ref: false });
   if (!(await Promise.race([isReady, ended.then(() => false), late]))) {
     killGroup(child);
-    throw new Error(`pasta does not work here: ${lastLine(words)}`);
+    throw new Error(`pasta does not work here: ${lastLine(output)}`);
   }
   const pid = firstChildOf(child.pid as number);
   const address = options.inside === undefined ? undefined : loopback(port);
@@ -165,14 +165,14 @@ const tryOpen = async (options: NetworkOptions): Promise<Network> => {
   return { inside, opened, pid, address, ended, forbid, close };
 };
 
-/** pasta also tells on standard error that there is no syslog. */
+/** Skips pasta's complaint about a missing syslog ("Failed to send"). */
 const lastLine = (text: string): string =>
   text
     .split("\n")
     .filter((line) => line.trim() !== "" && !line.startsWith("Failed to send"))
     .at(-1) ?? "it did not start";
 
-/** Another program may take the port that was free. Throws in words where none can be made. */
+/** Retries, because another program may take the free port. Throws an error for the operator if pasta does not work. */
 export const openNetwork = async (options: NetworkOptions): Promise<Network> => {
   for (let tries = 1; ; tries++) {
     try {

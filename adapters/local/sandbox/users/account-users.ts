@@ -1,4 +1,4 @@
-/** Gives each account a separate user (uid), which the account keeps. */
+/** Assigns each account a separate and permanent user (uid). */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import type { DeployFailure } from "../../../../core/domain/deploy/reason.ts";
 import type { AccountUserRows } from "../../state/account-users.ts";
 import { freeUid, holdersWithin, type UidRange } from "./uid-range.ts";
 
-/** The uid, and equal gid, of an account; undefined if accounts have no separate users. */
+/** Returns the uid, which is also the gid, of an account; undefined if accounts have no separate users. */
 export type UserOf = (owner: AccountId) => number | undefined;
 
 export class NoUserLeft extends Error {
@@ -17,7 +17,7 @@ export class NoUserLeft extends Error {
 
   constructor({ from, to }: UidRange) {
     super(
-      `All uids ${from}-${to} of the platform are taken, so a new account cannot run services. The operator can set a larger --uid-range.`,
+      `All uids ${from}-${to} of the platform are in use, so a new account cannot run services. The operator can set a larger --uid-range.`,
     );
   }
 }
@@ -30,9 +30,9 @@ const textOf = (path: string): string => {
   }
 };
 
-/** Why the range cannot be used on this machine, in words. */
+/** Returns the reason that the range cannot be used on this machine, or undefined. */
 export const uidRangeProblem = (range: UidRange): string | undefined => {
-  // A user and its group mostly have the same name and number.
+  // A user and its group usually have the same name and number, so remove duplicates.
   const holders = new Set([
     ...holdersWithin(range, textOf("/etc/passwd"), textOf("/etc/subuid")),
     ...holdersWithin(range, textOf("/etc/group"), textOf("/etc/subgid")),
@@ -42,16 +42,16 @@ export const uidRangeProblem = (range: UidRange): string | undefined => {
     : `The uid range ${range.from}-${range.to} contains ${[...holders].join(", ")}. Choose another range with --uid-range.`;
 };
 
-/** Whether a user or group of this machine or of its directory service has the number. */
-const isSomebodys = (uid: number): boolean =>
+/** Whether a user or group of this machine or its directory service has the id. */
+const isHostId = (uid: number): boolean =>
   ["passwd", "group"].some(
     (database) => spawnSync("getent", [database, String(uid)], { stdio: "ignore", timeout: 10_000 }).status === 0,
   );
 
 /**
- * Returns a function that throws `NoUserLeft` if the range is full.
+ * Returns a function that assigns users, and throws `NoUserLeft` if the range is full. Throws if the range cannot be used.
  * @param separate whether accounts have separate users
- * @param scope a name of the data folder, so that two servers on one machine start their search at different numbers
+ * @param scope names the data folder, so that two servers on one machine start their search at different uids
  */
 export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: UidRange, scope: string): UserOf => {
   if (!separate) return () => undefined;
@@ -60,7 +60,7 @@ export const chooseUsers = (separate: boolean, rows: AccountUserRows, range: Uid
   const known = new Map<AccountId, number>();
   const assign = (owner: AccountId): number => {
     const start = createHash("sha256").update(`${scope}\0${owner}`).digest().readUInt32BE();
-    const uid = freeUid(range, start, (one) => rows.has(one) || isSomebodys(one));
+    const uid = freeUid(range, start, (one) => rows.has(one) || isHostId(one));
     if (uid === undefined) throw new NoUserLeft(range);
     rows.insert(owner, uid);
     return uid;

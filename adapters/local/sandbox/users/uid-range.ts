@@ -5,7 +5,7 @@ export interface UidRange {
   readonly to: number;
 }
 
-/** The system's users have lower numbers: https://systemd.io/UIDS-GIDS/ */
+/** System users have lower uids: https://systemd.io/UIDS-GIDS/ */
 const LOWEST = 1000;
 /** Some tools read a uid as a signed number. */
 const HIGHEST = 2 ** 31 - 1;
@@ -14,7 +14,7 @@ const RESERVED: UidRange = { from: 61_184, to: 65_535 };
 
 const overlap = (one: UidRange, other: UidRange): boolean => one.from <= other.to && other.from <= one.to;
 
-/** Reads `FROM-TO`; returns in words why it cannot be used. */
+/** Parses `FROM-TO`. Returns a string with the reason if it is invalid. */
 export const readUidRange = (text: string): UidRange | string => {
   const match = /^(\d{1,10})-(\d{1,10})$/.exec(text);
   if (match === null) return "must be FROM-TO, such as 2100000000-2100999999";
@@ -27,7 +27,7 @@ export const readUidRange = (text: string): UidRange | string => {
   return range;
 };
 
-/** The lines of a file such as /etc/passwd, split at colons; lines with too few parts are left out. */
+/** Splits the lines of a file such as /etc/passwd at colons. Skips lines with too few parts. */
 const entries = (text: string, parts: number): string[][] =>
   text
     .split("\n")
@@ -35,7 +35,7 @@ const entries = (text: string, parts: number): string[][] =>
     .filter((fields) => fields.length >= parts);
 
 /**
- * Names everyone who already has numbers of the range.
+ * Describes the users and groups that already have ids in the range.
  * @param passwd the text of /etc/passwd or /etc/group
  * @param subordinate the text of /etc/subuid or /etc/subgid
  */
@@ -51,7 +51,7 @@ export const holdersWithin = (range: UidRange, passwd: string, subordinate: stri
 
 /**
  * Returns the first free number of the range, or undefined. The search wraps around at the end of the range.
- * @param start where the search starts, counted from the start of the range: any integer from 0
+ * @param start the offset at which the search starts: any integer from 0
  */
 export const freeUid = (range: UidRange, start: number, isTaken: (uid: number) => boolean): number | undefined => {
   const size = range.to - range.from + 1;

@@ -87,7 +87,7 @@ test("an instance that is killed from outside is replaced, and what killed it is
   expect(await pidOf(service.url)).not.toBe(pid);
   await eventually(async () => {
     const [crash] = await eventsOf(service.platform, "crashed");
-    expect(crash).toMatchObject({ reason: "crashed", message: "The service ended by signal SIGKILL." });
+    expect(crash).toMatchObject({ reason: "crashed", message: "The service was ended by signal SIGKILL." });
   });
 });
 

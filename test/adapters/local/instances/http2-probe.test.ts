@@ -4,8 +4,8 @@ import { createServer as createHttp } from "node:http";
 import { createServer as createHttp2 } from "node:http2";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { askHttp2, judgeHttp2 } from "../../../../adapters/local/instances/http2-probe.ts";
-import { loopback } from "../../../../adapters/local/instances/ready.ts";
+import { judgeHttp2, probeHttp2 } from "../../../../adapters/local/instances/http2-probe.ts";
+import { loopback } from "../../../../adapters/local/instances/listen-state.ts";
 import { helloServer } from "../../../support/archives/archives.ts";
 import { createInstances } from "../../../support/providers/instances.ts";
 import { runners } from "../../../support/providers/local-platform.ts";
@@ -22,7 +22,7 @@ const ask = async (server: Server, millis?: number) => {
   opened.push(server);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return askHttp2(loopback((server.address() as AddressInfo).port), millis);
+  return probeHttp2(loopback((server.address() as AddressInfo).port), millis);
 };
 
 /** A server that does this with each connection. */

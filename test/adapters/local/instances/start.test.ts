@@ -72,7 +72,7 @@ describe.each(runners)("%s", (kind) => {
     const outcome = await createInstances(bench, { runner }).start(hello);
     expect(outcome).toMatchObject({
       reason: "did_not_listen",
-      message: expect.stringContaining("keep taking the ports"),
+      message: expect.stringContaining("took the service's port"),
     });
     expect(runner.starts).toBe(3);
     expect(bench.survivors()).toEqual([]);
@@ -113,7 +113,7 @@ test("a machine that cannot start anything more is said to be so, and nothing th
   };
   const instances = createInstances(bench, { runner });
   expect(await instances.start(hello)).toMatchObject({ reason: "provider_unavailable" });
-  expect(instances.complaints).toEqual(["an instance could not be started"]);
+  expect(instances.complaints).toEqual(["could not start an instance"]);
 });
 
 test("a folder that a service made hard to remove is removed", async () => {

@@ -19,7 +19,7 @@ const child = new URL("../../../support/sandbox/dying-network.ts", import.meta.u
 const lacking = await whyNoNetworks("test");
 
 /** A process shows no environment while it becomes another program, so one empty look proves nothing. */
-const QUIET_LOOKS = 10;
+const QUIET_POLLS = 10;
 
 let scope: string;
 let folder: string;
@@ -88,7 +88,7 @@ describe.each(servers)("of $server, service $service", ({ server, service }) => 
         quiet = left().length === 0 ? quiet + 1 : 0;
         return quiet;
       })
-      .toBeGreaterThanOrEqual(QUIET_LOOKS);
+      .toBeGreaterThanOrEqual(QUIET_POLLS);
     const { networks, uptime } = said === "" ? { networks: [], uptime: 0 } : (JSON.parse(said) as SeenNetworks);
     expect(networks.length).toBeGreaterThanOrEqual({ listening: 1, spare: 2 }[moment] ?? 0);
     expect(namespacesOfThoseBy(uptime).filter((one) => networks.includes(one))).toEqual([]);

@@ -10,7 +10,7 @@ import { needs } from "../../../support/vitest/machine.ts";
 const child = new URL("../../../support/sandbox/dying-server.ts", import.meta.url).pathname;
 
 /** A process shows no environment while it becomes another program, so one empty look proves nothing. */
-const QUIET_LOOKS = 10;
+const QUIET_POLLS = 10;
 
 const scopes: string[] = [];
 afterEach(async () => {
@@ -41,6 +41,6 @@ describe.each(sandboxSetups.flatMap((setup) => users.map((user) => ({ ...setup, 
         quiet = markedProcesses(`${scope}.`).length === 0 ? quiet + 1 : 0;
         return quiet;
       })
-      .toBeGreaterThanOrEqual(QUIET_LOOKS);
+      .toBeGreaterThanOrEqual(QUIET_POLLS);
   });
 });

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { killOrphans } from "../../../../adapters/local/sandbox/launch.ts";
-import { readHostNetwork } from "../../../../adapters/local/sandbox/network/closed.ts";
+import { readHostNetwork } from "../../../../adapters/local/sandbox/network/host-network.ts";
 import { Networks, whyNoNetworks } from "../../../../adapters/local/sandbox/network/networks.ts";
 import { silentLogger } from "../../../support/logs/silent-logger.ts";
 import { holdersOf, networksOf } from "../../../support/sandbox/sandbox-networks.ts";

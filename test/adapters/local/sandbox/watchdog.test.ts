@@ -1,6 +1,6 @@
 /** Limits where no control groups can be made: the watchdog and the resource limits behind it. */
 import { describe, expect, test } from "vitest";
-import { describeExit } from "../../../../adapters/local/instances/exit.ts";
+import { describeExit } from "../../../../adapters/local/instances/describe-exit.ts";
 import { findControlGroups } from "../../../../adapters/local/sandbox/cgroup.ts";
 import { runners } from "../../../support/providers/local-platform.ts";
 import { createBench, type JobSetup, node, sh } from "../../../support/sandbox/jobs.ts";

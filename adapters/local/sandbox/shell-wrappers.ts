@@ -1,21 +1,21 @@
-/** The few lines of shell that stand in front of a command. */
+/** Shell scripts that prepare the environment of a command and then `exec` it. */
 
 import { threadsOf } from "../instances/proc.ts";
 import type { ControlGroup } from "./cgroup.ts";
-import { enterNetwork } from "./network/enter.ts";
+import { enterNetwork } from "./network/enter-network.ts";
 import type { Job } from "./runner.ts";
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Beyond its memory limit a process may reserve this much; the watchdog sees what it really uses. */
+/** RLIMIT_DATA counts reserved memory, so it exceeds the limit by this much. The watchdog measures the memory in use. */
 const DATA_SLACK = 1024 ** 3;
 /**
- * The kernel counts the processes of the whole user against each one's limit. Near the watchdog's own limit, one
- * command that forks would keep its neighbours from forking; this far off it only bounds what can come between two looks.
+ * The kernel compares each process's limit with the number of processes of the whole user. With a lower factor, one command
+ * that forks would stop the user's other commands from forking. This limit only bounds growth between two watchdog polls.
  */
 const PROCESS_SLACK = 8;
 
-/** Puts the command, and so all that comes from it, into its control group before it begins. */
+/** Moves the shell into the control group before it starts the command. */
 export const joinGroup = (
   group: Pick<ControlGroup, "joinFiles"> | undefined,
   argv: readonly string[],
@@ -25,17 +25,14 @@ export const joinGroup = (
   return ["sh", "-c", `${joins} && exec "$@"`, "sh", ...argv];
 };
 
-/**
- * Puts the command into a network namespace, once the server says which; ends without it where the server closes the
- * descriptor instead.
- */
+/** Reads the path of a network namespace from the descriptor and runs the command in it. Exits if the server closes it first. */
 export const joinNetwork = (descriptor: number, argv: readonly string[]): string[] => {
   const enter = enterNetwork('"$folder"').join(" ");
   const script = `read -r folder <&${descriptor} && exec ${enter} "$@" ${descriptor}<&-`;
   return ["sh", "-c", script, "sh", ...argv];
 };
 
-/** Backstops where there are no control groups: setrlimit(2) for data and processes. */
+/** Limits data and processes with setrlimit(2), as a backstop if the machine has no control groups. */
 export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "user" | "argv">): string[] => {
   const dataKib = Math.ceil((limits.memory + DATA_SLACK) / 1024);
   const processes = limits.processes * PROCESS_SLACK + threadsOf(user ?? process.getuid?.());
@@ -48,11 +45,11 @@ export const limitResources = ({ limits, user, argv }: Pick<Job, "limits" | "use
 };
 
 /**
- * Runs the command only if the server still lives once bubblewrap has tied the sandbox to it. bubblewrap asks the kernel for
- * its parent's death late, and never learns of a death before that. Its first process installs the filter right after it has
- * asked, so a filter on process 1 proves that a later death of the server ends the sandbox.
+ * Runs the command only if the server is still alive once bubblewrap has set its parent-death signal. bubblewrap sets it late,
+ * and the kernel does not report a death before that. Its first process installs the filter right after it set the signal, so
+ * a filter on process 1 proves that a later death of the server ends the sandbox.
  * https://man7.org/linux/man-pages/man2/PR_SET_PDEATHSIG.2const.html
- * @param gate the descriptor at which the server answers each line with a line
+ * @param gate the descriptor on which the server replies to each line with a line
  */
 export const askServer = (gate: number, argv: readonly string[]): string[] => {
   const script = `tied() {

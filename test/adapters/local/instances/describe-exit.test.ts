@@ -1,6 +1,6 @@
 /** How a command ended, as each runner tells it, and what that means for a deploy. */
 import { describe, expect, test } from "vitest";
-import { describeExit } from "../../../../adapters/local/instances/exit.ts";
+import { describeExit } from "../../../../adapters/local/instances/describe-exit.ts";
 import { createBench, jobSetups, sh } from "../../../support/sandbox/jobs.ts";
 
 const MEMORY = 512 * 1024 ** 2;

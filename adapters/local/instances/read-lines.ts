@@ -1,27 +1,27 @@
 /**
- * Splits a byte stream into lines: invalid UTF-8 is replaced, a line over the limit is cut into several,
- * and the stream is held back while its reader is busy.
+ * Splits a byte stream into lines. Replaces invalid UTF-8, cuts a line over the limit into several, and applies
+ * backpressure while `onLine` is busy.
  */
 import type { Readable } from "node:stream";
-import { paced } from "./paced.ts";
+import { paceOutput } from "./pace-output.ts";
 
 const MAX_LINE_BYTES = 256 * 1024;
 const NEWLINE = 10;
 
-/** A line, or the last piece of one that was cut. */
+/** Decodes a line, or the last piece of a line that was cut. */
 const lineOf = (bytes: Buffer): string => {
   const line = bytes.toString("utf8");
   return line.endsWith("\r") ? line.slice(0, -1) : line;
 };
 
-/** Where to cut at or before `limit` without splitting a UTF-8 sequence. */
+/** Returns the last position up to `limit` that does not split a UTF-8 sequence. */
 const cutAt = (bytes: Buffer, limit: number): number => {
   let at = limit;
   while (at > limit - 4 && ((bytes[at] as number) & 0xc0) === 0x80) at--;
   return at;
 };
 
-/** How many of the bytes are whole characters. */
+/** Returns the length without an incomplete UTF-8 sequence at the end. */
 const wholeBytes = (bytes: Buffer): number => {
   let at = bytes.length - 1;
   while (at > bytes.length - 4 && at > 0 && ((bytes[at] as number) & 0xc0) === 0x80) at--;
@@ -30,7 +30,7 @@ const wholeBytes = (bytes: Buffer): number => {
   return at + width > bytes.length ? at : bytes.length;
 };
 
-/** After so long without a byte, what stands there without a newline is shown: a prompt, or how far something is. */
+/** After this time without a byte, an unfinished line is delivered: it may be a prompt or a progress indicator. */
 const SILENCE_MS = 1000;
 
 type OnLine = (line: string) => Promise<void> | undefined;
@@ -38,7 +38,7 @@ type OnLine = (line: string) => Promise<void> | undefined;
 export class LineSplitter {
   readonly #onLine: OnLine;
   #rest: Buffer = Buffer.alloc(0);
-  /** The beginning of this line has been handed on, for nothing followed it in time. */
+  /** True if the silence timeout has delivered the beginning of the current line. */
   #begun = false;
   #silence: NodeJS.Timeout | undefined;
   #busy: Promise<void> | undefined;
@@ -53,7 +53,7 @@ export class LineSplitter {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let from = 0;
     for (let end = this.#rest.indexOf(NEWLINE); end >= 0; end = this.#rest.indexOf(NEWLINE, from)) {
-      // Not awaited for each line: they are many.
+      // Awaiting each of many lines would be slow.
       if (end - from > MAX_LINE_BYTES) from = await this.#cut(from, end);
       const busy = this.#end(lineOf(this.#rest.subarray(from, end)));
       if (busy !== undefined) await busy;
@@ -71,7 +71,7 @@ export class LineSplitter {
 
   #waitForEnd(): void {
     const silence = setTimeout(() => {
-      // The loop may have been held up, not the writer: what has come meanwhile is taken first.
+      // The event loop may have been blocked rather than the writer silent: take the pending chunks first.
       setImmediate(() => {
         if (this.#silence === silence) this.#show();
       });
@@ -84,7 +84,7 @@ export class LineSplitter {
     this.#silence = undefined;
   }
 
-  /** Hands on what is too long for one line; the rest of it begins at the result. */
+  /** Delivers the pieces of an overlong line. Returns the position of the rest. */
   async #cut(from: number, end: number): Promise<number> {
     let at = from;
     while (end - at > MAX_LINE_BYTES) {
@@ -95,7 +95,7 @@ export class LineSplitter {
     return at;
   }
 
-  /** Of a line whose beginning was handed on, an empty end is none. */
+  /** Skips an empty end of a line that was delivered on silence. */
   #end(line: string): Promise<void> | undefined {
     const empty = this.#begun && line === "";
     this.#begun = false;
@@ -112,16 +112,13 @@ export class LineSplitter {
   }
 }
 
-/**
- * Calls `onLine` for each line of the stream, and for the beginning of one whose end does not come; resolves at the
- * stream's end.
- */
+/** Calls `onLine` for each line, and for an unfinished line after a silence. Resolves at the end of the stream. */
 export const readLines = async (stream: Readable, onLine: OnLine): Promise<void> => {
   const lines = new LineSplitter(onLine);
   try {
-    for await (const chunk of paced(stream)) await lines.take(chunk);
+    for await (const chunk of paceOutput(stream)) await lines.take(chunk);
   } catch {
-    // The pipe broke with its process; what was read is what there is.
+    // The pipe broke when its process ended; the lines read so far are complete.
   }
   await lines.end();
 };

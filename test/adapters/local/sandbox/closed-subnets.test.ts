@@ -1,7 +1,7 @@
 /** What the network of a sandbox is closed to, and whom it asks for names. */
 import { networkInterfaces } from "node:os";
 import { expect, test } from "vitest";
-import { closedSubnets, RESOLVER, resolverSettings } from "../../../../adapters/local/sandbox/network/closed.ts";
+import { closedSubnets, RESOLVER, resolverSettings } from "../../../../adapters/local/sandbox/network/host-network.ts";
 
 test("every IPv4 address of this machine is closed, and the clouds' own", () => {
   const closed = closedSubnets();

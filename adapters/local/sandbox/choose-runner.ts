@@ -1,4 +1,4 @@
-/** Which runner this machine gets: the best that works, or the one that was asked for. */
+/** Chooses the runner: the configured one, or the best one that works on this machine. */
 import { join } from "node:path";
 import type { Logger } from "../../../core/ports/system.ts";
 import { type Containers, openContainers } from "../containers/containers.ts";
@@ -7,7 +7,7 @@ import { createBubblewrapRunner } from "./bubblewrap.ts";
 import { type ControlGroups, findControlGroups } from "./cgroup.ts";
 import { killOrphans } from "./launch.ts";
 import { Networks, whyNoNetworks } from "./network/networks.ts";
-import { createProcessRunner } from "./process.ts";
+import { createProcessRunner } from "./process-runner.ts";
 import type { Runner } from "./runner.ts";
 import type { UidRange } from "./users/uid-range.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -16,34 +16,34 @@ export type RunnerChoice = "auto" | "container" | "bubblewrap" | "process";
 
 export interface ChosenRunner {
   readonly runner: Runner;
-  /** How memory, CPU and processes are held to their limits. */
+  /** What enforces the limits of memory, CPU and processes. */
   readonly limits: "cgroup" | "watchdog";
-  /** Runs what was built from a Dockerfile; or in words why nothing does. */
+  /** Runs images built from a Dockerfile; a string is the reason that none can run. */
   readonly containers: Containers | string;
-  /** The networks of sandboxes, or why they have that of the machine; undefined for the other runners. */
+  /** The sandboxes' separate networks, or why they share the machine's network; undefined for the other runners. */
   readonly networks: Networks | string | undefined;
-  /** Why the better runner was not taken; undefined where it was, or the plain one was asked for. */
+  /** Why bubblewrap was not chosen; undefined if it was, or if another runner was configured. */
   readonly reason: string | undefined;
-  /** Takes away what the machine was given for the runner's sake; its jobs have ended. */
+  /** Removes the runner's networks, groups and containers. The caller must have ended all jobs. */
   close(): Promise<void>;
 }
 
 export interface RunnerNeeds {
-  /** Names this server's groups, marks and containers; the same after a restart. */
+  /** Names this server's control groups, process marks and containers. Stays the same after a restart. */
   readonly scope: string;
-  /** For the runner's own files. */
+  /** Holds the runner's own files. */
   readonly folder: string;
-  /** The uids for accounts. */
   readonly uidRange: UidRange;
-  /** In which the container engine is looked for. */
+  /** The variables that locate the container engine. */
   readonly environment: NodeJS.ProcessEnv;
   readonly logger: Logger;
-  /** Ports of the machine's loopback that services may call from networks of their own. */
+  /** Ports of the machine's loopback address that services may call from separate networks. */
   readonly allowedPorts: readonly number[];
 }
 
-/** Sources without a Dockerfile run with this machine's own programs, which a virtual machine's engine does not see. */
-const ELSEWHERE = "the engine runs on another machine or a virtual one; it builds and runs sources with a Dockerfile";
+/** Sources without a Dockerfile run with this machine's own programs, which an engine in a virtual machine cannot mount. */
+const ENGINE_NOT_LOCAL =
+  "the engine runs on another or a virtual machine, so it can only build and run sources with a Dockerfile";
 
 const findContainers = async ({
   scope,
@@ -57,12 +57,12 @@ const findContainers = async ({
   try {
     return await openContainers(engine, scope, join(folder, "containers"), logger, allowedPorts);
   } catch (cause) {
-    logger.warn("the container engine cannot be used", { cause });
-    return `${engine.name} does not do what is asked of it`;
+    logger.warn("cannot use the container engine", { cause });
+    return `${engine.name} fails to run containers (see the server's log)`;
   }
 };
 
-/** Throws where the runner that was asked for does not work here. */
+/** Throws if the configured runner does not work on this machine. */
 export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Promise<ChosenRunner> => {
   const { scope, folder, uidRange } = needs;
   const groups: ControlGroups | undefined = findControlGroups(`portside-${scope}`);
@@ -82,17 +82,18 @@ export const chooseRunner = async (choice: RunnerChoice, needs: RunnerNeeds): Pr
   };
   if (choice === "process") return chosen(createProcessRunner(groups, watchdog));
   if (choice === "container") {
-    const why = typeof containers === "string" ? containers : containers.engine.sharesKernel ? undefined : ELSEWHERE;
+    const why =
+      typeof containers === "string" ? containers : containers.engine.sharesKernel ? undefined : ENGINE_NOT_LOCAL;
     if (why !== undefined || typeof containers === "string")
-      throw new Error(`The runner 'container' was asked for, but ${why}.`);
+      throw new Error(`The runner 'container' does not work on this machine: ${why}.`);
     return chosen(containers);
   }
   const why = await whyNoNetworks(scope);
   networks = why === undefined ? new Networks(scope, needs.allowedPorts, needs.logger) : undefined;
   const sandbox = createBubblewrapRunner(folder, groups, watchdog, uidRange.from, networks);
   if (typeof sandbox !== "string") return { ...chosen(sandbox), networks: networks ?? why };
-  if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' was asked for, but ${sandbox}.`);
-  // Slower to start, but neighbours are kept apart.
+  if (choice === "bubblewrap") throw new Error(`The runner 'bubblewrap' does not work on this machine: ${sandbox}.`);
+  // Containers start more slowly than plain processes, but isolate services from each other.
   if (typeof containers !== "string" && containers.engine.sharesKernel) return chosen(containers, sandbox);
   return chosen(createProcessRunner(groups, watchdog), sandbox);
 };

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { paced } from "../../../../adapters/local/instances/paced.ts";
+import { paceOutput } from "../../../../adapters/local/instances/pace-output.ts";
 import { runs } from "../../../support/vitest/runs.ts";
 
 async function* piecesOf(texts: readonly string[]): AsyncGenerator<Buffer> {
@@ -18,7 +18,7 @@ test("every piece, in order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.string(), { maxLength: 20 }), async (texts) => {
       const taken: string[] = [];
-      for await (const piece of paced(piecesOf(texts))) taken.push(piece.toString());
+      for await (const piece of paceOutput(piecesOf(texts))) taken.push(piece.toString());
       expect(taken).toEqual(texts);
     }),
     runs(50),
@@ -32,7 +32,7 @@ test("an error of the output is its reader's", async () => {
   })();
   const taken: string[] = [];
   const read = async () => {
-    for await (const piece of paced(broken)) taken.push(piece.toString());
+    for await (const piece of paceOutput(broken)) taken.push(piece.toString());
   };
   await expect(read()).rejects.toThrow("the pipe broke");
   expect(taken).toEqual(["a"]);
@@ -52,7 +52,7 @@ test("a writer that is ahead is held, and let go when there is nothing left to r
     while (!held) yield Buffer.from("x");
     while (told.at(-1) !== "release") await sleep(1);
   })();
-  for await (const _ of paced(flood, brake)) busy(1);
+  for await (const _ of paceOutput(flood, brake)) busy(1);
   expect(told).toEqual(["hold", "release"]);
 });
 
@@ -62,7 +62,7 @@ test("a writer that is held is let go where its output ends", async () => {
   const flood = (async function* () {
     while (told.length === 0) yield Buffer.from("x");
   })();
-  for await (const _ of paced(flood, brake)) busy(1);
+  for await (const _ of paceOutput(flood, brake)) busy(1);
   expect(told).toEqual(["hold", "release"]);
 });
 
@@ -75,5 +75,5 @@ test("a writer that is waited for is never held", async () => {
       yield Buffer.from("x");
     }
   })();
-  for await (const _ of paced(calm, brake)) expect(told).toEqual([]);
+  for await (const _ of paceOutput(calm, brake)) expect(told).toEqual([]);
 });

@@ -1,28 +1,28 @@
 /**
- * Output as it is taken in: no writer gets more than a seventh of this process's time, which serves everybody's requests
- * besides. A pipe that is read more slowly holds its writer back by itself; who else writes is told.
+ * Paces the reading of output, so that one writer takes at most a seventh of this process's time; the process also serves
+ * requests. A pipe that is read slowly blocks its writer; other writers are stopped with a `Brake`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Of this process's time, for one output; what is left over is kept for so many milliseconds of work at once. */
+/** The share of this process's time for one output. Unused time accumulates up to `BURST_MS`. */
 const SHARE = 0.15;
 const BURST_MS = 50;
-/** A piece that took longer was waited for, in the main. */
-const MOST_WORK_MS = 5;
+/** A chunk that took longer spent most of that time waiting, so only this much counts. */
+const MAX_WORK_MS = 5;
 
-/** Holds a writer back that no pipe does, and lets it go on. */
+/** Stops and resumes a writer that no pipe blocks. */
 export interface Brake {
   hold(): void;
   release(): void;
 }
 
-/** Behind: for so long there was always something to read. */
+/** The reader is behind if it waited for less than `BEHIND_SHARE` of this time. */
 const BEHIND_MS = 250;
 const BEHIND_SHARE = 0.15;
-/** Caught up: for so long there was nothing. */
+/** The reader has caught up if it waited for this long. */
 const CAUGHT_UP_MS = 20;
 
-/** Judges from the time that a reader waits whether its writer is ahead of it. */
+/** Detects from the waiting time of a reader whether its writer is ahead, and brakes the writer. */
 class Pressure {
   readonly #brake: Brake;
   #since = performance.now();
@@ -33,7 +33,7 @@ class Pressure {
     this.#brake = brake;
   }
 
-  /** Calls what brings the next piece, and watches how long that takes. */
+  /** Fetches the next chunk and measures the wait. */
   async watch<T>(next: () => Promise<T>): Promise<T> {
     const asked = performance.now();
     const caughtUp = setTimeout(() => this.release(), CAUGHT_UP_MS);
@@ -64,15 +64,15 @@ class Pressure {
   }
 }
 
-/** The time of this process that one output may still take. */
+/** A token bucket of this process's time for one output. */
 export class Allowance {
   #left = BURST_MS;
   #since = performance.now();
 
   /**
-   * Counts work that has just ended. The promise, if there is one, resolves when the output may go on.
-   * @param millis what it took in all
-   * @param work what of it counts
+   * Counts work that has just ended. If the budget is used up, returns a promise that resolves when reading may continue.
+   * @param millis the elapsed time
+   * @param work the part of it that counts
    */
   spend(millis: number, work = millis): Promise<void> | undefined {
     const now = performance.now();
@@ -83,8 +83,8 @@ export class Allowance {
   }
 }
 
-/** The pieces of an output; one that goes on and on gets rests in between. */
-export async function* paced(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
+/** Yields the chunks of an output, with pauses while the output is continuous. */
+export async function* paceOutput(pieces: AsyncIterable<Buffer>, brake?: Brake): AsyncGenerator<Buffer> {
   const iterator = pieces[Symbol.asyncIterator]();
   const pressure = brake === undefined ? undefined : new Pressure(brake);
   const next = () => iterator.next();
@@ -96,7 +96,7 @@ export async function* paced(pieces: AsyncIterable<Buffer>, brake?: Brake): Asyn
       const begun = performance.now();
       yield piece.value;
       const millis = performance.now() - begun;
-      await allowance.spend(millis, Math.min(millis, MOST_WORK_MS));
+      await allowance.spend(millis, Math.min(millis, MAX_WORK_MS));
     }
   } finally {
     pressure?.release();

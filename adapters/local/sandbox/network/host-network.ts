@@ -1,9 +1,9 @@
-/** Addresses that a service in a separate network must not reach, and the name server that it asks instead of them. */
+/** The properties of this machine's network that separate networks need: forbidden addresses, and the name servers. */
 import { existsSync, readFileSync } from "node:fs";
 import { BlockList, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** Where clouds answer virtual machines with credentials; multicast reaches programs of this machine. */
+/** Clouds serve credentials to virtual machines at the first four. Multicast reaches programs of this machine. */
 const ALWAYS = ["169.254.0.0/16", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "224.0.0.0/4"];
 
 /** The interface with the default route: https://docs.kernel.org/networking/ and proc(5), /proc/net/route. */
@@ -16,11 +16,11 @@ const defaultInterface = (): string | undefined => {
   }
 };
 
-/** Containers and virtual machines of this machine are behind its bridges, except the bridge with the default route. */
+/** True for a bridge with containers or virtual machines of this machine behind it, but not for the default route's. */
 const isInnerBridge = (name: string, outer: string | undefined): boolean =>
   name !== outer && existsSync(`/sys/class/net/${name}/bridge`);
 
-/** IPv4 subnets: every address of this machine, and its containers. The network has no IPv6. */
+/** Returns the IPv4 addresses of this machine and the subnets of its containers. The separate networks have no IPv6. */
 export const closedSubnets = (): string[] => {
   const outer = defaultInterface();
   const own = Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
@@ -33,7 +33,7 @@ export const closedSubnets = (): string[] => {
   return [...new Set([...ALWAYS, ...own])];
 };
 
-/** The first address of a subnet, which is how a route names it. */
+/** Returns the first address of a subnet, by which a route names it. */
 const networkOf = (cidr: string): string => {
   const [address = "", bits = "32"] = cidr.split("/");
   const value = address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
@@ -42,7 +42,7 @@ const networkOf = (cidr: string): string => {
   return [24, 16, 8, 0].map((shift) => Math.floor(first / 2 ** shift) % 256).join(".");
 };
 
-/** What a network for a sandbox takes over from this machine. */
+/** The settings that a sandbox's network takes over from this machine. */
 export interface HostNetwork {
   /** IPv4 subnets that the sandbox must not reach. */
   readonly closed: readonly string[];
@@ -50,19 +50,19 @@ export interface HostNetwork {
     /** The text of resolv.conf. */
     readonly settings: string;
     /**
-     * Whether names are asked through pasta. Then pasta changes the sender of the resolver's answers, so programs that ask
-     * the resolver directly do not accept them.
+     * Whether pasta forwards DNS queries. If so, it rewrites the sender of replies, also of replies to programs that query the
+     * resolver directly, and those programs reject them.
      */
     readonly isForwarded: boolean;
   };
 }
 
-/** An address of documentation (RFC 5737) at which pasta answers with this machine's resolver. */
+/** A documentation address (RFC 5737). pasta forwards DNS queries to it to this machine's resolver. */
 export const RESOLVER = "198.51.100.53";
 
 /**
- * The text of resolv.conf for such a network. A resolver on the loopback, of this machine or of its cloud is asked through
- * pasta, the others directly. Pure.
+ * Returns the text of resolv.conf for a separate network. pasta forwards queries if a resolver is on the loopback interface, on
+ * this machine or in its cloud's link-local range; otherwise programs query the resolvers directly. Pure.
  */
 export const resolverSettings = (text: string, closed: readonly string[]): string => {
   const list = new BlockList();
@@ -77,7 +77,7 @@ export const resolverSettings = (text: string, closed: readonly string[]): strin
   return [...lines.filter((line) => !isServer(line)), `nameserver ${RESOLVER}`, ""].join("\n");
 };
 
-const readIfThere = (path: string): string => {
+const readIfPresent = (path: string): string => {
   try {
     return readFileSync(path, "utf8");
   } catch {
@@ -85,13 +85,13 @@ const readIfThere = (path: string): string => {
   }
 };
 
-/** The names that this machine has of its own, whole lines. https://man7.org/linux/man-pages/man5/hosts.5.html */
-export const readHosts = (): string => readIfThere("/etc/hosts").replace(/(?<!\n)$/, "\n");
+/** Returns the text of /etc/hosts, with a line break at its end. https://man7.org/linux/man-pages/man5/hosts.5.html */
+export const readHosts = (): string => readIfPresent("/etc/hosts").replace(/(?<!\n)$/, "\n");
 
 /** Reads the current state of this machine's network. */
 export const readHostNetwork = (): HostNetwork => {
   const closed = closedSubnets();
-  // Without settings, names are asked through pasta.
-  const settings = resolverSettings(readIfThere("/etc/resolv.conf"), closed);
+  // Without a resolv.conf, pasta forwards the queries.
+  const settings = resolverSettings(readIfPresent("/etc/resolv.conf"), closed);
   return { closed, resolver: { settings, isForwarded: settings.includes(RESOLVER) } };
 };

@@ -3,7 +3,13 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { accepts, judgeListeners, lookAt, loopback, watchNetwork } from "../../../../adapters/local/instances/ready.ts";
+import {
+  accepts,
+  judgeListeners,
+  listenStateOf,
+  loopback,
+  watchNetwork,
+} from "../../../../adapters/local/instances/listen-state.ts";
 import { listenersOf, parseTcpTable } from "../../../../adapters/shared/runtime/listening.ts";
 
 const HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
@@ -54,7 +60,7 @@ describe("what listeners mean for port 8080", () => {
   ])("%s is said in words", (_what, listeners, words) => {
     const sight = judgeListeners(listeners, 8080);
     expect(sight.kind).toBe("elsewhere");
-    for (const part of words) expect((sight as { words: string }).words).toContain(part);
+    for (const part of words) expect((sight as { message: string }).message).toContain(part);
   });
 });
 
@@ -78,7 +84,7 @@ describe("sockets of this process", () => {
     expect(found).toContainEqual({ address: "127.0.0.2", port: ports[2] });
     expect(await listenersOf([])).toEqual([]);
     expect(await listenersOf([2 ** 22 + 1])).toEqual([]);
-    expect((await lookAt([process.pid], ports[1] as number, true)).kind).toBe("right");
+    expect((await listenStateOf([process.pid], ports[1] as number, true)).kind).toBe("right");
   });
 
   test("are seen in their network as soon as they listen, and no longer when they have closed", async () => {

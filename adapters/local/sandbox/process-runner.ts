@@ -1,8 +1,8 @@
-/** Commands as plain processes of this user: works everywhere, isolates nothing. */
+/** Runs commands as plain processes of this user. Works on every machine and isolates nothing. */
 import type { ControlGroups } from "./cgroup.ts";
 import { launch } from "./launch.ts";
 import type { Job, Runner } from "./runner.ts";
-import { joinGroup, limitResources } from "./shell.ts";
+import { joinGroup, limitResources } from "./shell-wrappers.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export const createProcessRunner = (groups: ControlGroups | undefined, watchdog: Watchdog): Runner => ({

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { readLines } from "../../../../adapters/local/instances/lines.ts";
+import { readLines } from "../../../../adapters/local/instances/read-lines.ts";
 
 const KiB = 1024;
 const LIMIT = 256 * KiB;

@@ -1,0 +1,16 @@
+/** Runs a command in an existing network namespace. https://man7.org/linux/man-pages/man1/nsenter.1.html */
+
+export const isRoot = process.getuid?.() === 0;
+
+/** Returns the folder of a process's namespaces. */
+export const namespacesOf = (pid: number): string => `/proc/${pid}/ns`;
+
+/**
+ * Returns the arguments to put before the command. A server that is not root has rights only in the user namespaces of its
+ * networks.
+ * @param folder the folder of the namespaces
+ */
+export const enterNetwork = (folder: string): string[] =>
+  isRoot
+    ? ["nsenter", `--net=${folder}/net`]
+    : ["nsenter", `--user=${folder}/user`, `--net=${folder}/net`, "--preserve-credentials"];
